@@ -1,0 +1,54 @@
+"""Naively: naive Bayes for real data. A model is a table of counts; everything else is arithmetic on it.
+
+Names load when they are first used: ``import naively`` costs little and imports neither scikit-learn nor pandas.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .decision import decide, expected_cost
+    from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .statistics import Counts, Moments, Table
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "decide": "decision",
+    "expected_cost": "decision",
+    "Bernoulli": "families",
+    "Categorical": "families",
+    "Gaussian": "families",
+    "Poisson": "families",
+    "Settings": "families",
+    "Words": "families",
+    "Counts": "statistics",
+    "Moments": "statistics",
+    "Table": "statistics",
+}
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Counts",
+    "Gaussian",
+    "Moments",
+    "Poisson",
+    "Settings",
+    "Table",
+    "Words",
+    "decide",
+    "expected_cost",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'naively' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,127 @@
+"""From probabilities to answers: the choice of least expected cost, and the right to abstain."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidInput
+from .statistics.axis import Floats
+
+Cost = npt.ArrayLike | Literal["squared", "absolute"] | None
+
+
+def decide(posterior: npt.ArrayLike, cost: Cost = None, reject: float | None = None,
+           values: npt.ArrayLike | None = None) -> npt.NDArray[Any]:
+    """Pick the choice with the least expected cost for each row.
+
+    Parameters
+    ----------
+    posterior : array of shape (rows, classes)
+        Probability of each class; each row sums to 1.
+    cost : array of shape (classes, choices), "squared" or "absolute", optional
+        What a choice costs when a class is true; by default every mistake costs 1. Choices need not be classes. In
+        lecture notes that write J[i, j] for choosing i when j is true, this is the transpose of J.
+    reject : float, optional
+        The price of not answering; a row whose best choice is expected to cost more gets -1 (NaN with values).
+    values : array of shape (classes,), optional
+        The classes as numbers. The answer is then a number: the conditional mean for squared cost (the default), the
+        conditional median for absolute cost.
+
+    Returns
+    -------
+    array of shape (rows,)
+        The index of each row's choice, or with values the number itself.
+
+    Examples
+    --------
+    Throwing away good mail costs ten times as much as reading spam:
+
+    >>> ham_spam = [[0.2, 0.8], [0.05, 0.95]]
+    >>> decide(ham_spam)
+    array([1, 1])
+    >>> decide(ham_spam, cost=[[0, 10], [1, 0]])
+    array([0, 1])
+    >>> expected_cost(ham_spam, cost=[[0, 10], [1, 0]])
+    array([[0.8 , 2.  ],
+           [0.95, 0.5 ]])
+
+    Asking the owner costs 0.7, so it pays for the first message:
+
+    >>> decide(ham_spam, cost=[[0, 10], [1, 0]], reject=0.7)
+    array([-1,  1])
+
+    Stars from 1 to 3, of which the squared error or the distance matters:
+
+    >>> stars = [[0.6, 0.1, 0.3]]
+    >>> decide(stars, values=[1, 2, 3]), decide(stars, cost="absolute", values=[1, 2, 3])
+    (array([1.7]), array([1.]))
+    """
+    p = checked_posterior(posterior)
+    if reject is not None and not float(reject) >= 0:
+        raise InvalidInput(f"reject={reject!r} is no price; give what a refusal costs, 0 or more, or None.")
+    if values is not None:
+        return decide_number(p, cost, reject, values)
+    if cost is None and reject is None:
+        return most_probable(p)
+    costs = expected_cost(p, cost)
+    choice = costs.argmin(axis=1)
+    return choice if reject is None else np.where(costs.min(axis=1) > reject, -1, choice)
+
+
+def most_probable(scores: Floats) -> npt.NDArray[np.intp]:
+    """Return the class of the highest probability, or of the highest log joint: the choice under 0/1 cost."""
+    return scores.argmax(axis=1)
+
+
+def expected_cost(posterior: npt.ArrayLike, cost: Cost = None) -> Floats:
+    """Return what each choice is expected to cost, as [row, choice].
+
+    >>> expected_cost([[0.2, 0.8]])  # every mistake costs 1
+    array([[0.8, 0.2]])
+    """
+    p = checked_posterior(posterior)
+    if cost is None:
+        return 1.0 - p
+    return np.asarray(p @ checked_cost(cost, p.shape[1]))
+
+
+def decide_number(p: Floats, cost: Cost, reject: float | None, values: npt.ArrayLike) -> Floats:
+    """Return the number of least expected cost: the mean for squared cost, the median for absolute cost."""
+    v = np.asarray(values, dtype=np.float64)
+    if v.shape != (p.shape[1],) or not np.isfinite(v).all():
+        raise InvalidInput(f"values must be a finite number for each of the {p.shape[1]} classes; found {values!r}.")
+    if cost is None or (isinstance(cost, str) and cost == "squared"):
+        answer = p @ v
+        costs = (p * (v - answer[:, None]) ** 2).sum(axis=1)
+    elif isinstance(cost, str) and cost == "absolute":
+        order = np.argsort(v)
+        answer = v[order[(p[:, order].cumsum(axis=1) >= 0.5 - 1e-12).argmax(axis=1)]]
+        costs = (p * np.abs(v - answer[:, None])).sum(axis=1)
+    else:
+        raise InvalidInput("With values, cost is 'squared' or 'absolute'; a matrix of costs chooses among its columns.")
+    return answer if reject is None else np.where(costs > reject, np.nan, answer)
+
+
+def checked_posterior(posterior: npt.ArrayLike) -> Floats:
+    """Return the probabilities as [row, class], if they are."""
+    p = np.asarray(posterior, dtype=np.float64)
+    if p.ndim != 2 or p.shape[1] == 0:
+        raise InvalidInput(f"The posterior must be [row, class]; found an array of shape {p.shape}.")
+    wrong = np.flatnonzero(~((p >= 0).all(axis=1) & (np.abs(p.sum(axis=1) - 1) < 1e-6)))
+    if len(wrong):
+        raise InvalidInput(f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1.")
+    return p
+
+
+def checked_cost(cost: Cost, classes: int) -> Floats:
+    """Return the cost matrix [class, choice], if it is one for so many classes."""
+    if isinstance(cost, str):
+        raise InvalidInput(f"cost={cost!r} needs the classes as numbers: give values=.")
+    matrix = np.asarray(cost, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0 or not np.isfinite(matrix).all():
+        raise InvalidInput(f"cost must be finite numbers [true class, choice] with {classes} rows, one for each class; "
+                           f"found shape {matrix.shape}.")
+    return matrix

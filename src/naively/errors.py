@@ -1,0 +1,60 @@
+"""Every error says what was found, where, and what to do.
+
+::
+
+    NaivelyError
+    └── InvalidInput (also a ValueError)
+        ├── NotAPart        rows taken away that were never counted
+        ├── DoesNotFit      two statistics that cannot be added
+        ├── NumberTooLarge  a number whose square cannot be summed
+        └── InvalidSetting  a setting outside its range
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class NaivelyError(Exception):
+    """The base of all errors of this package."""
+
+
+class InvalidInput(NaivelyError, ValueError):
+    """Data or settings that no answer can be computed from."""
+
+
+class NotAPart(InvalidInput):
+    """A subtraction that would leave less than nothing: these rows were never counted."""
+
+    def __init__(self, column: Any, label: Any, value: Any, counted: float, taken: float, what: str = "count") -> None:
+        where = [f"{name} {item!r}" for name, item in (("column", column), ("class", label), ("value", value))]
+        place = ", ".join(text for text, item in zip(where, (column, label, value), strict=True) if item is not None)
+        super().__init__(
+            f"Cannot take away rows that were never counted: at {place} the {what} is {counted:.17g}, "
+            f"and {taken:.17g} would be taken. Nothing was changed; check which rows are meant."
+        )
+        self.column, self.label, self.value = column, label, value
+        self.counted, self.taken, self.what = counted, taken, what
+
+    def in_column(self, column: Any) -> NotAPart:
+        """Return the same error, naming the column."""
+        return NotAPart(column, self.label, self.value, self.counted, self.taken, self.what)
+
+
+class DoesNotFit(InvalidInput):
+    """Two statistics of different kinds or columns."""
+
+
+class NumberTooLarge(InvalidInput):
+    """A number beyond 1e150 in training: its square, summed over rows, would overflow."""
+
+    def __init__(self, column: Any, value: float) -> None:
+        super().__init__(
+            f"Column {column!r} holds {value:.6g}; numbers beyond ±1e150 cannot be squared and summed. "
+            "Rescale the column, or take its logarithm."
+        )
+        self.column, self.value = column, value
+
+
+class InvalidSetting(InvalidInput):
+    """A setting outside the range in which it means something."""

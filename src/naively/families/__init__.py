@@ -1,0 +1,31 @@
+"""What a column looks like within a class: one family a file, each a small frozen value.
+
+A family turns the statistic of its column into a likelihood, in one of three ways: ``mle``, ``map``, ``bayes``.
+"""
+
+from .bernoulli import Bernoulli
+from .categorical import Categorical
+from .family import Family, Likelihood, Settings
+from .gaussian import Gaussian
+from .poisson import Poisson
+from .words import Words
+
+FAMILIES: dict[str, type[Family]] = {
+    "categorical": Categorical,
+    "bernoulli": Bernoulli,
+    "words": Words,
+    "gaussian": Gaussian,
+    "poisson": Poisson,
+}
+
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "Categorical",
+    "Family",
+    "Gaussian",
+    "Likelihood",
+    "Poisson",
+    "Settings",
+    "Words",
+]

@@ -1,0 +1,155 @@
+"""Flags: whether each thing is there or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..statistics import Axis, Table
+from ..statistics.arithmetic import take_away
+from ..statistics.axis import Floats
+from . import shares
+from .family import Codes, Settings, blocks, enumerated, row_weights
+from .wide import Split, add_up, entries
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Flags, each there or not. P(there | class) = (n + λ) / (N + 2·λ) under ``bayes``: a flag has two values.
+
+    Dividing by N + d·λ, with d the number of flags, as some lecture notes do, gives two probabilities that do not sum
+    to 1 unless d is 2.
+
+    Parameters
+    ----------
+    threshold : float or None
+        A cell above it is there. None: cells are 0 or 1 already, or the share of a row in which the flag is there.
+    smoothing : float or array, optional
+        λ of this column, one for all flags or one each; by default the model's.
+    """
+
+    threshold: float | None = 0.0
+    smoothing: Any = None
+
+    name: ClassVar[str] = "bernoulli"
+    statistic: ClassVar[type[Table]] = Table
+
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> Flags:
+        """Return what each flag says about each class."""
+        if self.smoothing is not None:
+            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        return Flags(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The likelihood of a matrix of flags, dense or sparse."""
+
+    family: Bernoulli
+    settings: Settings
+    classes: Axis
+    values: Axis
+    n: Floats
+    rows: Floats
+
+    @cached_property
+    def imagined(self) -> Floats:
+        """The rows imagined with each flag, and as many without it."""
+        smoothing = np.asarray(self.settings.smoothing, dtype=np.float64)
+        return np.broadcast_to(shares.IMAGINED[self.settings.estimate](smoothing), (len(self.values),))
+
+    def _log_share(self, n: Any, total: Any, imagined: Any) -> Floats:
+        return shares.log_share(n + imagined, total + 2 * imagined, 2.0)
+
+    @cached_property
+    def log_there(self) -> Floats:
+        """Logarithms of P(there | class), [class, flag]."""
+        return self._log_share(self.n, self.rows[:, None], self.imagined)
+
+    @cached_property
+    def log_absent(self) -> Floats:
+        """Logarithms of P(absent | class), [class, flag]: from the absent rows, so that no digits are lost near 1."""
+        return self._log_share(take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n),
+                               self.rows[:, None], self.imagined)
+
+    @cached_property
+    def _base(self) -> Split:
+        """The score of a row without any flag."""
+        return Split.of(self.log_absent).sum(axis=1)
+
+    @cached_property
+    def _change(self) -> Split:
+        """What each flag that is there changes in that, [flag, class]."""
+        return (Split.of(self.log_there) - Split.of(self.log_absent)).T
+
+    def _parts(self, x: Any, threads: int) -> Split:
+        parts = Split(*(np.tile(part, (x.shape[0], 1)) for part in self._base))
+        add_up(x, self._change.finite, self.family.threshold, parts.finite, threads)
+        if self._change.ruled_out.any():
+            add_up(x, self._change.ruled_out, self.family.threshold, parts.ruled_out, threads)
+        return parts
+
+    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
+        """Add log P(flags | class) to scores [row, class]."""
+        scores += self.log_likelihood(x, threads)
+
+    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+        """Return log P(flags | class) as [row, class]."""
+        return self._parts(x, threads).whole()
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+        """Return log P(flags | class) of each row as if it had never been counted."""
+        w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
+        rows, columns, values = entries(x, self.family.threshold)
+        gone = self._gone(columns, w[rows] * values)
+        parts = self._parts(x, 1) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
+        own = self._all_absent(y, w) - self._absent(columns, y[rows], w[rows]).row_sums(rows, x.shape[0])
+        kept = ~gone
+        own = own + self._there(columns, y[rows], w[rows], values).only(kept).row_sums(rows, x.shape[0])
+        parts.finite[row, y], parts.ruled_out[row, y] = own
+        return parts.whole()
+
+    def _gone(self, columns: Any, taken: Floats) -> Any:
+        """Tell which entries are of flags that no other row has and nobody declared: unknown without this row."""
+        met = self.n.sum(axis=0)[columns]
+        return (take_away(met, taken) == 0) & ~self.values.kept(np.zeros(len(self.values), dtype=bool))[columns]
+
+    def _flags(self, rows: Any, columns: Any, values: Floats, n_rows: int) -> Split:
+        """Return what these entries say, added up for each row and class."""
+        there, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
+        return (there * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
+
+    def _all_absent(self, y: Codes, w: Floats) -> Split:
+        """Return the score of each row's own class without it, as if no flag were there."""
+        pairs, which = np.unique(np.stack([y, w], axis=1), axis=0, return_inverse=True)
+        flags, sums = np.arange(len(self.values)), []
+        for block in blocks(len(pairs), len(flags)):
+            k, weight = pairs[block, 0].astype(np.intp)[:, None], pairs[block, 1][:, None]
+            sums.append(self._absent(flags, k, weight).sum(axis=1))
+        return Split(*(np.concatenate(part)[which.ravel()] for part in zip(*sums, strict=True)))
+
+    def _absent(self, columns: Any, k: Any, w: Any) -> Split:
+        """Return what an absent flag says about class k when w rows without the flag are taken out of it."""
+        total = take_away(*np.broadcast_arrays(self.rows[k], w))
+        n = take_away(*np.broadcast_arrays(total, self.n[k, columns]))
+        return Split.of(self._log_share(n, total, self.imagined[columns]))
+
+    def _there(self, columns: Any, k: Any, w: Any, values: Floats) -> Split:
+        """Return what these entries say about class k when their own row is taken out of it."""
+        total = take_away(self.rows[k], w)
+        there = take_away(self.n[k, columns], w * values)
+        absent = take_away(total, there)
+        parts = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in (there, absent))
+        first, second = parts
+        return first * values + second * (1 - values)
+
+    def say(self, column: str) -> str:
+        """Say which flags are there more often in each class than in the others."""
+        p = np.exp(self.log_there)
+        lead = p - (p.sum(axis=0) - p) / max(len(self.classes) - 1, 1)
+        parts = [f"{label} has {self.values.labels[j]} in {p[k, j]:.0%} of its rows"
+                 for k, label in enumerate(self.classes.labels) for j in [int(lead[k].argmax())]]
+        return f"{column}: {enumerated(parts)}."

@@ -1,0 +1,191 @@
+"""One label a row: a colour, a country, a code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..errors import InvalidInput, InvalidSetting
+from ..statistics import Axis, Table, Tables
+from ..statistics.accumulators import offsets_of
+from ..statistics.arithmetic import take_away
+from ..statistics.axis import Floats
+from . import shares
+from .family import Codes, Settings, enumerated, row_weights
+
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One label a row. P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, the seeds' and Laplace's formula.
+
+    Parameters
+    ----------
+    smoothing : float, optional
+        λ of this column; by default the model's.
+    spread : "even" or "overall"
+        Whether each value gets λ, or λ is shared out by how frequent the values are overall (the m-estimate).
+    """
+
+    smoothing: float | None = None
+    spread: Literal["even", "overall"] = "even"
+
+    name: ClassVar[str] = "categorical"
+    statistic: ClassVar[type[Table]] = Table
+
+    def __post_init__(self) -> None:
+        if self.spread not in ("even", "overall"):
+            raise InvalidSetting(f"spread={self.spread!r} is unknown; use 'even' or 'overall'.")
+
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTable:
+        """Return log P(value | class)."""
+        if self.smoothing is not None:
+            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        if self.spread == "overall" and settings.estimate == "map":
+            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
+        return LogTable(self, settings, classes, *scored(statistic, classes, settings))
+
+    def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
+        """Return log P(value | class) for each column of a matrix of codes."""
+        return LogTables(classes, tuple(self.estimate(table, rows, classes, settings) for table in statistic.tables))
+
+
+def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
+    """Return the values that are scored, and their counts [class, value]: without the missing one if it is skipped."""
+    n, missing = table.on(classes), table.values.place(None)
+    if settings.missing == "value" or missing < 0:
+        return table.values, n
+    keep = np.arange(len(table.values)) != missing
+    return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
+
+
+@dataclass(frozen=True)
+class LogTable:
+    """The likelihood of one column of labels, given as codes: a value's place on the axis, -1 if missing."""
+
+    family: Categorical
+    settings: Settings
+    classes: Axis
+    values: Axis
+    n: Floats
+
+    @cached_property
+    def log_p(self) -> Floats:
+        """Logarithms of P(value | class), [class, value]."""
+        met = self.n.sum(axis=0)
+        return self._log_share(self.n, self.n.sum(axis=1, keepdims=True), met, met.sum(), len(self.values))
+
+    @cached_property
+    def log_unseen(self) -> Floats:
+        """What a value never met says about each class."""
+        return self._log_unseen(self.n.sum(axis=1), self.n.sum(), len(self.values))
+
+    def _log_share(self, n: Any, total: Any, met: Any, rows: Any, size: Any) -> Floats:
+        """Estimate a value's share of a class, given its count there and overall, and how many values there are."""
+        slot = self.settings.unseen == "smooth"  # one more value, which counts as one row where rows are shared out
+        imagined = shares.IMAGINED[self.settings.estimate](float(self.settings.smoothing))
+        if self.family.spread == "even":
+            return shares.log_share(n + imagined, total + (size + slot) * imagined, size + slot)
+        share = met / np.maximum(rows + slot, 1e-300)
+        return shares.log_share(n + imagined * share, total + imagined, size + slot)
+
+    def _log_unseen(self, total: Floats, rows: Any, size: Any) -> Floats:
+        if self.settings.unseen != "smooth":
+            return np.zeros(total.shape)
+        return self._log_share(np.zeros(total.shape), total, 1.0, rows, size)
+
+    def codes(self, labels: Iterable[Any]) -> Labels:
+        """Return the code of each label: its place, -1 if missing (None, NaN), the number of values if never met."""
+        missing, size = self.values.place(None), len(self.values)
+        return np.fromiter((missing if label is None or label != label else self.values.place(label) % (size + 1)
+                            for label in labels), dtype=np.int64)
+
+    def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
+        """Add log P(value | class) of each code to scores [row, class]."""
+        LogTables(self.classes, (self,)).add_to(scores, np.asarray(x).reshape(-1, 1), threads)
+
+    def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
+        """Return log P(value | class) of each code as [row, class]."""
+        return LogTables(self.classes, (self,)).log_likelihood(np.asarray(x).reshape(-1, 1), threads)
+
+    def check(self, x: Labels) -> None:
+        """Refuse codes never met, if the settings say so."""
+        if self.settings.unseen == "error" and np.any(x >= len(self.values)):
+            row = int(np.argmax(x >= len(self.values)))
+            raise InvalidInput(f"Row {row} holds a value never met in training. Set unseen='skip' to let it say "
+                               "nothing, or 'smooth' to give such values a place of their own.")
+
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+        """Return log P(value | class) of each code as if its row had never been counted."""
+        x, w, size = np.asarray(x), row_weights(weights, len(x)), len(self.values)
+        out = np.zeros((len(x), len(self.classes)))
+        known = np.flatnonzero((x >= 0) & (x < size) & (w > 0))
+        others = np.flatnonzero((x >= size) | ((x >= 0) & (w == 0)))
+        out[others] = self.log_likelihood(x[others])  # nothing of them was counted
+        code, w, y = x[known], w[known], np.asarray(y)[known]
+        row, met = np.arange(len(known)), self.n.sum(axis=0)[code]
+        n, total = self.n.T[code], np.tile(self.n.sum(axis=1), (len(known), 1))
+        n[row, y] = take_away(n[row, y], w)
+        total[row, y] = take_away(total[row, y], w)
+        rest, rows = take_away(met, w), self.n.sum() - w
+        # A value met in this row alone would be unknown without it, unless it is declared.
+        gone = (rest == 0) & ~self.values.kept(np.zeros(size, dtype=bool))[code]
+        self.check(np.where(gone, size, code))
+        left = (size - gone)[:, None]
+        seen = self._log_share(n, total, rest[:, None], rows[:, None], left)
+        out[known] = np.where(gone[:, None], self._log_unseen(total, rows[:, None], left), seen)
+        return out
+
+    def say(self, column: str) -> str:
+        """Say which value is the most frequent in each class."""
+        parts = [f"{self.values.labels[int(line.argmax())]} for {label} ({line.max():.6g} of {line.sum():.6g})"
+                 for label, line in zip(self.classes.labels, self.n, strict=True) if line.sum() > 0]
+        return f"{column}: most frequent is {enumerated(parts)}." if parts else f"{column}: nothing was counted."
+
+
+@dataclass(frozen=True)
+class LogTables:
+    """The likelihood of a matrix of codes: a LogTable for each of its columns, scored in one pass."""
+
+    classes: Axis
+    tables: tuple[LogTable, ...]
+
+    @cached_property
+    def offsets(self) -> Labels:
+        """Where the lines of each column start in the stack."""
+        return offsets_of(np.array([len(table.values) + 1 for table in self.tables], dtype=np.int64))
+
+    @cached_property
+    def stack(self) -> Floats:
+        """All tables one below the other, [value, class]; the last line of each is for values never met."""
+        lines = [np.vstack([table.log_p.T, table.log_unseen]) for table in self.tables]
+        return np.ascontiguousarray(np.concatenate([np.zeros((0, len(self.classes))), *lines]))
+
+    def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
+        """Add log P(value | class) of each cell to scores [row, class]."""
+        for column, table in enumerate(self.tables):
+            if table.settings.unseen == "error":
+                table.check(x[:, column])
+        _kernels.score_codes(x, self.offsets, self.stack, scores, threads)
+
+    def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
+        """Return log P(row | class) as [row, class]."""
+        scores = np.zeros((len(x), len(self.classes)))
+        self.add_to(scores, x, threads)
+        return scores
+
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+        """Return log P(row | class) of each row as if it had never been counted."""
+        parts = (table.leave_one_out(x[:, column], y, weights) for column, table in enumerate(self.tables))
+        return sum(parts, np.zeros((len(x), len(self.classes))))
+
+    def say(self, column: str) -> str:
+        """Say which value is the most frequent in each class, column by column."""
+        return "\n".join(table.say(f"{column}[{at}]") for at, table in enumerate(self.tables))

@@ -1,0 +1,103 @@
+"""What every family is: its settings, and the likelihood it makes of a statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidSetting
+from ..statistics import Axis
+from ..statistics.axis import Floats
+
+Estimate = Literal["bayes", "map", "mle"]
+Missing = Literal["skip", "value"]
+Unseen = Literal["skip", "smooth", "error"]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The assumptions made when estimating; they can change at any time, without the data.
+
+    Parameters
+    ----------
+    estimate : "bayes", "map" or "mle"
+        The posterior predictive (Laplace's rule), the posterior's mode, or the plain frequencies.
+    smoothing : float or array
+        The λ of the Dirichlet, Beta or Gamma prior; for numbers, how many rows the prior is worth. An array gives
+        one λ for each value of a wide column.
+    missing : "skip" or "value"
+        Whether a missing cell says nothing, or is a value like any other.
+    unseen : "skip", "smooth" or "error"
+        Whether a value never met says nothing, has a reserved place in every class, or is an error.
+    """
+
+    estimate: Estimate = "bayes"
+    smoothing: Any = 1.0
+    missing: Missing = "skip"
+    unseen: Unseen = "skip"
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
+            if getattr(self, name) not in get_args(kinds):
+                raise InvalidSetting(f"{name}={getattr(self, name)!r} is unknown; use one of {get_args(kinds)}.")
+        smoothing = np.asarray(self.smoothing, dtype=np.float64)
+        if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
+            raise InvalidSetting(f"smoothing={self.smoothing!r} must be finite and not negative.")
+        if self.estimate == "map" and np.any(smoothing < 1):
+            raise InvalidSetting(
+                f"estimate='map' needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode "
+                "at the edge. Laplace's rule with λ is estimate='bayes' with smoothing=λ, or 'map' with λ + 1."
+            )
+
+
+class Likelihood(Protocol):
+    """What a column says about the classes, estimated from its statistic."""
+
+    @property
+    def classes(self) -> Axis:
+        """The classes, in the order of the scores."""
+
+    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
+        """Add the part of log P(x | class) that differs between classes to scores [row, class]."""
+
+    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+        """Return log P(x | class) as [row, class], whole."""
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+        """Return log P(x | class) of each row as if that row had never been counted."""
+
+    def say(self, column: str) -> str:
+        """Say in a sentence what was learned."""
+
+
+class Family(Protocol):
+    """A kind of distribution."""
+
+    name: ClassVar[str]
+    statistic: ClassVar[type[Any]]
+
+    def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> Likelihood:
+        """Return the likelihood under these settings; rows are the number of rows of each class."""
+
+
+def row_weights(weights: Floats | None, rows: int) -> Floats:
+    """Return what each row weighs: one, unless said otherwise."""
+    return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+def blocks(rows: int, cells_per_row: int, most: int = 1 << 20) -> Iterator[slice]:
+    """Cut the rows into blocks whose temporary arrays stay small."""
+    step = max(1, most // max(cells_per_row, 1))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+def enumerated(parts: Sequence[str], most: int = 3) -> str:
+    """Join a few parts of a sentence; of many only the first are said."""
+    said = ", ".join(parts[:most])
+    return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"

@@ -1,0 +1,39 @@
+"""Three estimates of a share: how probable a value is, given how often it was met.
+
+They differ only in the rows they imagine beside those counted: none (``mle``), λ - 1 of each value (``map``, the mode
+of the Dirichlet posterior), or λ of each value (``bayes``, the posterior predictive: Laplace's rule). So Laplace's λ is
+``bayes`` with λ, and ``map`` with λ + 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..statistics.axis import Floats
+
+
+def mle(alpha: Any) -> Any:
+    """Imagine no rows."""
+    return np.zeros(np.shape(alpha))
+
+
+def map(alpha: Any) -> Any:  # noqa: A001  # its name in the books
+    """Imagine λ - 1 rows of each value."""
+    return np.asarray(alpha) - 1.0
+
+
+def bayes(alpha: Any) -> Any:
+    """Imagine λ rows of each value."""
+    return np.asarray(alpha, dtype=np.float64)
+
+
+IMAGINED = {"mle": mle, "map": map, "bayes": bayes}
+
+
+def log_share(part: Any, whole: Any, size: Any) -> Floats:
+    """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all."""
+    part = np.maximum(part, 0.0)  # sums of fractions may dip below 0 by rounding
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(whole) > 0, np.log(part) - np.log(whole), -np.log(size))

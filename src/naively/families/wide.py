@@ -1,0 +1,87 @@
+"""A matrix as one column: the arithmetic that words and flags share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _kernels
+from ..statistics.axis import Floats
+
+
+class Split(NamedTuple):
+    """Logarithms in two parts, the finite one and how often log 0 was added.
+
+    Sums of infinities could meet one of the other sign; kept apart, what was added can be taken away again.
+    """
+
+    finite: Floats
+    ruled_out: Floats
+
+    @classmethod
+    def of(cls, logs: Floats) -> Split:
+        """Split a table of logarithms."""
+        ruled_out = np.isneginf(logs)
+        return cls(np.where(ruled_out, 0.0, logs), ruled_out.astype(np.float64))
+
+    def whole(self) -> Floats:
+        """Return the logarithms in one part again."""
+        return np.where(self.ruled_out > 0.5, -np.inf, self.finite)
+
+    def __add__(self, other: Split) -> Split:  # type: ignore[override]
+        return Split(self.finite + other.finite, self.ruled_out + other.ruled_out)
+
+    def __sub__(self, other: Split) -> Split:
+        return Split(self.finite - other.finite, self.ruled_out - other.ruled_out)
+
+    def __mul__(self, times: Any) -> Split:  # type: ignore[override]
+        return Split(self.finite * times, self.ruled_out * (times > 0))
+
+    def sum(self, axis: int) -> Split:
+        """Return the sums along an axis."""
+        return Split(self.finite.sum(axis=axis), self.ruled_out.sum(axis=axis))
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Split:
+        """Return the same with nothing where it is not kept."""
+        return Split(np.where(keep, self.finite, 0.0), np.where(keep, self.ruled_out, 0.0))
+
+    def row_sums(self, rows: npt.NDArray[np.intp], n_rows: int) -> Split:
+        """Return the sums of the entries of each row."""
+        return Split(row_sums(rows, self.finite, n_rows), row_sums(rows, self.ruled_out, n_rows))
+
+    @property
+    def T(self) -> Split:  # noqa: N802  # as in NumPy
+        """The transposed table, as the kernels read it."""
+        return Split(np.ascontiguousarray(self.finite.T), np.ascontiguousarray(self.ruled_out.T))
+
+
+def add_up(x: Any, table: Floats, threshold: float | None, scores: Floats, threads: int) -> None:
+    """Add the sum over the cells of each row of value (or presence) times table [value, class]."""
+    if sparse.issparse(x):
+        _kernels.score_sparse(x.indptr, x.indices, x.data, threshold, table, scores, threads)
+    else:
+        _kernels.score_dense(x, threshold, table, scores, threads)
+
+
+def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+    """Return row, column and value of each cell that counts."""
+    if sparse.issparse(x):
+        coo = x.tocoo()
+        rows, columns, values = coo.coords[0], coo.coords[1], coo.data.astype(np.float64)
+    else:
+        rows, columns = np.nonzero(x)
+        values = np.asarray(x)[rows, columns].astype(np.float64)
+    if threshold is not None:
+        values = (values > threshold).astype(np.float64)
+    counts = values != 0
+    return rows[counts].astype(np.intp), columns[counts].astype(np.intp), values[counts]
+
+
+def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
+    """Return the sum of the terms [entry] or [entry, class] of each row."""
+    out = np.zeros((n_rows, *terms.shape[1:]))
+    np.add.at(out, rows, terms)
+    return out

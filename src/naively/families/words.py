@@ -1,0 +1,193 @@
+"""Words and how often they occur: a bag of words is one wide column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from ..statistics import Axis, Table
+from ..statistics.arithmetic import take_away
+from ..statistics.axis import Floats
+from . import shares
+from .family import Codes, Settings, blocks, enumerated, row_weights
+from .wide import Split, add_up, entries, row_sums
+
+
+@dataclass(frozen=True)
+class Words:
+    """Counts of words. Each class draws its words one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
+
+    Parameters
+    ----------
+    complement : bool
+        Score a class by how little the words fit all *other* classes (Rennie et al., 2003): better where classes
+        are many and of different size. The scores are then no logarithms of a probability.
+    norm : bool
+        With ``complement``, divide the weights of each class by their sum.
+    smoothing : float or array, optional
+        λ of this column, one for all words or one each; by default the model's.
+    """
+
+    complement: bool = False
+    norm: bool = False
+    smoothing: Any = None
+
+    name: ClassVar[str] = "words"
+    statistic: ClassVar[type[Table]] = Table
+
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> WordWeights:
+        """Return what each word says about each class."""
+        if self.smoothing is not None:
+            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        return WordWeights(self, settings, classes, statistic.values, statistic.on(classes))
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """The likelihood of a matrix of word counts, dense or sparse."""
+
+    family: Words
+    settings: Settings
+    classes: Axis
+    words: Axis
+    n: Floats
+
+    @cached_property
+    def told(self) -> Floats:
+        """The counts that tell about a class: its own, or those of all others."""
+        if not self.family.complement:
+            return self.n
+        return np.maximum(self.n.sum(axis=0) - self.n, 0.0)  # fractions may dip below 0 by rounding
+
+    @cached_property
+    def imagined(self) -> Floats:
+        """The rows imagined of each word."""
+        smoothing = np.asarray(self.settings.smoothing, dtype=np.float64)
+        return np.broadcast_to(shares.IMAGINED[self.settings.estimate](smoothing), (len(self.words),))
+
+    @cached_property
+    def log_p(self) -> Floats:
+        """Logarithms of P(word | class), or of P(word | all other classes), [class, word]."""
+        whole = self.told.sum(axis=1, keepdims=True) + self.imagined.sum()
+        return shares.log_share(self.told + self.imagined, whole, len(self.words))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """What one occurrence of each word adds to the score of each class, [class, word]."""
+        if not self.family.complement:
+            return self.log_p
+        if not self.family.norm:
+            return -self.log_p
+        return self.log_p / finite_sum(self.log_p)[:, None]
+
+    @cached_property
+    def _table(self) -> Split:
+        """The weights as the kernels read them, [word, class]."""
+        if not self.family.complement:
+            return Split.of(self.log_p).T
+        # A word met in one class only rules out the others; one never met says nothing.
+        certain = np.isneginf(self.log_p)
+        elsewhere = ~certain & certain.any(axis=0)
+        return Split(np.where(certain, 0.0, self.weights), elsewhere.astype(np.float64)).T
+
+    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
+        """Add occurrences times weight of each word to scores [row, class]."""
+        add_up(x, self._table.finite, None, scores, threads)
+        if self._table.ruled_out.any():
+            against = np.zeros_like(scores)
+            add_up(x, self._table.ruled_out, 0.0, against, threads)
+            scores[against > 0] = -np.inf
+
+    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+        """Return log P(words | class) as [row, class]: the multinomial coefficient included, save for complements."""
+        scores = np.zeros((x.shape[0], len(self.classes)))
+        self.add_to(scores, x, threads)
+        return scores if self.family.complement else scores + coefficient(x)[:, None]
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+        """Return the log-likelihood of each row as if it had never been counted."""
+        out = np.zeros((x.shape[0], len(self.classes)))
+        w = row_weights(weights, x.shape[0])
+        per_row = max(1, int(np.ceil(len(entries(x)[0]) / max(x.shape[0], 1))))
+        for rows in blocks(x.shape[0], per_row * len(self.classes)):
+            out[rows] = self._without_own(x[rows], np.asarray(y)[rows], w[rows])
+        return out if self.family.complement else out + self._coefficient_without(x, w)[:, None]
+
+    def _gone(self, columns: Any, taken: Floats) -> Any:
+        """Tell which entries are of words that nobody else used and nobody declared: unknown without this row."""
+        used = self.n.sum(axis=0)[columns]
+        return (take_away(used, taken) == 0) & ~self.words.kept(np.zeros(len(self.words), dtype=bool))[columns]
+
+    def _coefficient_without(self, x: Any, w: Floats) -> Floats:
+        rows, columns, values = entries(x)
+        known = ~self._gone(columns, w[rows] * values)
+        return log_orders(rows[known], values[known], x.shape[0])
+
+    def _without_own(self, x: Any, y: Codes, w: Floats) -> Floats:
+        """Return the scores of a block of rows, each from the counts without it."""
+        n_rows = x.shape[0]
+        rows, columns, values = entries(x)
+        taken = w[rows] * values
+        own = np.eye(len(self.classes), dtype=bool)[y]
+        affected = ~own if self.family.complement else own  # the classes whose counts hold this row
+        told = self.told.T[columns]
+        told = np.where(affected[rows], take_away(told, np.broadcast_to(taken[:, None], told.shape)), told)
+        total = np.broadcast_to(self.told.sum(axis=1), own.shape)
+        total = take_away(total, np.where(affected, row_sums(rows, taken, n_rows)[:, None], 0.0))
+        gone = self._gone(columns, taken)
+        imagined = self.imagined.sum() - row_sums(rows, np.where(gone, self.imagined[columns], 0.0), n_rows)
+        whole = total + imagined[:, None]
+        size = len(self.words) - row_sums(rows, gone.astype(np.float64), n_rows)[:, None]
+        log_p = shares.log_share(told + self.imagined[columns][:, None], whole[rows], size[rows])
+        log_p[gone] = 0.0
+        scores = self._added_up(rows, values, log_p, n_rows)
+        if self.family.complement and self.family.norm:
+            scores = -scores / self._norms(rows, columns, log_p, whole, size)
+        return scores
+
+    def _added_up(self, rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
+        """Add up occurrences times weight over the entries of each row, given their logarithms [entry, class]."""
+        ruled_out, sign = np.isneginf(log_p), 1.0
+        if self.family.complement:  # see _table: a word met in one class only rules out the others
+            ruled_out, sign = ~ruled_out & ruled_out.any(axis=1, keepdims=True), -1.0
+        scores = sign * row_sums(rows, values[:, None] * np.where(np.isneginf(log_p), 0.0, log_p), n_rows)
+        return np.where(row_sums(rows, ruled_out.astype(np.float64), n_rows) > 0, -np.inf, scores)
+
+    def _norms(self, rows: Any, columns: Any, log_p: Floats, whole: Floats, size: Floats) -> Floats:
+        """Return the sum over all words of their logarithms: those of the row are given, the whole changes for all."""
+        n_rows, before = len(whole), self.log_p.T
+        old, new = before[columns], np.where(np.isfinite(log_p), log_p, 0.0)
+        others = finite_sum(self.log_p) - row_sums(rows, np.where(np.isfinite(old), old, 0.0), n_rows)
+        number = np.isfinite(before).sum(axis=0) - row_sums(rows, np.isfinite(old).astype(np.float64), n_rows)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = np.log(self.told.sum(axis=1) + self.imagined.sum()) - np.log(whole)
+        norms = others + number * change + row_sums(rows, new, n_rows)
+        return np.where(whole > 0, norms, -size * np.log(size))
+
+    def say(self, column: str) -> str:
+        """Say which words speak most for each class, against the others."""
+        shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
+        lead = shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)
+        parts = [f"{label} by {', '.join(str(self.words.labels[j]) for j in np.argsort(-line, kind='stable')[:3])}"
+                 for label, line in zip(self.classes.labels, lead, strict=True)]
+        return f"{column}: told apart is {enumerated(parts)}."
+
+
+def finite_sum(log_p: Floats) -> Floats:
+    """Return the sum over the words of each class, of the finite terms."""
+    return np.where(np.isfinite(log_p), log_p, 0.0).sum(axis=1)
+
+
+def coefficient(x: Any) -> Floats:
+    """Return the logarithm of how many orders of the words there are, (Σx)! / Πx!, for each row."""
+    rows, _, values = entries(x)
+    return log_orders(rows, values, x.shape[0])
+
+
+def log_orders(rows: Any, values: Floats, n_rows: int) -> Floats:
+    """Return log (Σx)! / Πx! for the entries of each row."""
+    return gammaln(row_sums(rows, values, n_rows) + 1) - row_sums(rows, gammaln(values + 1), n_rows)

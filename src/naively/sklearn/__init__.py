@@ -1,0 +1,13 @@
+"""The five classic classifiers under scikit-learn's names: change the import, keep the code.
+
+>>> from naively.sklearn import GaussianNB
+>>> GaussianNB().fit([[1.0], [1.2], [3.1], [2.9]], ["a", "a", "b", "b"]).predict([[1.1], [3.0]])
+array(['a', 'b'], dtype='<U1')
+"""
+
+from .bernoulli import BernoulliNB
+from .categorical import CategoricalNB
+from .gaussian import GaussianNB
+from .words import ComplementNB, MultinomialNB
+
+__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]

@@ -1,0 +1,134 @@
+"""CategoricalNB: codes."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from ..engines import memory
+from ..errors import InvalidInput, InvalidSetting
+from ..families import Categorical
+from ..statistics import Axis, CodesAccumulator
+from ..statistics.axis import Floats
+from .discrete import DiscreteNB
+
+# Counts of all codes of all columns, over all classes; beyond this the codes are surely no codes.
+MOST_CELLS = 2**31
+
+
+class CategoricalNB(DiscreteNB):
+    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; a code never met says nothing.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Smoothing: how many rows with every code are imagined in every class.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is kept; raised to it otherwise.
+    fit_prior : bool, default=True
+        Whether classes are as probable as they are frequent, or all alike.
+    class_prior : array-like of shape (n_classes,), optional
+        Probability of each class.
+    min_categories : int or array-like of shape (n_features,), optional
+        How many codes each column has at least.
+
+    Attributes
+    ----------
+    category_count_, class_count_, class_log_prior_, feature_log_prob_, n_categories_, classes_, n_features_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from naively.sklearn import CategoricalNB
+    >>> codes = [[0, 1], [0, 0], [1, 1], [2, 1]]
+    >>> nb = CategoricalNB().fit(codes, ["no", "no", "yes", "yes"])
+    >>> nb.predict_proba([[0, 1], [7, 1]]).round(3)  # 7 was never met: only the second column speaks
+    array([[0.667, 0.333],
+           [0.4  , 0.6  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **DiscreteNB._parameter_constraints,
+        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, *, alpha: float = 1.0, force_alpha: bool = True, fit_prior: bool = True,
+                 class_prior: Any = None, min_categories: Any = None) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+
+    def _check_X(self, X: Any) -> Any:
+        X = validate_data(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=False)
+        check_non_negative(X, "CategoricalNB (input X)")
+        return X
+
+    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        X, y = validate_data(self, X, y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        check_non_negative(X, "CategoricalNB (input X)")
+        return X, y
+
+    def _start(self, classes: Axis, X: Any) -> CodesAccumulator:
+        return CodesAccumulator(classes, self._least_sizes(X.shape[1]))
+
+    def _least_sizes(self, columns: int) -> npt.NDArray[np.int64]:
+        if self.min_categories is None:
+            return np.zeros(columns, dtype=np.int64)
+        least = np.asarray(self.min_categories)
+        if not np.issubdtype(least.dtype, np.signedinteger):
+            raise InvalidSetting(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+        if least.ndim and least.shape != (columns,):
+            raise InvalidSetting(f"'min_categories' should have shape ({columns},) when an array-like is provided. "
+                                 f"Got {least.shape} instead.")
+        return np.broadcast_to(least.astype(np.int64), (columns,))
+
+    def _make_room(self, accumulator: CodesAccumulator, X: Any, weights: Floats | None) -> None:
+        if weights is not None:
+            X = X[weights > 0]  # a row of no weight was never there
+        if not len(X):
+            return
+        _, largest = memory.ranges(memory.native(X))
+        cells = (largest + 1).sum() * len(accumulator.classes)
+        if cells > MOST_CELLS:
+            column = int(np.argmax(largest))
+            raise InvalidInput(f"Column {column} holds the code {largest[column]:.0f}; a table that long would not fit. "
+                               "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them.")
+        accumulator.grow(largest.astype(np.int64) + 1)
+
+    def _family(self, parameters: dict[str, Any]) -> Categorical:
+        return Categorical()
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Codes have no feature_count_ but a category_count_."""
+        raise AttributeError("CategoricalNB has category_count_, one table for each column, and no feature_count_.")
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """For each column, the rows of each class and code."""
+        return [table.n.copy() for table in self._learned.counts.columns["X"].tables]
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """For each column, the logarithm of each code's probability in each class."""
+        return [table.log_p for table in self._likelihood.tables]
+
+    @property
+    def n_categories_(self) -> npt.NDArray[np.int64]:
+        """How many codes each column has."""
+        return self._learned.accumulator.columns["X"].sizes  # type: ignore[no-any-return]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = False
+        tags.input_tags.positive_only = True
+        return tags

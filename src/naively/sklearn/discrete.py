@@ -1,0 +1,108 @@
+"""What the four discrete classifiers share: alpha and the prior."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
+
+from ..errors import InvalidSetting
+from ..estimate import empirical_prior, given_prior, uniform_prior
+from ..families import Family, Settings
+from ..statistics import Axis, Counts, TableAccumulator
+from ..statistics.axis import Floats
+from .base import Assumptions, BaseNB
+
+# Below this, and unless told otherwise, alpha is raised to this.
+LEAST_ALPHA = 1e-10
+
+
+class DiscreteNB(BaseNB):
+    """A classifier of counts, with scikit-learn's parameters."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", None],
+        "force_alpha": ["boolean"],
+    }
+
+    def _check_X(self, X: Any) -> Any:
+        return canonical(validate_data(self, X, accept_sparse="csr", reset=False))
+
+    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset)
+        return canonical(X), y
+
+    def _check_parameters(self, classes: int) -> None:
+        self._smoothing = self._check_alpha()
+        if self.class_prior is not None:
+            given_prior(self.class_prior, classes)
+
+    def _check_alpha(self) -> Any:
+        """Return alpha as it is used: one number, or one for each feature."""
+        alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        least = np.min(alpha)
+        if isinstance(alpha, np.ndarray):
+            if alpha.shape[0] != self.n_features_in_:
+                raise InvalidSetting("When alpha is an array, it should contains `n_features`. "
+                                     f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}.")
+            if least < 0:
+                raise InvalidSetting("All values in alpha must be greater than 0.")
+        if least < LEAST_ALPHA and not self.force_alpha:
+            warnings.warn(f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "
+                          "Use `force_alpha=True` to keep alpha unchanged.", stacklevel=2)
+            return np.maximum(alpha, LEAST_ALPHA)
+        return alpha
+
+    def _start(self, classes: Axis, X: Any) -> Any:
+        return TableAccumulator(classes, Axis.numbered(X.shape[1]))
+
+    def _family(self, parameters: dict[str, Any]) -> Family:
+        raise NotImplementedError
+
+    def _assume(self, counts: Counts) -> Assumptions:
+        parameters = self._learned.parameters
+        log_prior = prior_of(parameters, counts)
+        return Assumptions(self._family(parameters), Settings(smoothing=self._smoothing), log_prior, log_prior)
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """Logarithm of each class's probability."""
+        return self._assumptions.fallback
+
+    @property
+    def feature_count_(self) -> Floats:
+        """What was counted of each class and feature."""
+        return self._learned.counts.columns["X"].n.copy()  # type: ignore[no-any-return]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def prior_of(parameters: dict[str, Any], counts: Counts) -> Floats:
+    """Return the log prior that these parameters ask for."""
+    classes = len(counts.classes)
+    if parameters["class_prior"] is not None:
+        return given_prior(parameters["class_prior"], classes)
+    return empirical_prior(counts.rows, Settings(estimate="mle")) if parameters["fit_prior"] else uniform_prior(classes)
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix with each cell once, as a copy if it must change."""
+    if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

@@ -1,0 +1,127 @@
+"""GaussianNB: numbers."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..engines import memory
+from ..estimate import empirical_prior, given_prior
+from ..families import Gaussian, Settings
+from ..statistics import Axis, Counts, Moments, MomentsAccumulator
+from ..statistics.axis import Floats
+from .base import COLUMN, Assumptions, BaseNB
+
+MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
+
+
+class GaussianNB(BaseNB):
+    """Gaussian naive Bayes, as `sklearn.naive_bayes.GaussianNB`.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,), optional
+        Probability of each class; by default their share of the rows.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance of all columns that is added to every variance.
+
+    Attributes
+    ----------
+    class_count_, class_prior_, theta_, var_, epsilon_, classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. They are estimated from the counts when asked for, so that `partial_fit` in any number of
+        batches gives what one `fit` gives.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from naively.sklearn import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> GaussianNB().fit(X, y).score(X, y)
+    0.96
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "priors": ["array-like", None],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+
+    def _check_parameters(self, classes: int) -> None:
+        if self.priors is not None:
+            given_prior(self.priors, classes)
+
+    def _start(self, classes: Axis, X: Any) -> MomentsAccumulator:
+        return MomentsAccumulator(classes, Axis.numbered(X.shape[1]))
+
+    def _assume(self, counts: Counts) -> Assumptions:
+        parameters = self._learned.parameters
+        if parameters["priors"] is None:
+            log_prior = empirical_prior(counts.rows, MAXIMUM_LIKELIHOOD)
+        else:
+            log_prior = given_prior(parameters["priors"], len(counts.classes))
+        # From all rows together: the share would change with the size of the last batch otherwise.
+        epsilon = parameters["var_smoothing"] * float(counts.columns[COLUMN].overall().variance.max(initial=0.0))
+        return Assumptions(Gaussian(epsilon=epsilon), MAXIMUM_LIKELIHOOD, log_prior, log_prior)
+
+    @property
+    def epsilon_(self) -> float:
+        """What is added to every variance."""
+        family = self._assumptions.family
+        return family.epsilon if isinstance(family, Gaussian) else 0.0
+
+    @property
+    def class_prior_(self) -> Floats:
+        """Probability of each class."""
+        return np.exp(self._assumptions.log_prior).astype(self._learned.dtype)
+
+    @property
+    def theta_(self) -> Floats:
+        """Mean of each class and column."""
+        return self._moments.mean.astype(self._learned.dtype)
+
+    @property
+    def var_(self) -> Floats:
+        """Variance of each class and column, with `epsilon_` added."""
+        return (self._moments.variance + self.epsilon_).astype(self._learned.dtype)
+
+    @property
+    def _moments(self) -> Moments:
+        moments: Moments = self._learned.counts.columns[COLUMN]
+        return moments
+
+    def _in_type_of(self, X: Any, answer: Floats) -> Floats:
+        dtype = getattr(X, "dtype", None)
+        kind = dtype if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 2 else np.float64
+        return answer.astype(np.result_type(kind, self._learned.dtype), copy=False)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log P(row, class) of each row and class, in the order of `classes_`."""
+        return self._in_type_of(X, super().predict_joint_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log P(class | row) of each row and class, in the order of `classes_`."""
+        return self._in_type_of(X, super().predict_log_proba(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return P(class | row) of each row and class, in the order of `classes_`."""
+        return self._in_type_of(X, super().predict_proba(X))
+
+    @staticmethod
+    def _update_mean_variance(n_past: float, mu: Any, var: Any, X: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+        """Return mean and variance of all rows, given those of the rows so far (scikit-learn's tests call this)."""
+        if X.shape[0] == 0 or (sample_weight is not None and np.isclose(np.sum(sample_weight), 0.0)):
+            return mu, var
+        one, columns = Axis.numbered(1), Axis.numbered(X.shape[1])
+        new = MomentsAccumulator(one, columns)
+        memory.add_column(new, memory.native(X), np.zeros(len(X), np.int32), sample_weight, 1)
+        shape = (1, X.shape[1])
+        past = Moments.of(one, columns, n=np.full(shape, float(n_past)), mean=np.broadcast_to(mu, shape),
+                          variance=np.broadcast_to(var, shape))
+        both = past + new.value()
+        return both.mean[0], both.variance[0]

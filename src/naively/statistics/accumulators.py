@@ -1,0 +1,124 @@
+"""Counts that fill in place: adding one row costs that row, however large the model is.
+
+Each accumulator holds the arrays of one statistic while rows come in, and gives the immutable value when asked.
+Classes are codes here, 0 … K - 1, in the order of the accumulator's axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from .axis import Axis, Floats
+from .counts import Counts
+from .moments import Moments
+from .table import Table, Tables
+
+Codes = npt.NDArray[np.int32]
+
+
+class Accumulator(Protocol):
+    """Something that rows are counted into."""
+
+    def value(self) -> Any:
+        """Return the statistic of all rows so far."""
+
+
+class TableAccumulator:
+    """Fills a Table whose values are the columns of a matrix, dense or sparse: words, flags.
+
+    With a threshold a cell counts once where it lies above it; without, it counts for what it holds.
+    """
+
+    def __init__(self, classes: Axis, values: Axis, threshold: float | None = None) -> None:
+        self.classes, self.values, self.threshold = classes, values, threshold
+        self.n: Floats = np.zeros((len(classes), len(values)))
+
+    def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a dense matrix."""
+        _kernels.count_dense(x, y, weights, self.threshold, self.n, threads)
+
+    def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a sparse matrix (CSR)."""
+        _kernels.count_sparse(x.indptr, x.indices, x.data, y, weights, self.threshold, self.n, threads)
+
+    def value(self) -> Table:
+        """Return the table of all rows so far."""
+        return Table(self.classes, self.values, self.n.copy())
+
+
+class CodesAccumulator:
+    """Fills a Table for each column of a matrix of codes; a column grows when a higher code comes."""
+
+    def __init__(self, classes: Axis, sizes: npt.ArrayLike) -> None:
+        self.classes = classes
+        self.offsets = offsets_of(np.asarray(sizes, dtype=np.int64))
+        self.n: Floats = np.zeros((int(self.offsets[-1]), len(classes)))  # [column and code, class]: one line a cell
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many codes each column has."""
+        return np.diff(self.offsets)
+
+    def grow(self, sizes: npt.NDArray[np.int64]) -> None:
+        """Make room for at least so many codes in each column."""
+        sizes = np.maximum(sizes, self.sizes)
+        if np.array_equal(sizes, self.sizes):
+            return
+        offsets = offsets_of(sizes)
+        n = np.zeros((int(offsets[-1]), len(self.classes)))
+        for j, start in enumerate(self.offsets[:-1]):
+            n[offsets[j] : offsets[j] + self.sizes[j]] = self.n[start : self.offsets[j + 1]]
+        self.offsets, self.n = offsets, n
+
+    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a matrix of codes; those beyond a column's size count for nothing."""
+        _kernels.count_codes(x, y, weights, self.offsets, self.n, threads)
+
+    def value(self) -> Tables:
+        """Return the tables of all rows so far."""
+        parts = (self.n[start:end].T for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True))
+        return Tables(tuple(Table(self.classes, Axis.numbered(part.shape[1]), part.copy()) for part in parts))
+
+
+class MomentsAccumulator:
+    """Fills Moments of the columns of a matrix of numbers; NaN is a hole."""
+
+    def __init__(self, classes: Axis, columns: Axis) -> None:
+        self.classes, self.columns = classes, columns
+        self.shift: Floats = np.zeros((len(classes), len(columns)))
+        self.sums: Floats = np.zeros((3, len(classes), len(columns)))
+
+    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a matrix of numbers."""
+        _kernels.count_moments(x, y, weights, self.shift, self.sums, threads)
+
+    def value(self) -> Moments:
+        """Return the moments of all rows so far."""
+        n, total, squares = self.sums.copy()
+        shift = np.where(n > 0, self.shift, 0.0)  # rows of no weight may have left a shift behind
+        return Moments(self.classes, self.columns, n, shift, total, squares)
+
+
+class CountsAccumulator:
+    """Fills Counts: the rows of each class and an accumulator for each column."""
+
+    def __init__(self, classes: Axis, columns: dict[str, Any]) -> None:
+        self.classes, self.columns = classes, columns
+        self.rows: Floats = np.zeros(len(classes))
+
+    def add_rows(self, y: Codes, weights: Floats | None) -> None:
+        """Count the classes of the rows."""
+        _kernels.count_rows(y, weights, self.rows)
+
+    def value(self) -> Counts:
+        """Return the counts of all rows so far."""
+        return Counts(self.classes, self.rows.copy(), {name: column.value() for name, column in self.columns.items()})
+
+
+def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where each column's part starts when parts of these sizes lie one after another, and the end."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])

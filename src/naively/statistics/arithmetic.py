@@ -1,0 +1,51 @@
+"""Small arithmetic that all statistics share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidSetting
+from .axis import Axis, Floats
+
+# What may be left by rounding when fractions are taken away, relative to the sum before.
+RESIDUE = 1e-12
+
+
+def spread(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Floats:
+    """Return the array laid out for other axes: every label at its new place, zero where there was none."""
+    if old == new:
+        return array
+    out = np.zeros([len(axis) for axis in new])
+    out[np.ix_(*(target.places(source.labels) for source, target in zip(old, new, strict=True)))] = array
+    return out
+
+
+def frozen(array: npt.ArrayLike) -> Floats:
+    """Return the array as float64 that nobody can write to."""
+    out = np.array(array, dtype=np.float64, order="C", copy=None)
+    if out is array and out.flags.writeable:
+        out = out.copy()
+    out.flags.writeable = False
+    return out
+
+
+def take_away(before: Floats, taken: Floats) -> Floats:
+    """Return before - taken; of fractions, what rounding alone can leave is nothing. Whole numbers are exact."""
+    rest = before - taken
+    whole = (before == np.floor(before)) & (taken == np.floor(taken))
+    rest[~whole & (np.abs(rest) <= RESIDUE * np.abs(before))] = 0.0
+    return rest
+
+
+def divide(a: Floats, n: Floats) -> Floats:
+    """Return a / n, and 0 where there is nothing to divide by."""
+    return np.divide(a, n, out=np.zeros(np.broadcast_shapes(a.shape, n.shape)), where=n != 0)
+
+
+def checked_weight(weight: float) -> float:
+    """Return the weight as a float, if it is one that rows can have."""
+    number = float(weight)
+    if not (np.isfinite(number) and number >= 0):
+        raise InvalidSetting(f"Rows cannot weigh {weight!r}; multiply by a finite number that is not negative.")
+    return number

@@ -1,0 +1,107 @@
+"""The labels of one side of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+
+def sort_key(label: Any) -> tuple[int, str, Any]:
+    """Order labels of any types: numbers by size, then texts, then the rest by type, the missing one last."""
+    if label is None:
+        return (3, "", 0)
+    if isinstance(label, (bool, int, float)):
+        return (0, "", label)
+    if isinstance(label, str):
+        return (1, "", label)
+    return (2, type(label).__name__, label)
+
+
+class Axis:
+    """Labels in their sorted order, each once; those declared stay when nothing is left of them.
+
+    ``Axis(["b", "a"])`` holds what was met; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
+    the levels of a categorical type or the columns of a matrix (``Axis.numbered(100_000)`` takes no room). Labels that
+    compare equal are the same label.
+    """
+
+    __slots__ = ("_places", "fixed", "labels")
+    labels: Sequence[Any]
+    fixed: frozenset[Any] | range
+
+    def __init__(self, labels: Iterable[Any] = (), fixed: Iterable[Any] = ()) -> None:
+        self.fixed = frozenset(fixed)
+        self.labels = tuple(sorted({*labels, *self.fixed}, key=sort_key))
+        self._places: dict[Any, int] | None = None
+
+    @classmethod
+    def declared(cls, labels: Iterable[Any]) -> Axis:
+        """Return an axis whose labels all stay."""
+        return cls((), labels)
+
+    @classmethod
+    def numbered(cls, size: int) -> Axis:
+        """Return the declared axis 0, 1, …, size - 1."""
+        axis = cls()
+        axis.labels = axis.fixed = range(size)
+        return axis
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Axis):
+            return NotImplemented
+        if self is other:
+            return True
+        if isinstance(self.labels, range) and isinstance(other.labels, range):
+            return self.labels == other.labels
+        return tuple(self.labels) == tuple(other.labels) and set(self.fixed) == set(other.fixed)
+
+    __hash__ = None  # type: ignore[assignment]  # equal axes may hold their labels in different forms
+
+    def __repr__(self) -> str:
+        return f"Axis.numbered({len(self)})" if isinstance(self.labels, range) else f"Axis({list(self.labels)!r})"
+
+    def __or__(self, other: Axis) -> Axis:
+        """Return the labels of both."""
+        if self == other:
+            return self
+        if isinstance(self.labels, range) and isinstance(other.labels, range):
+            return max(self, other, key=len)
+        return Axis((*self.labels, *other.labels), (*self.fixed, *other.fixed))
+
+    def place(self, label: Any) -> int:
+        """Return where the label stands, or -1."""
+        if isinstance(self.labels, range):
+            return label if label in self.labels else -1
+        if self._places is None:
+            self._places = {known: at for at, known in enumerate(self.labels)}
+        return self._places.get(label, -1)
+
+    def places(self, labels: Iterable[Any]) -> Places:
+        """Return where each of the labels stands, -1 for those that are not here."""
+        return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+
+    def declaring(self, other: Axis) -> Axis:
+        """Return these labels, of which only those stay without counts that the other axis declares."""
+        return self if isinstance(self.labels, range) else Axis(self.labels, other.fixed)
+
+    def kept(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Tell which labels stay when only some of them are counted: those, and the declared ones."""
+        if isinstance(self.fixed, range):
+            return np.ones(len(self), dtype=np.bool_)
+        declared = np.fromiter((label in self.fixed for label in self.labels), dtype=np.bool_, count=len(self))
+        return counted | declared
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Axis:
+        """Return the axis without the labels that are not kept."""
+        if keep.all():
+            return self
+        return Axis((label for label, kept in zip(self.labels, keep, strict=True) if kept), self.fixed)

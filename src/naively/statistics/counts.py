@@ -1,0 +1,110 @@
+"""Everything counted of a set of rows: what a model is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from ..errors import DoesNotFit, NotAPart
+from .arithmetic import checked_weight, frozen, spread, take_away
+from .axis import Axis, Floats
+
+
+class Statistic(Protocol):
+    """A value that adds up over rows."""
+
+    def __add__(self, other: Self) -> Self: ...
+    def __sub__(self, part: Self) -> Self: ...
+    def __mul__(self, weight: float) -> Self: ...
+    def agrees(self, other: Self, tolerance: float = ...) -> bool:
+        """Tell whether both describe the same rows up to rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts:
+    """The rows of each class, and a statistic for each column.
+
+    Counts of different rows add, and counts of rows that were counted before can be taken away:
+    ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
+    """
+
+    classes: Axis
+    rows: Floats
+    columns: Mapping[str, Any]
+
+    def __init__(self, classes: Axis, rows: Any, columns: Mapping[str, Any]) -> None:
+        given = np.asarray(rows, dtype=np.float64)
+        keep = classes.kept(given != 0)
+        object.__setattr__(self, "classes", classes.only(keep))
+        object.__setattr__(self, "rows", frozen(given[keep]))
+        object.__setattr__(self, "columns", dict(columns))
+
+    def on(self, classes: Axis) -> Floats:
+        """Return the rows of these classes, zero for those that were not met."""
+        return spread(self.rows, (self.classes,), (classes,))
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_columns(other)
+        classes = self.classes | other.classes
+        columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
+        return Counts(classes, self.on(classes) + other.on(classes), columns)
+
+    def __radd__(self, other: object) -> Counts:
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, part: Counts) -> Counts:
+        if not isinstance(part, Counts):
+            return NotImplemented
+        self._check_columns(part)
+        classes = self.classes | part.classes
+        before, taken = self.on(classes), part.on(classes)
+        rows = take_away(before, taken)
+        if np.any(rows < 0):
+            k = int(np.argmin(rows))
+            raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
+        columns = {name: self._column_without(name, part) for name in self.columns}
+        return Counts(classes.declaring(self.classes), rows, columns)
+
+    def _column_without(self, name: str, part: Counts) -> Any:
+        try:
+            return self.columns[name] - part.columns[name]
+        except NotAPart as error:
+            raise error.in_column(name if error.column is None else error.column) from None
+
+    def __mul__(self, weight: float) -> Counts:
+        w = checked_weight(weight)
+        return Counts(self.classes, self.rows * w, {name: column * w for name, column in self.columns.items()})
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return (self.classes == other.classes and np.array_equal(self.rows, other.rows)
+                and self.columns == other.columns)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
+        """Tell whether both describe the same rows up to rounding."""
+        classes = self.classes | other.classes
+        a, b = self.on(classes), other.on(classes)
+        return (bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b))) and self.columns.keys() == other.columns.keys()
+                and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items()))
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
+        return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
+
+    def _check_columns(self, other: Counts) -> None:
+        for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
+            raise DoesNotFit(f"Column {name!r} is counted on one side only; count the same columns to combine them.")
+        for name, column in self.columns.items():
+            if type(column) is not type(other.columns[name]):
+                kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
+                raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")

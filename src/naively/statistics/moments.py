@@ -1,0 +1,168 @@
+"""How many numbers there were with each class, where they lie and how far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DoesNotFit, NotAPart
+from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
+from .axis import Axis, Floats
+from .table import grid, labelled
+
+# What rounding cannot explain: below this share of the squares before, the rows were never counted.
+IMPOSSIBLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """Number, sum and sum of squares [class, column], measured from a shift near the mean of that class and column.
+
+    Squares of differences from a near shift keep all their digits, whatever the mean; one shift per column would lose
+    them where class means lie far apart.
+
+    >>> a = Moments.of(["setosa"], ["petal"], n=[[3]], mean=[[1.5]], variance=[[0.02]])
+    >>> b = Moments.of(["setosa"], ["petal"], n=[[1]], mean=[[1.9]], variance=[[0.0]])
+    >>> (a + b).mean, (a + b) - b == a
+    (array([[1.6]]), True)
+    """
+
+    classes: Axis
+    columns: Axis
+    n: Floats
+    shift: Floats
+    sum: Floats
+    squares: Floats
+
+    def __init__(self, classes: Axis | Sequence[Any] = (), columns: Axis | Sequence[Any] = (), n: Any = None,
+                 shift: Any = None, sum: Any = None, squares: Any = None) -> None:  # noqa: A002  # its name in a file
+        classes, rows = labelled(classes)
+        columns, order = labelled(columns)
+        shape = (len(classes), len(columns))
+        parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, sum, squares)]
+        if any(part.shape != shape for part in parts):
+            raise DoesNotFit(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
+        if rows is not None or order is not None:
+            lines = np.ix_(range(shape[0]) if rows is None else rows, range(shape[1]) if order is None else order)
+            parts = [part[lines] for part in parts]
+        keep = classes.kept((parts[0] != 0).any(axis=1))
+        if not keep.all():
+            parts = [part[keep] for part in parts]
+        object.__setattr__(self, "classes", classes.only(keep))
+        object.__setattr__(self, "columns", columns)
+        for name, part in zip(("n", "shift", "sum", "squares"), parts, strict=True):
+            object.__setattr__(self, name, frozen(part))
+
+    @classmethod
+    def of(cls, classes: Axis | Sequence[Any], columns: Axis | Sequence[Any], *, n: Any, mean: Any,
+           variance: Any) -> Moments:
+        """Return the moments of rows of which only number, mean and variance are known."""
+        n, mean, variance = (np.asarray(part, float) for part in (n, mean, variance))
+        return cls(classes, columns, n, np.where(n > 0, mean, 0.0), np.zeros(n.shape), n * variance)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of each class and column; the shift (0) where there are no numbers."""
+        return self.shift + divide(self.sum, self.n)
+
+    @property
+    def ssd(self) -> Floats:
+        """Squared deviations from the mean, summed; what divides them is the estimate's choice."""
+        return np.maximum(self.squares - self.sum * divide(self.sum, self.n), 0.0)  # rounding may dip below 0
+
+    @property
+    def variance(self) -> Floats:
+        """Squared deviations from the mean, averaged."""
+        return divide(self.ssd, self.n)
+
+    def overall(self) -> Moments:
+        """Return the moments of all classes together, as one class."""
+        n = self.n.sum(axis=0, keepdims=True)
+        mean = divide((self.n * self.mean).sum(axis=0, keepdims=True), n)
+        ssd = (self.ssd + self.n * (self.mean - mean) ** 2).sum(axis=0, keepdims=True)
+        return Moments.of(Axis.numbered(1), self.columns, n=n, mean=mean, variance=divide(ssd, n))
+
+    def on(self, classes: Axis, columns: Axis | None = None) -> Moments:
+        """Return the same moments laid out for these labels."""
+        columns = self.columns if columns is None else columns
+        if classes == self.classes and columns == self.columns:
+            return self
+        old, new = (self.classes, self.columns), (classes, columns)
+        parts = [spread(part, old, new) for part in (self.n, self.shift, self.sum, self.squares)]
+        return Moments(Axis.declared(classes.labels), columns, *parts)
+
+    def _from(self, shift: Floats) -> tuple[Floats, Floats]:
+        """Return sum and squares measured from another shift."""
+        gap = self.shift - shift
+        return self.sum + self.n * gap, self.squares + 2 * gap * self.sum + self.n * gap * gap
+
+    def _beside(self, other: Moments) -> tuple[Axis, Axis, Moments, Moments]:
+        if set(self.columns.labels) != set(other.columns.labels) and len(self.columns) and len(other.columns):
+            raise DoesNotFit(f"Moments of columns {self.columns!r} and {other.columns!r} cannot be combined.")
+        classes, columns = self.classes | other.classes, self.columns | other.columns
+        return classes, columns, self.on(classes, columns), other.on(classes, columns)
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        classes, columns, a, b = self._beside(other)
+        # The shift of the larger part, so that the order of the two does not matter.
+        first = (a.n > b.n) | ((a.n == b.n) & (a.shift <= b.shift))
+        shift = np.where(first, a.shift, b.shift)
+        (sum_a, squares_a), (sum_b, squares_b) = a._from(shift), b._from(shift)
+        return Moments(classes, columns, a.n + b.n, shift, sum_a + sum_b, squares_a + squares_b)
+
+    def __radd__(self, other: object) -> Moments:
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, part: Moments) -> Moments:
+        if not isinstance(part, Moments):
+            return NotImplemented
+        classes, columns, a, b = self._beside(part)
+        n = take_away(a.n, b.n)
+        taken_sum, taken_squares = b._from(a.shift)
+        total, squares = take_away(a.sum, taken_sum), take_away(a.squares, taken_squares)
+        refuse(n < 0, classes, columns, a.n, b.n, "count")
+        refuse(squares < -IMPOSSIBLE * a.squares, classes, columns, a.squares, taken_squares, "sum of squares")
+        left = n > 0
+        parts = (np.where(left, part, 0.0) for part in (a.shift, total, np.maximum(squares, 0.0)))
+        return Moments(classes.declaring(self.classes), columns, n, *parts)
+
+    def __mul__(self, weight: float) -> Moments:
+        w = checked_weight(weight)
+        shift = self.shift if w else np.zeros_like(self.shift)
+        return Moments(self.classes, self.columns, self.n * w, shift, self.sum * w, self.squares * w)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the two describe the same numbers: counts equal, mean and variance up to rounding."""
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return (self.classes == other.classes and self.columns == other.columns
+                and np.array_equal(self.n, other.n) and self.agrees(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
+        """Tell whether both describe the same numbers up to rounding."""
+        _, _, a, b = self._beside(other)
+        spread_of = np.sqrt(np.maximum(a.variance, b.variance))
+        near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), spread_of)
+        near_ssd = np.abs(a.ssd - b.ssd) <= tolerance * np.maximum(a.squares, b.squares)
+        return bool(np.all(np.abs(a.n - b.n) <= tolerance * np.maximum(a.n, b.n)) and near_mean.all() and near_ssd.all())
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Moments: {self.n.max(initial=0):.10g} numbers at most",
+                          "  mean", grid(self.classes, self.columns, self.mean),
+                          "  variance", grid(self.classes, self.columns, self.variance)])
+
+
+def refuse(below: Any, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
+    """Raise the error that names the first place where more would be taken than there is."""
+    if np.any(below):
+        k, j = (int(i) for i in np.argwhere(below)[0])
+        raise NotAPart(columns.labels[j], classes.labels[k], None, before[k, j], taken[k, j], what)

@@ -1,0 +1,169 @@
+"""How often each value was met with each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DoesNotFit, NotAPart
+from .arithmetic import checked_weight, frozen, spread, take_away
+from .axis import Axis, Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Counts [class, value] of one column: categories, words, bins; ``None`` is the value of a missing cell.
+
+    >>> morning = Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
+    >>> evening = Table(["spam"], ["cheap", "win"], [[1, 2]])
+    >>> morning + evening
+    Table: 11 counted
+              cheap  hello    win
+        ham       1      4      0
+        spam      4      0      2
+    >>> (morning + evening) - evening == morning
+    True
+    """
+
+    classes: Axis
+    values: Axis
+    n: Floats
+
+    def __init__(self, classes: Axis | Sequence[Any] = (), values: Axis | Sequence[Any] = (), n: Any = None) -> None:
+        classes, rows = labelled(classes)
+        values, columns = labelled(values)
+        given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
+        if given.shape != (len(classes), len(values)):
+            raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
+        if rows is not None or columns is not None:
+            given = given[np.ix_(*(range(size) if order is None else order
+                                   for order, size in zip((rows, columns), given.shape, strict=True)))]
+        # A label with nothing left disappears, unless it is declared: S and K are derived, never stored.
+        keep_classes, keep_values = classes.kept((given != 0).any(axis=1)), values.kept((given != 0).any(axis=0))
+        if not (keep_classes.all() and keep_values.all()):
+            given = given[np.ix_(keep_classes, keep_values)]
+        object.__setattr__(self, "classes", classes.only(keep_classes))
+        object.__setattr__(self, "values", values.only(keep_values))
+        object.__setattr__(self, "n", frozen(given))
+
+    def on(self, classes: Axis, values: Axis | None = None) -> Floats:
+        """Return the counts laid out for these labels, zero where there are none."""
+        return spread(self.n, (self.classes, self.values), (classes, self.values if values is None else values))
+
+    def __add__(self, other: Table) -> Table:
+        if not isinstance(other, Table):
+            return NotImplemented
+        classes, values = self.classes | other.classes, self.values | other.values
+        return Table(classes, values, self.on(classes, values) + other.on(classes, values))
+
+    def __radd__(self, other: object) -> Table:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __sub__(self, part: Table) -> Table:
+        if not isinstance(part, Table):
+            return NotImplemented
+        classes, values = self.classes | part.classes, self.values | part.values
+        before, taken = self.on(classes, values), part.on(classes, values)
+        rest = take_away(before, taken)
+        if np.any(rest < 0):
+            k, v = (int(i) for i in np.unravel_index(np.argmin(rest), rest.shape))
+            raise NotAPart(None, classes.labels[k], values.labels[v], before[k, v], taken[k, v])
+        return Table(classes.declaring(self.classes), values.declaring(self.values), rest)
+
+    def __mul__(self, weight: float) -> Table:
+        return Table(self.classes, self.values, self.n * checked_weight(weight))
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return self.classes == other.classes and self.values == other.values and np.array_equal(self.n, other.n)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Table, tolerance: float = 1e-12) -> bool:
+        """Tell whether all counts are equal up to rounding."""
+        classes, values = self.classes | other.classes, self.values | other.values
+        a, b = self.on(classes, values), other.on(classes, values)
+        return bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))))
+
+    def __repr__(self) -> str:
+        return f"Table: {self.n.sum():.10g} counted\n" + grid(self.classes, self.values, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """A table for each column of a matrix of codes; they add, subtract and weigh together."""
+
+    tables: tuple[Table, ...]
+
+    def __add__(self, other: Tables) -> Tables:
+        if not isinstance(other, Tables):
+            return NotImplemented
+        return Tables(tuple(a + b for a, b in self._pairs(other)))
+
+    def __radd__(self, other: object) -> Tables:
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, part: Tables) -> Tables:
+        if not isinstance(part, Tables):
+            return NotImplemented
+        rest = []
+        for column, (a, b) in enumerate(self._pairs(part)):
+            try:
+                rest.append(a - b)
+            except NotAPart as error:
+                raise error.in_column(column) from None
+        return Tables(tuple(rest))
+
+    def __mul__(self, weight: float) -> Tables:
+        return Tables(tuple(table * weight for table in self.tables))
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tables):
+            return NotImplemented
+        return self.tables == other.tables
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Tables, tolerance: float = 1e-12) -> bool:
+        """Tell whether all counts are equal up to rounding."""
+        return all(a.agrees(b, tolerance) for a, b in self._pairs(other))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"[{column}] {table!r}" for column, table in enumerate(self.tables))
+
+    def _pairs(self, other: Tables) -> list[tuple[Table, Table]]:
+        if len(self.tables) != len(other.tables):
+            raise DoesNotFit(f"Counts of {len(self.tables)} and of {len(other.tables)} columns cannot be combined.")
+        return list(zip(self.tables, other.tables, strict=True))
+
+
+def labelled(labels: Axis | Sequence[Any]) -> tuple[Axis, list[int] | None]:
+    """Return the axis of these labels, and in which order their lines must be read for it."""
+    if isinstance(labels, Axis):
+        return labels, None
+    axis = Axis(labels)
+    if len(axis) != len(labels):
+        raise DoesNotFit(f"Each label may stand once; found {list(labels)!r}.")
+    return axis, [list(labels).index(label) for label in axis.labels]
+
+
+def grid(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
+    """Return a small picture of a labelled table; what does not fit is said in its last line and column."""
+    names = [str(label) for label in list(columns.labels)[:most]] + (["…"] if len(columns) > most else [])
+    texts = [[f"{cell:.6g}" for cell in line[:most]] + (["…"] if len(columns) > most else []) for line in cells[:most]]
+    width = max([len(text) for line in [names, *texts] for text in line], default=0)
+    margin = max([len(str(label)) for label in list(lines.labels)[:most]], default=0)
+    drawn = [" " * (4 + margin) + "".join(f"  {name:>{width}}" for name in names)]
+    for label, line in zip(lines.labels, texts, strict=False):
+        drawn.append(f"    {label!s:<{margin}}" + "".join(f"  {text:>{width}}" for text in line))
+    if len(lines) > most:
+        drawn.append(f"    … {len(lines) - most} more")
+    return "\n".join(drawn)
