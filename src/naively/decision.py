@@ -13,8 +13,9 @@ from .statistics.axis import Floats
 Cost = npt.ArrayLike | Literal["squared", "absolute"] | None
 
 
-def decide(posterior: npt.ArrayLike, cost: Cost = None, reject: float | None = None,
-           values: npt.ArrayLike | None = None) -> npt.NDArray[Any]:
+def decide(
+    posterior: npt.ArrayLike, cost: Cost = None, reject: float | None = None, values: npt.ArrayLike | None = None
+) -> npt.NDArray[Any]:
     """Pick the choice with the least expected cost for each row.
 
     Parameters
@@ -73,7 +74,7 @@ def decide(posterior: npt.ArrayLike, cost: Cost = None, reject: float | None = N
 
 def most_probable(scores: Floats) -> npt.NDArray[np.intp]:
     """Return the class of the highest probability, or of the highest log joint: the choice under 0/1 cost."""
-    return scores.argmax(axis=1)
+    return np.asarray(scores.argmax(axis=1), dtype=np.intp)
 
 
 def expected_cost(posterior: npt.ArrayLike, cost: Cost = None) -> Floats:
@@ -112,7 +113,9 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
         raise InvalidInput(f"The posterior must be [row, class]; found an array of shape {p.shape}.")
     wrong = np.flatnonzero(~((p >= 0).all(axis=1) & (np.abs(p.sum(axis=1) - 1) < 1e-6)))
     if len(wrong):
-        raise InvalidInput(f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1.")
+        raise InvalidInput(
+            f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1."
+        )
     return p
 
 
@@ -122,6 +125,8 @@ def checked_cost(cost: Cost, classes: int) -> Floats:
         raise InvalidInput(f"cost={cost!r} needs the classes as numbers: give values=.")
     matrix = np.asarray(cost, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0 or not np.isfinite(matrix).all():
-        raise InvalidInput(f"cost must be finite numbers [true class, choice] with {classes} rows, one for each class; "
-                           f"found shape {matrix.shape}.")
+        raise InvalidInput(
+            f"cost must be finite numbers [true class, choice] with {classes} rows, one for each class; "
+            f"found shape {matrix.shape}."
+        )
     return matrix

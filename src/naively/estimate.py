@@ -17,8 +17,9 @@ from .statistics.axis import Floats
 
 def estimate(counts: Counts, families: Mapping[str, Family], settings: Settings, log_prior: Floats) -> Model:
     """Return the model of these counts: each column by its family, under the same settings."""
-    likelihoods = {name: likelihood(families[name], statistic, counts, settings)
-                   for name, statistic in counts.columns.items()}
+    likelihoods = {
+        name: likelihood(families[name], statistic, counts, settings) for name, statistic in counts.columns.items()
+    }
     return Model(counts.classes, log_prior, likelihoods)
 
 
@@ -51,7 +52,9 @@ def given_prior(prior: npt.ArrayLike, classes: int) -> Floats:
     """Return the logarithms of these probabilities, if they are probabilities of so many classes."""
     given = np.asarray(prior, dtype=np.float64)
     if given.shape != (classes,):
-        raise InvalidSetting(f"Number of priors must match number of classes. Found {given.size} for {classes} classes.")
+        raise InvalidSetting(
+            f"Number of priors must match number of classes. Found {given.size} for {classes} classes."
+        )
     if not np.isclose(given.sum(), 1.0):
         raise InvalidSetting(f"The sum of the priors should be 1. Found {given.sum():.10g}; divide them by it.")
     if np.any(given < 0):

@@ -8,16 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .. import _kernels
 from ..errors import NumberTooLarge
 from ..statistics import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
-from .. import _kernels
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = 1e150
 
 
-def add(counts: CountsAccumulator, batch: dict[str, Any], y: npt.NDArray[np.int32], weights: Any = None,
-        threads: int = 1) -> None:
+def add(
+    counts: CountsAccumulator, batch: dict[str, Any], y: npt.NDArray[np.int32], weights: Any = None, threads: int = 1
+) -> None:
     """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
 
     Everything is checked before anything is counted, so an error leaves the counts as they were.

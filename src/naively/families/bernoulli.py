@@ -72,8 +72,9 @@ class Flags:
     @cached_property
     def log_absent(self) -> Floats:
         """Logarithms of P(absent | class), [class, flag]: from the absent rows, so that no digits are lost near 1."""
-        return self._log_share(take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n),
-                               self.rows[:, None], self.imagined)
+        return self._log_share(
+            take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.imagined
+        )
 
     @cached_property
     def _base(self) -> Split:
@@ -150,6 +151,9 @@ class Flags:
         """Say which flags are there more often in each class than in the others."""
         p = np.exp(self.log_there)
         lead = p - (p.sum(axis=0) - p) / max(len(self.classes) - 1, 1)
-        parts = [f"{label} has {self.values.labels[j]} in {p[k, j]:.0%} of its rows"
-                 for k, label in enumerate(self.classes.labels) for j in [int(lead[k].argmax())]]
+        parts = [
+            f"{label} has {self.values.labels[j]} in {p[k, j]:.0%} of its rows"
+            for k, label in enumerate(self.classes.labels)
+            for j in [int(lead[k].argmax())]
+        ]
         return f"{column}: {enumerated(parts)}."

@@ -104,8 +104,10 @@ class LogTable:
     def codes(self, labels: Iterable[Any]) -> Labels:
         """Return the code of each label: its place, -1 if missing (None, NaN), the number of values if never met."""
         missing, size = self.values.place(None), len(self.values)
-        return np.fromiter((missing if label is None or label != label else self.values.place(label) % (size + 1)
-                            for label in labels), dtype=np.int64)
+        return np.fromiter(
+            (missing if label is None or label != label else self.values.place(label) % (size + 1) for label in labels),
+            dtype=np.int64,
+        )
 
     def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
         """Add log P(value | class) of each code to scores [row, class]."""
@@ -119,8 +121,10 @@ class LogTable:
         """Refuse codes never met, if the settings say so."""
         if self.settings.unseen == "error" and np.any(x >= len(self.values)):
             row = int(np.argmax(x >= len(self.values)))
-            raise InvalidInput(f"Row {row} holds a value never met in training. Set unseen='skip' to let it say "
-                               "nothing, or 'smooth' to give such values a place of their own.")
+            raise InvalidInput(
+                f"Row {row} holds a value never met in training. Set unseen='skip' to let it say "
+                "nothing, or 'smooth' to give such values a place of their own."
+            )
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
@@ -145,8 +149,11 @@ class LogTable:
 
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class."""
-        parts = [f"{self.values.labels[int(line.argmax())]} for {label} ({line.max():.6g} of {line.sum():.6g})"
-                 for label, line in zip(self.classes.labels, self.n, strict=True) if line.sum() > 0]
+        parts = [
+            f"{self.values.labels[int(line.argmax())]} for {label} ({line.max():.6g} of {line.sum():.6g})"
+            for label, line in zip(self.classes.labels, self.n, strict=True)
+            if line.sum() > 0
+        ]
         return f"{column}: most frequent is {enumerated(parts)}." if parts else f"{column}: nothing was counted."
 
 

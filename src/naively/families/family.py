@@ -50,8 +50,8 @@ class Settings:
             raise InvalidSetting(f"smoothing={self.smoothing!r} must be finite and not negative.")
         if self.estimate == "map" and np.any(smoothing < 1):
             raise InvalidSetting(
-                f"estimate='map' needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode "
-                "at the edge. Laplace's rule with λ is estimate='bayes' with smoothing=λ, or 'map' with λ + 1."
+                f"estimate='map' needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its "
+                "mode at the edge. Laplace's rule with λ is estimate='bayes' with smoothing=λ, or 'map' with λ + 1."
             )
 
 

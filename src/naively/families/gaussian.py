@@ -88,8 +88,12 @@ def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> B
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
     base = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(freedom * np.pi * safe)
-    return Bell(centre, np.where(silent, 0.0, 1 / (freedom * safe)), np.where(silent, 0.0, (freedom + 1) / 2),
-                np.where(silent, 0.0, base))
+    return Bell(
+        centre,
+        np.where(silent, 0.0, 1 / (freedom * safe)),
+        np.where(silent, 0.0, (freedom + 1) / 2),
+        np.where(silent, 0.0, base),
+    )
 
 
 def wide_enough(variance: Floats, spread: Floats) -> Floats:
@@ -176,8 +180,9 @@ class Bells:
     @cached_property
     def bell(self) -> Bell:
         """The densities, [column, class]."""
-        return Bell(*(np.ascontiguousarray(np.broadcast_to(part, self.summary.n.shape))
-                      for part in self._bell(self.summary)))
+        return Bell(
+            *(np.ascontiguousarray(np.broadcast_to(part, self.summary.n.shape)) for part in self._bell(self.summary))
+        )
 
     def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
         """Add log p(x | class), summed over the columns, to scores [row, class]."""
@@ -206,8 +211,11 @@ class Bells:
         lines = []
         for at, name in enumerate(self.columns.labels):
             n, mean, ssd = (part[at] for part in self.summary)
-            parts = [f"{m:.4g} ± {np.sqrt(s / k):.2g} for {label}" for label, k, m, s in
-                     zip(self.classes.labels, n, mean, ssd, strict=True) if k > 0]
+            parts = [
+                f"{m:.4g} ± {np.sqrt(s / k):.2g} for {label}"
+                for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)
+                if k > 0
+            ]
             title = column if len(self.columns) == 1 else f"{column}[{name}]"
             lines.append(f"{title}: {enumerated(parts)}." if parts else f"{title}: no numbers.")
         return "\n".join(lines)

@@ -53,7 +53,7 @@ class Gamma(NamedTuple):
 def overall(summary: Summary) -> Floats:
     """Return the rate of all classes together, [..., 1]; never quite 0, so that an event stays possible."""
     events = (summary.n * summary.mean).sum(axis=-1, keepdims=True)
-    return (events + 0.5) / (summary.n.sum(axis=-1, keepdims=True) + 1)
+    return np.asarray((events + 0.5) / (summary.n.sum(axis=-1, keepdims=True) + 1))
 
 
 def gamma(summary: Summary, smoothing: float) -> Gamma:
@@ -64,7 +64,8 @@ def gamma(summary: Summary, smoothing: float) -> Gamma:
 def at_rate(x: Floats, rate: Floats) -> Floats:
     """Return the log-probabilities of x [...] under Poisson distributions of these rates [..., class]."""
     x = x[..., None]
-    return xlogy(x, rate) - rate - gammaln(x + 1)
+    out: Floats = xlogy(x, rate) - rate - gammaln(x + 1)
+    return out
 
 
 def mle(x: Floats, summary: Summary, smoothing: float) -> Floats:
@@ -83,7 +84,8 @@ def bayes(x: Floats, summary: Summary, smoothing: float) -> Floats:
     events, rows = gamma(summary, smoothing)
     x = x[..., None]
     # Γ(r + x) / Γ(r) x! as a beta function: differences of large gammaln would lose digits.
-    return -betaln(events, x + 1) - np.log(events + x) - events * np.log1p(1 / rows) - x * np.log1p(rows)
+    out: Floats = -betaln(events, x + 1) - np.log(events + x) - events * np.log1p(1 / rows) - x * np.log1p(rows)
+    return out
 
 
 ESTIMATES: dict[str, Callable[[Floats, Summary, float], Floats]] = {"mle": mle, "map": map, "bayes": bayes}
@@ -104,7 +106,7 @@ class Rates:
         estimate = ESTIMATES[self.settings.estimate if smoothing > 0 else "mle"]
         with np.errstate(invalid="ignore"):
             terms = estimate(np.minimum(x, 1e150), summary, smoothing)
-        return np.where(np.isnan(x)[..., None], 0.0, terms).sum(axis=-2)
+        return np.asarray(np.where(np.isnan(x)[..., None], 0.0, terms).sum(axis=-2))
 
     @cached_property
     def rate(self) -> Floats:
@@ -139,8 +141,10 @@ class Rates:
         """Say how many events each class has."""
         lines = []
         for at, name in enumerate(self.columns.labels):
-            parts = [f"{rate:.4g} a row for {label}" for label, rate in zip(self.classes.labels, self.rate[:, at],
-                                                                            strict=True)]
+            parts = [
+                f"{rate:.4g} a row for {label}"
+                for label, rate in zip(self.classes.labels, self.rate[:, at], strict=True)
+            ]
             title = column if len(self.columns) == 1 else f"{column}[{name}]"
             lines.append(f"{title}: {enumerated(parts)}.")
         return "\n".join(lines)
@@ -151,6 +155,8 @@ def checked(x: Any) -> Floats:
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):
         row, column = (int(i) for i in np.argwhere(x < 0)[0])
-        raise InvalidInput(f"Row {row}, column {column} holds {x[row, column]:g}; a number of events cannot be negative. "
-                           "Use the family 'gaussian' for numbers of any sign.")
-    return x
+        raise InvalidInput(
+            f"Row {row}, column {column} holds {x[row, column]:g}; a number of events cannot be negative. "
+            "Use the family 'gaussian' for numbers of any sign."
+        )
+    return np.asarray(x)

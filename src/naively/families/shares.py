@@ -36,4 +36,5 @@ def log_share(part: Any, whole: Any, size: Any) -> Floats:
     """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all."""
     part = np.maximum(part, 0.0)  # sums of fractions may dip below 0 by rounding
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(whole) > 0, np.log(part) - np.log(whole), -np.log(size))
+        out: Floats = np.where(np.asarray(whole) > 0, np.log(part) - np.log(whole), -np.log(size))
+    return out

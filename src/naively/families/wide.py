@@ -37,7 +37,7 @@ class Split(NamedTuple):
     def __sub__(self, other: Split) -> Split:
         return Split(self.finite - other.finite, self.ruled_out - other.ruled_out)
 
-    def __mul__(self, times: Any) -> Split:  # type: ignore[override]
+    def __mul__(self, times: Any) -> Split:
         return Split(self.finite * times, self.ruled_out * (times > 0))
 
     def sum(self, axis: int) -> Split:
@@ -53,7 +53,7 @@ class Split(NamedTuple):
         return Split(row_sums(rows, self.finite, n_rows), row_sums(rows, self.ruled_out, n_rows))
 
     @property
-    def T(self) -> Split:  # noqa: N802  # as in NumPy
+    def T(self) -> Split:  # as in NumPy
         """The transposed table, as the kernels read it."""
         return Split(np.ascontiguousarray(self.finite.T), np.ascontiguousarray(self.ruled_out.T))
 

@@ -61,7 +61,7 @@ class WordWeights:
         """The counts that tell about a class: its own, or those of all others."""
         if not self.family.complement:
             return self.n
-        return np.maximum(self.n.sum(axis=0) - self.n, 0.0)  # fractions may dip below 0 by rounding
+        return np.asarray(np.maximum(self.n.sum(axis=0) - self.n, 0.0))  # fractions may dip below 0 by rounding
 
     @cached_property
     def imagined(self) -> Floats:
@@ -172,14 +172,16 @@ class WordWeights:
         """Say which words speak most for each class, against the others."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
         lead = shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)
-        parts = [f"{label} by {', '.join(str(self.words.labels[j]) for j in np.argsort(-line, kind='stable')[:3])}"
-                 for label, line in zip(self.classes.labels, lead, strict=True)]
+        parts = [
+            f"{label} by {', '.join(str(self.words.labels[j]) for j in np.argsort(-line, kind='stable')[:3])}"
+            for label, line in zip(self.classes.labels, lead, strict=True)
+        ]
         return f"{column}: told apart is {enumerated(parts)}."
 
 
 def finite_sum(log_p: Floats) -> Floats:
     """Return the sum over the words of each class, of the finite terms."""
-    return np.where(np.isfinite(log_p), log_p, 0.0).sum(axis=1)
+    return np.asarray(np.where(np.isfinite(log_p), log_p, 0.0).sum(axis=1))
 
 
 def coefficient(x: Any) -> Floats:
@@ -190,4 +192,4 @@ def coefficient(x: Any) -> Floats:
 
 def log_orders(rows: Any, values: Floats, n_rows: int) -> Floats:
     """Return log (Σx)! / Πx! for the entries of each row."""
-    return gammaln(row_sums(rows, values, n_rows) + 1) - row_sums(rows, gammaln(values + 1), n_rows)
+    return np.asarray(gammaln(row_sums(rows, values, n_rows) + 1) - row_sums(rows, gammaln(values + 1), n_rows))

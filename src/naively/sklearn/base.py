@@ -56,7 +56,7 @@ class Learned:
     @property
     def counts(self) -> Counts:
         """Everything counted so far."""
-        return self.once("counts", self.accumulator.value)
+        return self.once("counts", self.accumulator.value)  # type: ignore[no-any-return]
 
 
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -78,7 +78,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         return validate_data(self, X, reset=False)
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        return validate_data(self, X, y, reset=reset)
+        X, y = validate_data(self, X, y, reset=reset)
+        return X, y
 
     def _check_parameters(self, classes: int) -> None:
         """Refuse parameters that do not go with the data, before anything is counted."""
@@ -137,8 +138,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             codes = np.searchsorted(known, y).clip(max=len(known) - 1) if is_alike(known, y) else np.zeros(len(y), int)
             strangers = np.unique(np.asarray(y)[known[codes] != y])
             if len(strangers):
-                raise InvalidInput(
-                    f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
+                raise InvalidInput(f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
             return self._learn(X, codes, known, sample_weight, learned)
 
     def _known_classes(self, classes: Any) -> npt.NDArray[Any]:
@@ -151,7 +151,9 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             raise InvalidInput(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
         return known
 
-    def _learn(self, X: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None) -> Self:
+    def _learn(
+        self, X: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None
+    ) -> Self:
         weights = checked_weights(sample_weight, X)
         self._check_parameters(len(classes))
         if learned is None:
@@ -175,7 +177,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
     def _model(self) -> Model:
         learned, (family, settings, log_prior, _) = self._learned, self._assumptions
         return learned.once(  # type: ignore[no-any-return]
-            "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior))
+            "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior)
+        )
 
     @property
     def _likelihood(self) -> Any:
@@ -209,7 +212,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """Return the most probable class of each row."""
         joint = self._log_joint(X)
         joint[np.isneginf(joint).all(axis=1)] = self._assumptions.fallback
-        return self.classes_[most_probable(joint)]  # type: ignore[no-any-return]
+        return self.classes_[most_probable(joint)]
 
 
 @contextmanager

@@ -50,8 +50,15 @@ class BernoulliNB(DiscreteNB):
         "binarize": [None, Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, alpha: Any = 1.0, force_alpha: bool = True, binarize: float | None = 0.0,
-                 fit_prior: bool = True, class_prior: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.binarize = binarize
@@ -68,8 +75,10 @@ class BernoulliNB(DiscreteNB):
     def _check_flags(self, X: Any) -> Any:
         cells = X.data if sparse.issparse(X) else X
         if self.binarize is None and (np.any(cells < 0) or np.any(cells > 1)):
-            raise InvalidInput(f"BernoulliNB(binarize=None) needs cells between 0 and 1; found {cells.min():g} to "
-                               f"{cells.max():g}. Set binarize to the number above which a flag is there, e.g. 0.0.")
+            raise InvalidInput(
+                f"BernoulliNB(binarize=None) needs cells between 0 and 1; found {cells.min():g} to "
+                f"{cells.max():g}. Set binarize to the number above which a flag is there, e.g. 0.0."
+            )
         return X
 
     def _start(self, classes: Axis, X: Any) -> TableAccumulator:

@@ -58,8 +58,15 @@ class CategoricalNB(DiscreteNB):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, alpha: float = 1.0, force_alpha: bool = True, fit_prior: bool = True,
-                 class_prior: Any = None, min_categories: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+    ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
@@ -86,8 +93,10 @@ class CategoricalNB(DiscreteNB):
         if not np.issubdtype(least.dtype, np.signedinteger):
             raise InvalidSetting(f"'min_categories' should have integral type. Got {least.dtype} instead.")
         if least.ndim and least.shape != (columns,):
-            raise InvalidSetting(f"'min_categories' should have shape ({columns},) when an array-like is provided. "
-                                 f"Got {least.shape} instead.")
+            raise InvalidSetting(
+                f"'min_categories' should have shape ({columns},) when an array-like is provided. "
+                f"Got {least.shape} instead."
+            )
         return np.broadcast_to(least.astype(np.int64), (columns,))
 
     def _make_room(self, accumulator: CodesAccumulator, X: Any, weights: Floats | None) -> None:
@@ -99,8 +108,10 @@ class CategoricalNB(DiscreteNB):
         cells = (largest + 1).sum() * len(accumulator.classes)
         if cells > MOST_CELLS:
             column = int(np.argmax(largest))
-            raise InvalidInput(f"Column {column} holds the code {largest[column]:.0f}; a table that long would not fit. "
-                               "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them.")
+            raise InvalidInput(
+                f"Column {column} holds the code {largest[column]:.0f}; a table that long would not fit. "
+                "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
+            )
         accumulator.grow(largest.astype(np.int64) + 1)
 
     def _family(self, parameters: dict[str, Any]) -> Categorical:

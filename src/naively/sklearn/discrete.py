@@ -50,17 +50,22 @@ class DiscreteNB(BaseNB):
 
     def _check_alpha(self) -> Any:
         """Return alpha as it is used: one number, or one for each feature."""
-        alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
         least = np.min(alpha)
         if isinstance(alpha, np.ndarray):
             if alpha.shape[0] != self.n_features_in_:
-                raise InvalidSetting("When alpha is an array, it should contains `n_features`. "
-                                     f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}.")
+                raise InvalidSetting(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+                )
             if least < 0:
                 raise InvalidSetting("All values in alpha must be greater than 0.")
         if least < LEAST_ALPHA and not self.force_alpha:
-            warnings.warn(f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "
-                          "Use `force_alpha=True` to keep alpha unchanged.", stacklevel=2)
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "
+                "Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=2,
+            )
             return np.maximum(alpha, LEAST_ALPHA)
         return alpha
 

@@ -121,7 +121,12 @@ class GaussianNB(BaseNB):
         new = MomentsAccumulator(one, columns)
         memory.add_column(new, memory.native(X), np.zeros(len(X), np.int32), sample_weight, 1)
         shape = (1, X.shape[1])
-        past = Moments.of(one, columns, n=np.full(shape, float(n_past)), mean=np.broadcast_to(mu, shape),
-                          variance=np.broadcast_to(var, shape))
+        past = Moments.of(
+            one,
+            columns,
+            n=np.full(shape, float(n_past)),
+            mean=np.broadcast_to(mu, shape),
+            variance=np.broadcast_to(var, shape),
+        )
         both = past + new.value()
         return both.mean[0], both.variance[0]

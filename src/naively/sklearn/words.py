@@ -60,8 +60,9 @@ class MultinomialNB(WordsNB):
     array([[0.243, 0.757]])
     """
 
-    def __init__(self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True,
-                 class_prior: Any = None) -> None:
+    def __init__(
+        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+    ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
@@ -102,8 +103,15 @@ class ComplementNB(WordsNB):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 
-    def __init__(self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None,
-                 norm: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+    ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
@@ -121,4 +129,4 @@ class ComplementNB(WordsNB):
     @property
     def feature_all_(self) -> Floats:
         """What was counted of each word, in all classes together."""
-        return self.feature_count_.sum(axis=0)
+        return np.asarray(self.feature_count_.sum(axis=0))

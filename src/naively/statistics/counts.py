@@ -85,8 +85,7 @@ class Counts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        return (self.classes == other.classes and np.array_equal(self.rows, other.rows)
-                and self.columns == other.columns)
+        return self.classes == other.classes and np.array_equal(self.rows, other.rows) and self.columns == other.columns
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -94,8 +93,11 @@ class Counts:
         """Tell whether both describe the same rows up to rounding."""
         classes = self.classes | other.classes
         a, b = self.on(classes), other.on(classes)
-        return (bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b))) and self.columns.keys() == other.columns.keys()
-                and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items()))
+        return (
+            bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b)))
+            and self.columns.keys() == other.columns.keys()
+            and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items())
+        )
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))

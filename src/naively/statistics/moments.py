@@ -19,7 +19,7 @@ IMPOSSIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
-    """Number, sum and sum of squares [class, column], measured from a shift near the mean of that class and column.
+    """Number, total and squares [class, column], measured from a shift near the mean of that class and column.
 
     Squares of differences from a near shift keep all their digits, whatever the mean; one shift per column would lose
     them where class means lie far apart.
@@ -34,15 +34,22 @@ class Moments:
     columns: Axis
     n: Floats
     shift: Floats
-    sum: Floats
+    total: Floats
     squares: Floats
 
-    def __init__(self, classes: Axis | Sequence[Any] = (), columns: Axis | Sequence[Any] = (), n: Any = None,
-                 shift: Any = None, sum: Any = None, squares: Any = None) -> None:  # noqa: A002  # its name in a file
+    def __init__(
+        self,
+        classes: Axis | Sequence[Any] = (),
+        columns: Axis | Sequence[Any] = (),
+        n: Any = None,
+        shift: Any = None,
+        total: Any = None,
+        squares: Any = None,
+    ) -> None:
         classes, rows = labelled(classes)
         columns, order = labelled(columns)
         shape = (len(classes), len(columns))
-        parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, sum, squares)]
+        parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, total, squares)]
         if any(part.shape != shape for part in parts):
             raise DoesNotFit(f"The parts do not fit {shape[0]} classes and {shape[1]} columns.")
         if rows is not None or order is not None:
@@ -53,12 +60,13 @@ class Moments:
             parts = [part[keep] for part in parts]
         object.__setattr__(self, "classes", classes.only(keep))
         object.__setattr__(self, "columns", columns)
-        for name, part in zip(("n", "shift", "sum", "squares"), parts, strict=True):
+        for name, part in zip(("n", "shift", "total", "squares"), parts, strict=True):
             object.__setattr__(self, name, frozen(part))
 
     @classmethod
-    def of(cls, classes: Axis | Sequence[Any], columns: Axis | Sequence[Any], *, n: Any, mean: Any,
-           variance: Any) -> Moments:
+    def of(
+        cls, classes: Axis | Sequence[Any], columns: Axis | Sequence[Any], *, n: Any, mean: Any, variance: Any
+    ) -> Moments:
         """Return the moments of rows of which only number, mean and variance are known."""
         n, mean, variance = (np.asarray(part, float) for part in (n, mean, variance))
         return cls(classes, columns, n, np.where(n > 0, mean, 0.0), np.zeros(n.shape), n * variance)
@@ -66,12 +74,12 @@ class Moments:
     @property
     def mean(self) -> Floats:
         """Mean of each class and column; the shift (0) where there are no numbers."""
-        return self.shift + divide(self.sum, self.n)
+        return self.shift + divide(self.total, self.n)
 
     @property
     def ssd(self) -> Floats:
         """Squared deviations from the mean, summed; what divides them is the estimate's choice."""
-        return np.maximum(self.squares - self.sum * divide(self.sum, self.n), 0.0)  # rounding may dip below 0
+        return np.maximum(self.squares - self.total * divide(self.total, self.n), 0.0)  # rounding may dip below 0
 
     @property
     def variance(self) -> Floats:
@@ -91,13 +99,13 @@ class Moments:
         if classes == self.classes and columns == self.columns:
             return self
         old, new = (self.classes, self.columns), (classes, columns)
-        parts = [spread(part, old, new) for part in (self.n, self.shift, self.sum, self.squares)]
+        parts = [spread(part, old, new) for part in (self.n, self.shift, self.total, self.squares)]
         return Moments(Axis.declared(classes.labels), columns, *parts)
 
     def _from(self, shift: Floats) -> tuple[Floats, Floats]:
         """Return sum and squares measured from another shift."""
         gap = self.shift - shift
-        return self.sum + self.n * gap, self.squares + 2 * gap * self.sum + self.n * gap * gap
+        return self.total + self.n * gap, self.squares + 2 * gap * self.total + self.n * gap * gap
 
     def _beside(self, other: Moments) -> tuple[Axis, Axis, Moments, Moments]:
         if set(self.columns.labels) != set(other.columns.labels) and len(self.columns) and len(other.columns):
@@ -124,7 +132,7 @@ class Moments:
         classes, columns, a, b = self._beside(part)
         n = take_away(a.n, b.n)
         taken_sum, taken_squares = b._from(a.shift)
-        total, squares = take_away(a.sum, taken_sum), take_away(a.squares, taken_squares)
+        total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
         refuse(n < 0, classes, columns, a.n, b.n, "count")
         refuse(squares < -IMPOSSIBLE * a.squares, classes, columns, a.squares, taken_squares, "sum of squares")
         left = n > 0
@@ -134,7 +142,7 @@ class Moments:
     def __mul__(self, weight: float) -> Moments:
         w = checked_weight(weight)
         shift = self.shift if w else np.zeros_like(self.shift)
-        return Moments(self.classes, self.columns, self.n * w, shift, self.sum * w, self.squares * w)
+        return Moments(self.classes, self.columns, self.n * w, shift, self.total * w, self.squares * w)
 
     __rmul__ = __mul__
 
@@ -142,8 +150,12 @@ class Moments:
         """Tell whether the two describe the same numbers: counts equal, mean and variance up to rounding."""
         if not isinstance(other, Moments):
             return NotImplemented
-        return (self.classes == other.classes and self.columns == other.columns
-                and np.array_equal(self.n, other.n) and self.agrees(other))
+        return (
+            self.classes == other.classes
+            and self.columns == other.columns
+            and np.array_equal(self.n, other.n)
+            and self.agrees(other)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -153,12 +165,20 @@ class Moments:
         spread_of = np.sqrt(np.maximum(a.variance, b.variance))
         near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), spread_of)
         near_ssd = np.abs(a.ssd - b.ssd) <= tolerance * np.maximum(a.squares, b.squares)
-        return bool(np.all(np.abs(a.n - b.n) <= tolerance * np.maximum(a.n, b.n)) and near_mean.all() and near_ssd.all())
+        return bool(
+            np.all(np.abs(a.n - b.n) <= tolerance * np.maximum(a.n, b.n)) and near_mean.all() and near_ssd.all()
+        )
 
     def __repr__(self) -> str:
-        return "\n".join([f"Moments: {self.n.max(initial=0):.10g} numbers at most",
-                          "  mean", grid(self.classes, self.columns, self.mean),
-                          "  variance", grid(self.classes, self.columns, self.variance)])
+        return "\n".join(
+            [
+                f"Moments: {self.n.max(initial=0):.10g} numbers at most",
+                "  mean",
+                grid(self.classes, self.columns, self.mean),
+                "  variance",
+                grid(self.classes, self.columns, self.variance),
+            ]
+        )
 
 
 def refuse(below: Any, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:

@@ -39,8 +39,14 @@ class Table:
         if given.shape != (len(classes), len(values)):
             raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
         if rows is not None or columns is not None:
-            given = given[np.ix_(*(range(size) if order is None else order
-                                   for order, size in zip((rows, columns), given.shape, strict=True)))]
+            given = given[
+                np.ix_(
+                    *(
+                        range(size) if order is None else order
+                        for order, size in zip((rows, columns), given.shape, strict=True)
+                    )
+                )
+            ]
         # A label with nothing left disappears, unless it is declared: S and K are derived, never stored.
         keep_classes, keep_values = classes.kept((given != 0).any(axis=1)), values.kept((given != 0).any(axis=0))
         if not (keep_classes.all() and keep_values.all()):
