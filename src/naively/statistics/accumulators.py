@@ -21,7 +21,11 @@ Codes = npt.NDArray[np.int32]
 
 
 class Accumulator(Protocol):
-    """Something that rows are counted into."""
+    """Something that rows are counted into: matrices with as many columns as it is wide."""
+
+    @property
+    def width(self) -> int:
+        """How many columns the matrices have."""
 
     def value(self) -> Any:
         """Return the statistic of all rows so far."""
@@ -36,6 +40,11 @@ class TableAccumulator:
     def __init__(self, classes: Axis, values: Axis, threshold: float | None = None) -> None:
         self.classes, self.values, self.threshold = classes, values, threshold
         self.n: Floats = np.zeros((len(classes), len(values)))
+
+    @property
+    def width(self) -> int:
+        """How many columns the matrices have."""
+        return len(self.values)
 
     def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count the rows of a dense matrix."""
@@ -62,6 +71,11 @@ class CodesAccumulator:
     def sizes(self) -> npt.NDArray[np.int64]:
         """How many codes each column has."""
         return np.diff(self.offsets)
+
+    @property
+    def width(self) -> int:
+        """How many columns the matrices have."""
+        return len(self.offsets) - 1
 
     def grow(self, sizes: npt.NDArray[np.int64]) -> None:
         """Make room for at least so many codes in each column."""
@@ -91,6 +105,11 @@ class MomentsAccumulator:
         self.classes, self.columns = classes, columns
         self.shift: Floats = np.zeros((len(classes), len(columns)))
         self.sums: Floats = np.zeros((3, len(classes), len(columns)))
+
+    @property
+    def width(self) -> int:
+        """How many columns the matrices have."""
+        return len(self.columns)
 
     def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count the rows of a matrix of numbers."""

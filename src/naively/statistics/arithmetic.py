@@ -17,14 +17,16 @@ def spread(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Float
     if old == new:
         return array
     out = np.zeros([len(axis) for axis in new])
-    out[np.ix_(*(target.places(source.labels) for source, target in zip(old, new, strict=True)))] = array
+    places = [target.places(source.labels) for source, target in zip(old, new, strict=True)]
+    found = [at >= 0 for at in places]
+    out[np.ix_(*(at[here] for at, here in zip(places, found, strict=True)))] = array[np.ix_(*found)]
     return out
 
 
 def frozen(array: npt.ArrayLike) -> Floats:
     """Return the array as float64 that nobody can write to."""
     out = np.array(array, dtype=np.float64, order="C", copy=None)
-    if out is array and out.flags.writeable:
+    if out is array and (out.flags.writeable or out.base is not None):  # else somebody may write to what it views
         out = out.copy()
     out.flags.writeable = False
     return out

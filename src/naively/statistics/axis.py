@@ -16,7 +16,7 @@ def sort_key(label: Any) -> tuple[int, str, Any]:
     """Order labels of any types: numbers by size, then texts, then the rest by type, the missing one last."""
     if label is None:
         return (3, "", 0)
-    if isinstance(label, (bool, int, float)):
+    if isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
         return (0, "", label)
     if isinstance(label, str):
         return (1, "", label)
@@ -80,7 +80,7 @@ class Axis:
     def place(self, label: Any) -> int:
         """Return where the label stands, or -1."""
         if isinstance(self.labels, range):
-            return label if label in self.labels else -1
+            return int(label) if label in self.labels else -1
         if self._places is None:
             self._places = {known: at for at, known in enumerate(self.labels)}
         return self._places.get(label, -1)
@@ -91,7 +91,7 @@ class Axis:
 
     def declaring(self, other: Axis) -> Axis:
         """Return these labels, of which only those stay without counts that the other axis declares."""
-        return self if isinstance(self.labels, range) else Axis(self.labels, other.fixed)
+        return self if self.fixed == other.fixed else Axis(self.labels, other.fixed)
 
     def kept(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Tell which labels stay when only some of them are counted: those, and the declared ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis, Floats
+from .table import labelled
 
 
 class Statistic(Protocol):
@@ -35,8 +36,12 @@ class Counts:
     rows: Floats
     columns: Mapping[str, Any]
 
-    def __init__(self, classes: Axis, rows: Any, columns: Mapping[str, Any]) -> None:
+    def __init__(self, classes: Axis | Sequence[Any], rows: Any, columns: Mapping[str, Any]) -> None:
+        classes, order = labelled(classes)
         given = np.asarray(rows, dtype=np.float64)
+        if given.shape != (len(classes),):
+            raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
+        given = given if order is None else given[order]
         keep = classes.kept(given != 0)
         object.__setattr__(self, "classes", classes.only(keep))
         object.__setattr__(self, "rows", frozen(given[keep]))

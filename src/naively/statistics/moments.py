@@ -105,7 +105,8 @@ class Moments:
     def _from(self, shift: Floats) -> tuple[Floats, Floats]:
         """Return sum and squares measured from another shift."""
         gap = self.shift - shift
-        return self.total + self.n * gap, self.squares + 2 * gap * self.total + self.n * gap * gap
+        squares = self.squares + 2 * gap * self.total + self.n * gap * gap
+        return self.total + self.n * gap, np.maximum(squares, 0.0)  # rounding may dip below 0
 
     def _beside(self, other: Moments) -> tuple[Axis, Axis, Moments, Moments]:
         if set(self.columns.labels) != set(other.columns.labels) and len(self.columns) and len(other.columns):
@@ -134,7 +135,11 @@ class Moments:
         taken_sum, taken_squares = b._from(a.shift)
         total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
         refuse(n < 0, classes, columns, a.n, b.n, "count")
-        refuse(squares < -IMPOSSIBLE * a.squares, classes, columns, a.squares, taken_squares, "sum of squares")
+        # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
+        slack = IMPOSSIBLE * (a.squares + a.n * (RESIDUE * a.shift) ** 2)
+        ssd = squares - total * divide(total, n)
+        impossible = (ssd < -slack) | ((n == 0) & (ssd > slack))
+        refuse(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
         left = n > 0
         parts = (np.where(left, part, 0.0) for part in (a.shift, total, np.maximum(squares, 0.0)))
         return Moments(classes.declaring(self.classes), columns, n, *parts)

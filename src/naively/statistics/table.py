@@ -76,7 +76,8 @@ class Table:
         rest = take_away(before, taken)
         if np.any(rest < 0):
             k, v = (int(i) for i in np.unravel_index(np.argmin(rest), rest.shape))
-            raise NotAPart(None, classes.labels[k], values.labels[v], before[k, v], taken[k, v])
+            what = "count of missing cells" if values.labels[v] is None else "count"
+            raise NotAPart(None, classes.labels[k], values.labels[v], before[k, v], taken[k, v], what)
         return Table(classes.declaring(self.classes), values.declaring(self.values), rest)
 
     def __mul__(self, weight: float) -> Table:
