@@ -65,10 +65,8 @@ def decide(
         raise InvalidInput(f"reject={reject!r} is no price; give what a refusal costs, 0 or more, or None.")
     if values is not None:
         return decide_number(p, cost, reject, values)
-    if cost is None and reject is None:
-        return most_probable(p)
     costs = expected_cost(p, cost)
-    choice = costs.argmin(axis=1)
+    choice = most_probable(p) if cost is None else costs.argmin(axis=1)
     return choice if reject is None else np.where(costs.min(axis=1) > reject, -1, choice)
 
 
@@ -110,11 +108,14 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
     """Return the probabilities as [row, class], if they are."""
     p = np.asarray(posterior, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] == 0:
-        raise InvalidInput(f"The posterior must be [row, class]; found an array of shape {p.shape}.")
+        raise InvalidInput(
+            f"The posterior must be [row, class]; found an array of shape {p.shape}. A single row is a list of one row."
+        )
     wrong = np.flatnonzero(~((p >= 0).all(axis=1) & (np.abs(p.sum(axis=1) - 1) < 1e-6)))
     if len(wrong):
         raise InvalidInput(
-            f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1."
+            f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1. "
+            "Give what predict_proba returns, or divide each row by its sum."
         )
     return p
 
@@ -122,11 +123,16 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
 def checked_cost(cost: Cost, classes: int) -> Floats:
     """Return the cost matrix [class, choice], if it is one for so many classes."""
     if isinstance(cost, str):
-        raise InvalidInput(f"cost={cost!r} needs the classes as numbers: give values=.")
+        raise InvalidInput(f"cost={cost!r} needs the classes as numbers: use decide(posterior, cost, values=...).")
     matrix = np.asarray(cost, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0 or not np.isfinite(matrix).all():
+    if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0:
         raise InvalidInput(
-            f"cost must be finite numbers [true class, choice] with {classes} rows, one for each class; "
-            f"found shape {matrix.shape}."
+            f"cost must be [true class, choice] with {classes} rows, one for each class; found shape {matrix.shape}."
+        )
+    if not np.isfinite(matrix).all():
+        true, chosen = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
+        raise InvalidInput(
+            f"cost[{true}, {chosen}] is {matrix[true, chosen]}; give every choice a finite cost, and one that must not "
+            "be made a large one."
         )
     return matrix

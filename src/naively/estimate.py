@@ -39,7 +39,7 @@ def empirical_prior(rows: Floats, settings: Settings) -> Floats:
     >>> np.exp(empirical_prior(np.array([17.0, 0.0]), Settings(estimate="mle")))
     array([1., 0.])
     """
-    imagined = shares.IMAGINED[settings.estimate](float(settings.smoothing))
+    imagined = shares.IMAGINED[settings.estimate](settings.alone().smoothing)
     return shares.log_share(rows + imagined, rows.sum() + len(rows) * imagined, len(rows))
 
 
@@ -55,9 +55,9 @@ def given_prior(prior: npt.ArrayLike, classes: int) -> Floats:
         raise InvalidSetting(
             f"Number of priors must match number of classes. Found {given.size} for {classes} classes."
         )
+    if not np.all(given >= 0):  # nor NaN
+        raise InvalidSetting(f"Priors must be non-negative. Found {given.min():g}.")
     if not np.isclose(given.sum(), 1.0):
         raise InvalidSetting(f"The sum of the priors should be 1. Found {given.sum():.10g}; divide them by it.")
-    if np.any(given < 0):
-        raise InvalidSetting(f"Priors must be non-negative. Found {given.min():g}.")
     with np.errstate(divide="ignore"):
-        return np.log(given)
+        return np.asarray(np.log(given / given.sum()))  # so that they sum to 1 to the last digit

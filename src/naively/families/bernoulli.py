@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..errors import InvalidSetting
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
@@ -37,10 +38,15 @@ class Bernoulli:
     name: ClassVar[str] = "bernoulli"
     statistic: ClassVar[type[Table]] = Table
 
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not self.threshold >= 0:
+            raise InvalidSetting(
+                f"threshold={self.threshold!r} must be 0 or more: cells a sparse matrix leaves out are 0, and absent."
+            )
+
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> Flags:
         """Return what each flag says about each class."""
-        if self.smoothing is not None:
-            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        settings = settings.each(len(statistic.values), self.smoothing)
         return Flags(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
 
 
@@ -58,8 +64,7 @@ class Flags:
     @cached_property
     def imagined(self) -> Floats:
         """The rows imagined with each flag, and as many without it."""
-        smoothing = np.asarray(self.settings.smoothing, dtype=np.float64)
-        return np.broadcast_to(shares.IMAGINED[self.settings.estimate](smoothing), (len(self.values),))
+        return np.asarray(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
 
     def _log_share(self, n: Any, total: Any, imagined: Any) -> Floats:
         return shares.log_share(n + imagined, total + 2 * imagined, 2.0)
@@ -82,15 +87,26 @@ class Flags:
         return Split.of(self.log_absent).sum(axis=1)
 
     @cached_property
-    def _change(self) -> Split:
-        """What each flag that is there changes in that, [flag, class]."""
-        return (Split.of(self.log_there) - Split.of(self.log_absent)).T
+    def _change(self) -> Floats:
+        """What a flag that is there changes in that, [flag, class]."""
+        return np.ascontiguousarray((Split.of(self.log_there).finite - Split.of(self.log_absent).finite).T)
+
+    @cached_property
+    def _ruled_out(self) -> list[tuple[float, Floats]]:
+        """What a flag above a threshold changes in how often log 0 was added, [flag, class].
+
+        Where cells are shares of a row, any share there can rule a class out, and so can any share absent.
+        """
+        there, absent = (np.ascontiguousarray(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
+        given = self.family.threshold
+        at_all, in_full = (0.0, float(np.nextafter(1.0, 0.0))) if given is None else (given, given)
+        return [(above, table) for above, table in ((at_all, there), (in_full, -absent)) if table.any()]
 
     def _parts(self, x: Any, threads: int) -> Split:
         parts = Split(*(np.tile(part, (x.shape[0], 1)) for part in self._base))
-        add_up(x, self._change.finite, self.family.threshold, parts.finite, threads)
-        if self._change.ruled_out.any():
-            add_up(x, self._change.ruled_out, self.family.threshold, parts.ruled_out, threads)
+        add_up(x, self._change, self.family.threshold, parts.finite, threads)
+        for threshold, table in self._ruled_out:
+            add_up(x, table, threshold, parts.ruled_out, threads)
         return parts
 
     def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
@@ -107,9 +123,8 @@ class Flags:
         rows, columns, values = entries(x, self.family.threshold)
         gone = self._gone(columns, w[rows] * values)
         parts = self._parts(x, 1) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
-        own = self._all_absent(y, w) - self._absent(columns, y[rows], w[rows]).row_sums(rows, x.shape[0])
-        kept = ~gone
-        own = own + self._there(columns, y[rows], w[rows], values).only(kept).row_sums(rows, x.shape[0])
+        entry = self._there(columns, y[rows], w[rows], values).only(~gone) - self._absent(columns, y[rows], w[rows])
+        own = self._all_absent(y, w) + entry.row_sums(rows, x.shape[0])
         parts.finite[row, y], parts.ruled_out[row, y] = own
         return parts.whole()
 
@@ -126,7 +141,7 @@ class Flags:
     def _all_absent(self, y: Codes, w: Floats) -> Split:
         """Return the score of each row's own class without it, as if no flag were there."""
         pairs, which = np.unique(np.stack([y, w], axis=1), axis=0, return_inverse=True)
-        flags, sums = np.arange(len(self.values)), []
+        flags, sums = np.arange(len(self.values)), [Split(np.zeros(0), np.zeros(0))]
         for block in blocks(len(pairs), len(flags)):
             k, weight = pairs[block, 0].astype(np.intp)[:, None], pairs[block, 1][:, None]
             sums.append(self._absent(flags, k, weight).sum(axis=1))
@@ -141,14 +156,15 @@ class Flags:
     def _there(self, columns: Any, k: Any, w: Any, values: Floats) -> Split:
         """Return what these entries say about class k when their own row is taken out of it."""
         total = take_away(self.rows[k], w)
-        there = take_away(self.n[k, columns], w * values)
-        absent = take_away(total, there)
-        parts = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in (there, absent))
-        first, second = parts
-        return first * values + second * (1 - values)
+        met = take_away(self.n[k, columns], w * values)
+        counts = (met, take_away(total, met))
+        there, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
+        return there * values + absent * (1 - values)
 
     def say(self, column: str) -> str:
         """Say which flags are there more often in each class than in the others."""
+        if not len(self.values):
+            return f"{column}: nothing was counted."
         p = np.exp(self.log_there)
         lead = p - (p.sum(axis=0) - p) / max(len(self.classes) - 1, 1)
         parts = [

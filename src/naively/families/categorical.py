@@ -14,7 +14,7 @@ from .. import _kernels
 from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Table, Tables
 from ..statistics.accumulators import offsets_of
-from ..statistics.arithmetic import take_away
+from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
 from .family import Codes, Settings, enumerated, row_weights
@@ -31,7 +31,8 @@ class Categorical:
     smoothing : float, optional
         λ of this column; by default the model's.
     spread : "even" or "overall"
-        Whether each value gets λ, or λ is shared out by how frequent the values are overall (the m-estimate).
+        Whether each value gets λ, or λ is shared out by how frequent the values are overall (the m-estimate; a
+        declared value never met counts as one row then, so that it stays possible).
     """
 
     smoothing: float | None = None
@@ -46,8 +47,7 @@ class Categorical:
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTable:
         """Return log P(value | class)."""
-        if self.smoothing is not None:
-            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        settings = settings.alone(self.smoothing)
         if self.spread == "overall" and settings.estimate == "map":
             raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
         return LogTable(self, settings, classes, *scored(statistic, classes, settings))
@@ -55,6 +55,16 @@ class Categorical:
     def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(value | class) for each column of a matrix of codes."""
         return LogTables(classes, tuple(self.estimate(table, rows, classes, settings) for table in statistic.tables))
+
+
+def once_at_least(met: Floats) -> Floats:
+    """Return how often values were met, taking those never met as met once."""
+    return np.where(met > 0, met, 1.0)
+
+
+def is_missing(label: Any) -> bool:
+    """Tell whether there is no label: None, or NaN, which is not equal to itself."""
+    return label is None or label != label
 
 
 def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
@@ -79,35 +89,45 @@ class LogTable:
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(value | class), [class, value]."""
-        met = self.n.sum(axis=0)
-        return self._log_share(self.n, self.n.sum(axis=1, keepdims=True), met, met.sum(), len(self.values))
+        total, common = self.n.sum(axis=1, keepdims=True), self._common
+        return self._log_share(self.n, total, len(self.values), divide(common, common.sum() + self._slot))
 
     @cached_property
     def log_unseen(self) -> Floats:
         """What a value never met says about each class."""
-        return self._log_unseen(self.n.sum(axis=1), self.n.sum(), len(self.values))
+        return self._log_unseen(self.n.sum(axis=1), len(self.values), self._common.sum() + self._slot)
 
-    def _log_share(self, n: Any, total: Any, met: Any, rows: Any, size: Any) -> Floats:
-        """Estimate a value's share of a class, given its count there and overall, and how many values there are."""
-        slot = self.settings.unseen == "smooth"  # one more value, which counts as one row where rows are shared out
-        imagined = shares.IMAGINED[self.settings.estimate](float(self.settings.smoothing))
+    @cached_property
+    def _slot(self) -> bool:
+        """Whether there is one more value, for all that were never met."""
+        return self.settings.unseen == "smooth"
+
+    @cached_property
+    def _common(self) -> Floats:
+        """How common each value is overall, as λ is spread; those never met, and the slot, as if met in one row."""
+        return once_at_least(self.n.sum(axis=0))
+
+    def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
+        """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
+        imagined, size = shares.IMAGINED[self.settings.estimate](self.settings.smoothing), size + self._slot
         if self.family.spread == "even":
-            return shares.log_share(n + imagined, total + (size + slot) * imagined, size + slot)
-        share = met / np.maximum(rows + slot, 1e-300)
-        return shares.log_share(n + imagined * share, total + imagined, size + slot)
+            return shares.log_share(n + imagined, total + size * imagined, size)
+        return shares.log_share(n + imagined * overall, total + imagined, size)
 
-    def _log_unseen(self, total: Floats, rows: Any, size: Any) -> Floats:
-        if self.settings.unseen != "smooth":
+    def _log_unseen(self, total: Floats, size: Any, common: Any) -> Floats:
+        if not self._slot:
             return np.zeros(total.shape)
-        return self._log_share(np.zeros(total.shape), total, 1.0, rows, size)
+        return self._log_share(0.0, total, size, 1 / common)
 
     def codes(self, labels: Iterable[Any]) -> Labels:
-        """Return the code of each label: its place, -1 if missing (None, NaN), the number of values if never met."""
-        missing, size = self.values.place(None), len(self.values)
+        """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
+        unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
-            (missing if label is None or label != label else self.values.place(label) % (size + 1) for label in labels),
-            dtype=np.int64,
+            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels), dtype=np.int64
         )
+
+    def _place(self, label: Any) -> int:
+        return self.values.place(None if is_missing(label) else label)
 
     def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
         """Add log P(value | class) of each code to scores [row, class]."""
@@ -119,16 +139,20 @@ class LogTable:
 
     def check(self, x: Labels) -> None:
         """Refuse codes never met, if the settings say so."""
-        if self.settings.unseen == "error" and np.any(x >= len(self.values)):
-            row = int(np.argmax(x >= len(self.values)))
+        self.check_none(np.flatnonzero(x >= len(self.values)))
+
+    def check_none(self, unseen: npt.NDArray[np.intp]) -> None:
+        """Refuse these rows, whose values were never met, if the settings say so and there are any."""
+        if self.settings.unseen == "error" and len(unseen):
             raise InvalidInput(
-                f"Row {row} holds a value never met in training. Set unseen='skip' to let it say "
+                f"Row {unseen[0]} holds a value never met in training. Set unseen='skip' to let it say "
                 "nothing, or 'smooth' to give such values a place of their own."
             )
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
         x, w, size = np.asarray(x), row_weights(weights, len(x)), len(self.values)
+        self.check(x)
         out = np.zeros((len(x), len(self.classes)))
         known = np.flatnonzero((x >= 0) & (x < size) & (w > 0))
         others = np.flatnonzero((x >= size) | ((x >= 0) & (w == 0)))
@@ -138,13 +162,14 @@ class LogTable:
         n, total = self.n.T[code], np.tile(self.n.sum(axis=1), (len(known), 1))
         n[row, y] = take_away(n[row, y], w)
         total[row, y] = take_away(total[row, y], w)
-        rest, rows = take_away(met, w), self.n.sum() - w
+        rest = take_away(met, w)
         # A value met in this row alone would be unknown without it, unless it is declared.
         gone = (rest == 0) & ~self.values.kept(np.zeros(size, dtype=bool))[code]
-        self.check(np.where(gone, size, code))
-        left = (size - gone)[:, None]
-        seen = self._log_share(n, total, rest[:, None], rows[:, None], left)
-        out[known] = np.where(gone[:, None], self._log_unseen(total, rows[:, None], left), seen)
+        self.check_none(known[gone])
+        left, common = (size - gone)[:, None], np.where(gone, 0.0, once_at_least(rest))
+        whole = self._common.sum() + self._slot - self._common[code] + common
+        seen = self._log_share(n, total, left, divide(common, whole)[:, None])
+        out[known] = np.where(gone[:, None], self._log_unseen(total, left, whole[:, None]), seen)
         return out
 
     def say(self, column: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
@@ -45,7 +45,7 @@ class Settings:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
             if getattr(self, name) not in get_args(kinds):
                 raise InvalidSetting(f"{name}={getattr(self, name)!r} is unknown; use one of {get_args(kinds)}.")
-        smoothing = np.asarray(self.smoothing, dtype=np.float64)
+        smoothing = numbers(self.smoothing)
         if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
             raise InvalidSetting(f"smoothing={self.smoothing!r} must be finite and not negative.")
         if self.estimate == "map" and np.any(smoothing < 1):
@@ -53,6 +53,31 @@ class Settings:
                 f"estimate='map' needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its "
                 "mode at the edge. Laplace's rule with λ is estimate='bayes' with smoothing=λ, or 'map' with λ + 1."
             )
+
+    def alone(self, own: Any = None) -> Settings:
+        """Return these settings with one λ for a whole column: its own, if it has one."""
+        smoothing = numbers(self.smoothing if own is None else own)
+        if smoothing.size != 1:
+            raise InvalidSetting(
+                f"smoothing holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
+                "take one each: give the array to their family, e.g. Words(smoothing=[...])."
+            )
+        return replace(self, smoothing=smoothing.item())
+
+    def each(self, size: int, own: Any = None) -> Settings:
+        """Return these settings with a λ for each of so many values: the column's own, if it has some."""
+        smoothing = numbers(self.smoothing if own is None else own)
+        if smoothing.size != 1 and smoothing.shape != (size,):
+            raise InvalidSetting(f"smoothing holds {smoothing.size} numbers for {size} values; give one, or one each.")
+        return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
+
+
+def numbers(smoothing: Any) -> Floats:
+    """Return a λ, or several, as floats."""
+    try:
+        return np.asarray(smoothing, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidSetting(f"smoothing={smoothing!r} is no number; give a λ such as 1.0.") from None
 
 
 class Likelihood(Protocol):
@@ -97,7 +122,7 @@ def blocks(rows: int, cells_per_row: int, most: int = 1 << 20) -> Iterator[slice
         yield slice(start, min(start + step, rows))
 
 
-def enumerated(parts: Sequence[str], most: int = 3) -> str:
+def enumerated(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
     """Join a few parts of a sentence; of many only the first are said."""
-    said = ", ".join(parts[:most])
+    said = between.join(parts[:most])
     return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"

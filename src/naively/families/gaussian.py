@@ -7,19 +7,19 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import poch
 
 from .. import _kernels
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
 from .family import Codes, Settings, blocks, enumerated, row_weights
-from .numbers import Summary
+from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
 NARROWEST = 1e-18
-# The least variance whose inverse is still finite when squared distances are multiplied with it.
-LEAST = 1e-290
+# The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
+LEAST, LARGEST = 1e-290, 1e300
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Gaussian:
 
     def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> Bells:
         """Return the density of each class and column."""
-        if self.smoothing is not None:
-            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        settings = settings.alone(self.smoothing)
         return Bells(self, settings, classes, statistic.columns, Summary.of(statistic.on(classes)))
 
 
@@ -69,7 +68,8 @@ class Bell(NamedTuple):
 
     def at(self, x: Floats) -> Floats:
         """Return the log-densities at x [...]; a hole says nothing."""
-        far = np.minimum((x[..., None] - self.centre) ** 2 * self.precision, 1e300)
+        with np.errstate(over="ignore"):
+            far = np.minimum((x[..., None] - self.centre) ** 2 * self.precision, LARGEST)
         return np.where(np.isnan(far), 0.0, self.base - np.where(self.power > 0, self.power * np.log1p(far), far))
 
 
@@ -87,10 +87,11 @@ def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> B
     scale = wide_enough(scale, spread)
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
-    base = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(freedom * np.pi * safe)
+    # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
+    base = np.log(poch(freedom / 2, 0.5)) - 0.5 * (np.log(freedom * np.pi) + np.log(safe))
     return Bell(
         centre,
-        np.where(silent, 0.0, 1 / (freedom * safe)),
+        np.where(silent, 0.0, 1 / freedom / safe),
         np.where(silent, 0.0, (freedom + 1) / 2),
         np.where(silent, 0.0, base),
     )
@@ -98,8 +99,8 @@ def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> B
 
 def wide_enough(variance: Floats, spread: Floats) -> Floats:
     """Return the variance, not narrower than rounding allows; 0 only where the whole column has no spread."""
-    least = np.where(spread + variance > 0, np.maximum(NARROWEST * spread, LEAST), 0.0)
-    return np.maximum(variance, least)
+    least = np.where((spread > 0) | (variance > 0), np.maximum(NARROWEST * spread, LEAST), 0.0)
+    return np.clip(variance, least, LARGEST)
 
 
 class Prior(NamedTuple):
@@ -121,14 +122,13 @@ class Prior(NamedTuple):
         met = summary.n > 0
         classes = np.maximum(met.sum(axis=-1, keepdims=True), 1)
         centre = np.where(met, summary.mean, 0.0).sum(axis=-1, keepdims=True) / classes
-        between = (np.where(met, summary.mean - centre, 0.0) ** 2).sum(axis=-1, keepdims=True) / classes
+        between = (summary.gap(centre) ** 2).sum(axis=-1, keepdims=True) / classes
         rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
         within = summary.ssd.sum(axis=-1, keepdims=True) / rows
         variance = np.where(within > 0, within, between)
-        spread = within + between
-        with np.errstate(invalid="ignore"):
-            share = np.where(variance > 0, variance / (variance + between), 1.0)
-        return cls(centre, smoothing * share, variance, smoothing, spread)
+        share = np.where(variance > 0, variance, 1.0) / np.where(variance > 0, variance + between, 1.0)
+        weight = max(smoothing, LIGHTEST)
+        return cls(centre, np.maximum(weight * share, NARROWEST), variance, weight, within + between)
 
 
 def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
@@ -141,7 +141,7 @@ def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
 def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the normal–inverse-gamma posterior: centre, rows behind it, rows behind the variance, sum of squares."""
     centred, rows = prior.centred + summary.n, prior.rows + summary.n
-    gap = np.where(summary.n > 0, summary.mean - prior.centre, 0.0)
+    gap = summary.gap(prior.centre)
     centre = prior.centre + gap * (summary.n / centred)
     squares = prior.rows * prior.variance + summary.ssd + gap * gap * (prior.centred * summary.n / centred)
     return centre, centred, rows, squares
@@ -156,7 +156,9 @@ def map(summary: Summary, prior: Prior, epsilon: float) -> Bell:  # noqa: A001  
 def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     """Return the posterior predictive: Student-t densities."""
     centre, centred, rows, squares = posterior(summary, prior)
-    return student(centre, squares / rows * (1 + 1 / centred) + epsilon, rows, prior.spread)
+    with np.errstate(over="ignore"):
+        scale = squares / rows * (1 + 1 / centred) + epsilon
+    return student(centre, scale, rows, prior.spread)
 
 
 ESTIMATES = {"mle": mle, "map": map, "bayes": bayes}
@@ -210,7 +212,7 @@ class Bells:
         """Say where the numbers of each class lie."""
         lines = []
         for at, name in enumerate(self.columns.labels):
-            n, mean, ssd = (part[at] for part in self.summary)
+            n, mean, ssd = (part[at] for part in self.summary[:3])
             parts = [
                 f"{m:.4g} ± {np.sqrt(s / k):.2g} for {label}"
                 for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)

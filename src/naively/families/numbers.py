@@ -11,6 +11,11 @@ from ..statistics.arithmetic import RESIDUE, take_away
 from ..statistics.axis import Floats
 from .family import Codes
 
+# Numbers of one class, or means of two, that differ by less than this share of their size differ by rounding alone.
+GRAIN = 1e-14
+# A prior worth less than this many rows is taken for this: it would make classes without rows infinitely flat.
+LIGHTEST = 1e-9
+
 
 class Summary(NamedTuple):
     """Moments with the class as the last axis, [..., column, class]: the form in which they are estimated from."""
@@ -18,11 +23,26 @@ class Summary(NamedTuple):
     n: Floats
     mean: Floats
     ssd: Floats
+    grain: Floats  # how much of the mean may be rounding
 
     @classmethod
     def of(cls, moments: Moments) -> Summary:
         """Return the summary [column, class] of these moments."""
-        return cls(*(np.ascontiguousarray(part.T) for part in (moments.n, moments.mean, moments.ssd)))
+        grain = GRAIN * np.maximum(np.abs(moments.mean), np.abs(moments.shift))
+        ssd = np.where(moments.ssd > GRAIN * moments.squares, moments.ssd, 0.0)  # a far shift costs digits
+        parts = (moments.n, moments.mean, ssd, grain)
+        return cls(*(np.ascontiguousarray(part.T) for part in parts)).without_rounding()
+
+    def without_rounding(self) -> Summary:
+        """Return the same with 0 for means and squares that rounding alone has left: constants have no variance."""
+        mean = np.where(np.abs(self.mean) > self.grain, self.mean, 0.0)
+        ssd = np.where(self.ssd > self.n * self.grain**2, self.ssd, 0.0)
+        return Summary(self.n, mean, ssd, self.grain)
+
+    def gap(self, centre: Floats) -> Floats:
+        """Return how far each mean lies from a centre; 0 where rounding alone may explain it, or nothing was met."""
+        gap = self.mean - centre
+        return np.where((self.n > 0) & (np.abs(gap) > self.grain), gap, 0.0)
 
     def without(self, x: Floats, y: Codes, w: Floats) -> Summary:
         """Return the summary [row, column, class] for each row of x, that row taken out of its class."""
@@ -34,6 +54,9 @@ class Summary(NamedTuple):
         n = take_away(np.broadcast_to(self.n, taken.shape), taken)
         left = np.where(n > 0, n, 1.0)
         mean = np.where(n > 0, self.mean - taken * gap / left, 0.0)
-        ssd = self.ssd - taken * gap * gap * (self.n / left)
-        ssd = np.where((n > 0) & (ssd > RESIDUE * self.ssd), ssd, 0.0)
-        return Summary(n, mean, ssd)
+        more = taken * (self.n / left)
+        ssd = self.ssd - more * gap * gap
+        rounding = RESIDUE * self.ssd + 2 * more * np.abs(gap) * self.grain
+        ssd = np.where((n > 0) & (ssd > rounding), ssd, 0.0)
+        grain = np.where(n > 0, np.maximum(self.grain, GRAIN * np.abs(mean)), 0.0)
+        return Summary(n, mean, ssd, grain).without_rounding()

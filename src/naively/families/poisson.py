@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, gammaln, xlogy
+from scipy.special import gammaln, xlogy
 
 from ..errors import InvalidInput
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
 from .family import Codes, Settings, blocks, enumerated, row_weights
-from .numbers import Summary
+from .numbers import LIGHTEST, Summary
+
+NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
+# A larger number of events is taken for this: its logarithms stay finite.
+LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,13 @@ class Poisson:
 
     def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> Rates:
         """Return the distribution of each class and column."""
-        if self.smoothing is not None:
-            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
-        return Rates(self, settings, classes, statistic.columns, Summary.of(statistic.on(classes)))
+        summary = Summary.of(statistic.on(classes))
+        for column, k in np.argwhere(summary.n * summary.mean < -0.5):  # less may be rounding
+            raise InvalidInput(
+                f"Class {classes.labels[k]!r} has a mean of {summary.mean[column, k]:g} in column "
+                f"{statistic.columns.labels[column]!r}; {NEVER_NEGATIVE}"
+            )
+        return Rates(self, settings.alone(self.smoothing), classes, statistic.columns, summary)
 
 
 class Gamma(NamedTuple):
@@ -50,45 +57,63 @@ class Gamma(NamedTuple):
     rows: Floats
 
 
+def gamma(summary: Summary, smoothing: float) -> Gamma:
+    """Return the posterior of the rates under a prior worth λ rows of the overall rate."""
+    weight = max(smoothing, LIGHTEST)
+    return Gamma(events_of(summary) + weight * overall(summary), summary.n + weight)
+
+
+def events_of(summary: Summary) -> Floats:
+    """Return how many events were counted; rounding may have left less than none."""
+    return np.maximum(summary.n * summary.mean, 0.0)
+
+
 def overall(summary: Summary) -> Floats:
     """Return the rate of all classes together, [..., 1]; never quite 0, so that an event stays possible."""
-    events = (summary.n * summary.mean).sum(axis=-1, keepdims=True)
+    events = events_of(summary).sum(axis=-1, keepdims=True)
     return np.asarray((events + 0.5) / (summary.n.sum(axis=-1, keepdims=True) + 1))
 
 
-def gamma(summary: Summary, smoothing: float) -> Gamma:
-    """Return the posterior of the rates under a prior worth λ rows of the overall rate."""
-    return Gamma(summary.n * summary.mean + smoothing * overall(summary), summary.n + smoothing)
-
-
-def at_rate(x: Floats, rate: Floats) -> Floats:
-    """Return the log-probabilities of x [...] under Poisson distributions of these rates [..., class]."""
-    x = x[..., None]
-    out: Floats = xlogy(x, rate) - rate - gammaln(x + 1)
-    return out
-
-
-def mle(x: Floats, summary: Summary, smoothing: float) -> Floats:
-    """Return log P(x) at the mean rate; the overall rate for a class without numbers."""
-    return at_rate(x, np.where(summary.n > 0, summary.mean, overall(summary)))
-
-
-def map(x: Floats, summary: Summary, smoothing: float) -> Floats:  # noqa: A001  # its name in the books
-    """Return log P(x) at the mode of the posterior of the rate."""
-    known = gamma(summary, smoothing)
-    return at_rate(x, np.maximum(known.events - 1, 0.0) / known.rows)
-
-
-def bayes(x: Floats, summary: Summary, smoothing: float) -> Floats:
-    """Return log P(x) averaged over the posterior of the rate: negative binomial."""
+def rate(estimate: str, summary: Summary, smoothing: float) -> Floats:
+    """Return the rates, [..., class]: the mean (overall where a class has none), or the posterior's mode or mean."""
+    if estimate == "mle":
+        return np.where(summary.n > 0, np.maximum(summary.mean, 0.0), overall(summary))
     events, rows = gamma(summary, smoothing)
-    x = x[..., None]
-    # Γ(r + x) / Γ(r) x! as a beta function: differences of large gammaln would lose digits.
-    out: Floats = -betaln(events, x + 1) - np.log(events + x) - events * np.log1p(1 / rows) - x * np.log1p(rows)
-    return out
+    return (np.maximum(events - 1, 0.0) if estimate == "map" else events) / rows
 
 
-ESTIMATES: dict[str, Callable[[Floats, Summary, float], Floats]] = {"mle": mle, "map": map, "bayes": bayes}
+def poisson(x: Floats, rate: Floats) -> Floats:
+    """Return log P(x) at these rates."""
+    return peak(x) - deviance(x, rate)
+
+
+def negative_binomial(x: Floats, known: Gamma) -> Floats:
+    """Return log P(x) averaged over what is known of the rates."""
+    events, rows = known
+    both = events + x
+    off = deviance(events, both * (rows / (rows + 1))) + deviance(x, both / (rows + 1))
+    return np.asarray(np.log(events / both) + peak(events) + peak(x) - peak(both) - off)
+
+
+def peak(x: Floats) -> Floats:
+    """Return log P(x) at the rate x, x·log x - x - log x!, where it is highest; by Stirling's series for large x.
+
+    Large logarithms that nearly cancel would lose digits; so they are never formed.
+    """
+    part = 1 / np.maximum(x, 16.0)
+    square = part * part
+    series = part * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
+    return np.where(x < 16, xlogy(x, x) - x - gammaln(x + 1), 0.5 * np.log(part / (2 * np.pi)) - series)
+
+
+def deviance(x: Floats, expected: Floats) -> Floats:
+    """Return how much less probable x is at the expected rate than at its own: x·log(x / expected) - x + expected."""
+    gap = x - expected
+    near = np.abs(gap) < expected / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(x) - np.log(expected)
+    log = np.where(near, np.log1p(np.where(near, gap, 0.0) / np.where(near, expected, 1.0)), log)
+    return np.asarray(x * np.where(x > 0, log, 0.0) - gap)
 
 
 @dataclass(frozen=True)
@@ -101,21 +126,22 @@ class Rates:
     columns: Axis
     summary: Summary
 
-    def _log_p(self, x: Floats, summary: Summary) -> Floats:
-        smoothing = float(self.settings.smoothing)
-        estimate = ESTIMATES[self.settings.estimate if smoothing > 0 else "mle"]
-        with np.errstate(invalid="ignore"):
-            terms = estimate(np.minimum(x, 1e150), summary, smoothing)
-        return np.asarray(np.where(np.isnan(x)[..., None], 0.0, terms).sum(axis=-2))
+    @property
+    def _how(self) -> str:
+        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
 
     @cached_property
     def rate(self) -> Floats:
         """The expected number of events of each class and column, [class, column]."""
-        if self.settings.estimate == "mle" or not float(self.settings.smoothing) > 0:
-            return np.where(self.summary.n > 0, self.summary.mean, overall(self.summary)).T
-        known = gamma(self.summary, float(self.settings.smoothing))
-        events = known.events if self.settings.estimate == "bayes" else np.maximum(known.events - 1, 0.0)
-        return (events / known.rows).T
+        return rate(self._how, self.summary, self.settings.smoothing).T
+
+    def _log_p(self, x: Floats, summary: Summary) -> Floats:
+        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST))[..., None]
+        if self._how == "bayes":
+            terms = negative_binomial(x, gamma(summary, self.settings.smoothing))
+        else:
+            terms = poisson(x, rate(self._how, summary, self.settings.smoothing))
+        return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
 
     def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
         """Add log P(x | class), summed over the columns, to scores [row, class]."""
@@ -155,8 +181,5 @@ def checked(x: Any) -> Floats:
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):
         row, column = (int(i) for i in np.argwhere(x < 0)[0])
-        raise InvalidInput(
-            f"Row {row}, column {column} holds {x[row, column]:g}; a number of events cannot be negative. "
-            "Use the family 'gaussian' for numbers of any sign."
-        )
+        raise InvalidInput(f"Row {row}, column {column} holds {x[row, column]:g}; {NEVER_NEGATIVE}")
     return np.asarray(x)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
@@ -41,8 +41,7 @@ class Words:
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> WordWeights:
         """Return what each word says about each class."""
-        if self.smoothing is not None:
-            settings = Settings(settings.estimate, self.smoothing, settings.missing, settings.unseen)
+        settings = settings.each(len(statistic.values), self.smoothing)
         return WordWeights(self, settings, classes, statistic.values, statistic.on(classes))
 
 
@@ -66,8 +65,7 @@ class WordWeights:
     @cached_property
     def imagined(self) -> Floats:
         """The rows imagined of each word."""
-        smoothing = np.asarray(self.settings.smoothing, dtype=np.float64)
-        return np.broadcast_to(shares.IMAGINED[self.settings.estimate](smoothing), (len(self.words),))
+        return np.asarray(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
@@ -82,7 +80,7 @@ class WordWeights:
             return self.log_p
         if not self.family.norm:
             return -self.log_p
-        return self.log_p / finite_sum(self.log_p)[:, None]
+        return normed(-self.log_p, -finite_sum(self.log_p)[:, None])
 
     @cached_property
     def _table(self) -> Split:
@@ -132,7 +130,8 @@ class WordWeights:
         n_rows = x.shape[0]
         rows, columns, values = entries(x)
         taken = w[rows] * values
-        own = np.eye(len(self.classes), dtype=bool)[y]
+        own = np.zeros((n_rows, len(self.classes)), dtype=bool)
+        own[np.arange(n_rows), y] = True
         affected = ~own if self.family.complement else own  # the classes whose counts hold this row
         told = self.told.T[columns]
         told = np.where(affected[rows], take_away(told, np.broadcast_to(taken[:, None], told.shape)), told)
@@ -146,7 +145,7 @@ class WordWeights:
         log_p[gone] = 0.0
         scores = self._added_up(rows, values, log_p, n_rows)
         if self.family.complement and self.family.norm:
-            scores = -scores / self._norms(rows, columns, log_p, whole, size)
+            scores = normed(scores, -self._norms(rows, columns, log_p, whole, size))
         return scores
 
     def _added_up(self, rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
@@ -163,20 +162,33 @@ class WordWeights:
         old, new = before[columns], np.where(np.isfinite(log_p), log_p, 0.0)
         others = finite_sum(self.log_p) - row_sums(rows, np.where(np.isfinite(old), old, 0.0), n_rows)
         number = np.isfinite(before).sum(axis=0) - row_sums(rows, np.isfinite(old).astype(np.float64), n_rows)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.log(self.told.sum(axis=1) + self.imagined.sum()) - np.log(whole)
+        some = np.where(whole > 0, whole, 1.0)
+        change = np.log(np.maximum(self.told.sum(axis=1) + self.imagined.sum(), some)) - np.log(some)
         norms = others + number * change + row_sums(rows, new, n_rows)
-        return np.where(whole > 0, norms, -size * np.log(size))
+        return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are alike where none was met
 
     def say(self, column: str) -> str:
         """Say which words speak most for each class, against the others."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
         lead = shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)
+        said = [[self.words.labels[j] for j in np.argsort(-line, kind="stable")[:3] if line[j] > 1e-9] for line in lead]
         parts = [
-            f"{label} by {', '.join(str(self.words.labels[j]) for j in np.argsort(-line, kind='stable')[:3])}"
-            for label, line in zip(self.classes.labels, lead, strict=True)
+            f"{', '.join(map(str, words))} for {label}"
+            for label, words in zip(self.classes.labels, said, strict=True)
+            if words
         ]
-        return f"{column}: told apart is {enumerated(parts)}."
+        return (
+            f"{column}: most telling are {enumerated(parts, '; ')}." if parts else f"{column}: all classes are alike."
+        )
+
+
+def normed(scores: Floats, total: Floats) -> Floats:
+    """Return the scores divided by the sum of all weights; where only one word is possible it says nothing.
+
+    The sum is then 0 up to rounding, while two possible words bring it to log 2 or more.
+    """
+    alone = total < 0.5
+    return np.where(alone & np.isfinite(scores), 0.0, scores / np.where(alone, 1.0, total))
 
 
 def finite_sum(log_p: Floats) -> Floats:

@@ -1,0 +1,260 @@
+"""The choice of least expected cost, and the right to abstain."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from naively import decide, expected_cost
+from naively.errors import InvalidInput, NaivelyError
+
+P = np.array([[0.2, 0.8], [0.05, 0.95], [0.5, 0.5]])
+
+
+@st.composite
+def posteriors(draw, classes):
+    """Return a few rows of probabilities, some of them 0."""
+    weight = st.one_of(st.just(0.0), st.floats(1e-3, 1.0))
+    line = st.lists(weight, min_size=classes, max_size=classes).filter(any)
+    p = np.array(draw(st.lists(line, min_size=1, max_size=4)))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def problems(draw):
+    """Return probabilities and costs, with as many choices as it pleases."""
+    classes, choices = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    line = st.lists(st.floats(-10, 10), min_size=choices, max_size=choices)
+    return draw(posteriors(classes)), np.array(draw(st.lists(line, min_size=classes, max_size=classes)))
+
+
+# -- costs ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_least_expected_cost_decides():
+    """Throwing away good mail costs ten times as much as reading spam."""
+    cost = [[0, 10], [1, 0]]
+
+    assert expected_cost(P, cost) == pytest.approx(np.array([[0.8, 2.0], [0.95, 0.5], [0.5, 5.0]]))
+    assert decide(P, cost).tolist() == [0, 1, 0]
+
+
+def test_choices_need_not_be_classes():
+    """Three ways to treat two illnesses: a cost for each way and each illness."""
+    cost = [[0, 3, 10], [20, 4, 0]]
+
+    assert expected_cost(P, cost).shape == (3, 3)
+    assert decide(P, cost).tolist() == [2, 2, 1]
+    assert decide(P, [[7], [9]]).tolist() == [0, 0, 0]
+
+
+def test_a_tie_goes_to_the_first_choice():
+    """Of equal costs, and of equal probabilities, the first counts."""
+    assert decide([[0.5, 0.5]]).tolist() == [0]
+    assert decide([[0.25, 0.375, 0.375]]).tolist() == [1]
+    assert decide([[0.5, 0.5]], [[1, 1, 1], [1, 1, 1]]).tolist() == [0]
+    assert decide([[0.5, 0.5]], [[1, 0, 2], [1, 2, 0]]).tolist() == [0]
+
+
+@settings(deadline=None)
+@given(p=posteriors(4), reject=st.sampled_from([None, 1.0]))
+def test_by_default_the_most_probable_class_is_chosen(p, reject):
+    """Every mistake costs 1, so the least risk is 1 - max P; a price of 1 never makes anyone refuse."""
+    assert decide(p, reject=reject).tolist() == p.argmax(axis=1).tolist()
+    np.testing.assert_allclose(expected_cost(p), expected_cost(p, 1 - np.eye(4)), atol=1e-15)
+    chosen = decide(p, 1 - np.eye(4))
+    np.testing.assert_allclose(p[np.arange(len(p)), chosen], p.max(axis=1), atol=1e-15)
+
+
+@settings(deadline=None)
+@given(problem=problems(), data=st.data())
+def test_no_other_choice_is_cheaper(problem, data):
+    """Whatever else is chosen, row by row, is expected to cost as much or more."""
+    p, cost = problem
+    costs, row = expected_cost(p, cost), np.arange(len(p))
+    other = data.draw(st.lists(st.integers(0, cost.shape[1] - 1), min_size=len(p), max_size=len(p)))
+
+    np.testing.assert_allclose(costs, [[line @ column for column in cost.T] for line in p], atol=1e-12)
+    assert (costs[row, decide(p, cost)] <= costs[row, other]).all()
+
+
+@settings(deadline=None)
+@given(problem=problems(), shift=st.floats(-5, 5), scale=st.floats(0.1, 10))
+def test_units_and_offsets_of_cost_do_not_matter(problem, shift, scale):
+    """Costs in another currency, or with a fee on everything, lead to choices as good."""
+    p, cost = problem
+    costs, row = expected_cost(p, cost), np.arange(len(p))
+
+    best = costs[row, decide(p, cost * scale + shift)]
+
+    np.testing.assert_allclose(best, costs.min(axis=1), atol=1e-9)
+
+
+def test_a_matrix_of_losses_as_lecture_notes_write_it_is_transposed():
+    """J[i, j] is the loss of choosing i when j is true; cost[true, chosen] is J transposed."""
+    j = np.array([[0.0, 1.0], [10.0, 0.0]])
+
+    risks = np.array([[sum(j[i, k] * p[k] for k in range(2)) for i in range(2)] for p in P])
+
+    np.testing.assert_allclose(expected_cost(P, j.T), risks)
+    assert decide(P, j.T).tolist() == risks.argmin(axis=1).tolist()
+
+
+# -- abstaining -------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_that_costs_more_than_the_price_is_refused():
+    """The answer is -1 where asking is cheaper, and stands where it costs as much."""
+    assert decide(P, reject=0.19).tolist() == [-1, 1, -1]
+    assert decide(P, reject=0.5).tolist() == [1, 1, 0]
+    assert decide(P, [[0, 10], [1, 0]], reject=0.7).tolist() == [-1, 1, 0]
+    assert decide(P, reject=0).tolist() == [-1, -1, -1]
+    assert decide([[0.0, 1.0]], reject=0).tolist() == [1]
+
+
+@settings(deadline=None)
+@given(problem=problems(), reject=st.floats(0, 5))
+def test_refusing_is_a_choice_at_a_fixed_price(problem, reject):
+    """Abstaining equals one more choice that costs the price whatever is true, and loses ties."""
+    p, cost = problem
+    best = expected_cost(p, cost).min(axis=1)
+
+    got = decide(p, cost, reject=reject)
+
+    assert ((got == -1) == (best > reject)).all()
+    assert (got[got >= 0] == decide(p, cost)[got >= 0]).all()
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+values_and_posteriors = st.integers(1, 5).flatmap(
+    lambda size: st.tuples(
+        st.lists(st.floats(-100, 100), min_size=size, max_size=size, unique=True).map(np.array), posteriors(size)
+    )
+)
+
+
+def best_on_a_grid(p, values, loss):
+    """Return the least expected loss over all numbers, found numerically."""
+
+    def expected(answer):
+        return float(p @ loss(values - answer))
+
+    found = [minimize_scalar(expected, bounds=(a, a + 5), method="bounded").fun for a in np.arange(-101, 100, 5.0)]
+    return min([*found, *(expected(value) for value in values)])
+
+
+@settings(deadline=None, max_examples=25)
+@given(drawn=values_and_posteriors)
+def test_the_mean_has_the_least_squared_cost(drawn):
+    """No number is expected to lie closer, squared, than the conditional mean."""
+    values, p = drawn
+    answers = decide(p, "squared", values=values)
+
+    np.testing.assert_allclose(answers, p @ values, atol=1e-9)
+    assert (decide(p, values=values) == answers).all()
+    least = best_on_a_grid(p[0], values, np.square)
+    assert p[0] @ (values - answers[0]) ** 2 <= least + 1e-9 * (1 + abs(least))
+
+
+@settings(deadline=None, max_examples=25)
+@given(drawn=values_and_posteriors)
+def test_the_median_has_the_least_absolute_cost(drawn):
+    """No number is expected to lie closer than the conditional median, which is one of the values."""
+    values, p = drawn
+    answers = decide(p, "absolute", values=values)
+
+    assert np.isin(answers, values).all()
+    least = best_on_a_grid(p[0], values, np.abs)
+    assert p[0] @ np.abs(values - answers[0]) <= least + 1e-9 * (1 + abs(least))
+
+
+def test_of_two_medians_the_lower_is_taken():
+    """Half below and half above: the smaller value, in whatever order they are given."""
+    assert decide([[0.5, 0.5]], "absolute", values=[1, 2]).tolist() == [1.0]
+    assert decide([[0.5, 0.5]], "absolute", values=[2, 1]).tolist() == [1.0]
+    assert decide([[0.1] * 10], "absolute", values=list(range(10))).tolist() == [4.0]
+
+
+def test_numbers_too_uncertain_are_refused():
+    """With values a refusal is NaN: the variance, or the expected distance, exceeds the price."""
+    p = [[0.5, 0.5], [0.9, 0.1]]
+
+    assert decide(p, values=[0, 10], reject=10).tolist() == [pytest.approx(np.nan, nan_ok=True), 1.0]
+    assert decide(p, "absolute", values=[0, 10], reject=1.0).tolist() == [pytest.approx(np.nan, nan_ok=True), 0.0]
+    assert decide(p, values=[0, 10], reject=25).tolist() == [5.0, 1.0]
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("posterior", "words"),
+    [
+        ([0.5, 0.5], r"must be \[row, class\]; found an array of shape \(2,\). A single row is a list of one row"),
+        ([[]], r"must be \[row, class\]; found an array of shape \(1, 0\)"),
+        ([[0.5, 0.5], [0.4, 0.5]], r"Row 1 of the posterior is \[0.4 0.5\].*divide each row by its sum"),
+        ([[1.5, -0.5]], r"Row 0 of the posterior is \[ 1.5 -0.5\], which are no probabilities.*predict_proba"),
+        ([[np.nan, 1.0]], "Row 0 of the posterior is .*no probabilities that sum to 1"),
+    ],
+)
+def test_what_are_no_probabilities_is_refused(posterior, words):
+    """The error names the row and says how to make it right."""
+    for function in (decide, expected_cost):
+        with pytest.raises(InvalidInput, match=words):
+            function(posterior)
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        ([0, 1], r"cost must be \[true class, choice\] with 2 rows, one for each class; found shape \(2,\)"),
+        (1 - np.eye(3), r"with 2 rows, one for each class; found shape \(3, 3\)"),
+        ([[], []], r"found shape \(2, 0\)"),
+        ([[0, 1], [np.nan, 0]], r"cost\[1, 0\] is nan; give every choice a finite cost"),
+        ([[0, np.inf], [1, 0]], r"cost\[0, 1\] is inf; .*one that must not be made a large one"),
+        ("squared", r"cost='squared' needs the classes as numbers: use decide\(posterior, cost, values=...\)"),
+        ("absolute", "needs the classes as numbers"),
+    ],
+)
+def test_what_is_no_cost_matrix_is_refused(cost, words):
+    """The error says what shape is wanted, or where the number is that is none."""
+    for function in (decide, expected_cost):
+        with pytest.raises(InvalidInput, match=words):
+            function(P, cost)
+
+
+@pytest.mark.parametrize("reject", [-0.1, float("nan")])
+def test_what_is_no_price_is_refused(reject):
+    """A refusal costs 0 or more."""
+    with pytest.raises(InvalidInput, match="is no price; give what a refusal costs, 0 or more, or None"):
+        decide(P, reject=reject)
+
+
+def test_what_are_no_values_is_refused():
+    """One finite number for each class, and a cost that fits numbers."""
+    with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
+        decide(P, values=[1, 2, 3])
+    with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
+        decide(P, values=[1, np.inf])
+    with pytest.raises(InvalidInput, match="With values, cost is 'squared' or 'absolute'"):
+        decide(P, [[0, 1], [1, 0]], values=[1, 2])
+    with pytest.raises(InvalidInput, match="With values, cost is 'squared' or 'absolute'"):
+        decide(P, "cubic", values=[1, 2])
+
+
+def test_every_error_is_one_of_ours_and_a_value_error():
+    """Callers can catch either."""
+    with pytest.raises(NaivelyError):
+        decide([[2.0]])
+    with pytest.raises(ValueError, match="no probabilities"):
+        decide([[2.0]])
+
+
+def test_no_rows_need_no_decision():
+    """An empty batch has an empty answer."""
+    assert decide(np.zeros((0, 2))).shape == (0,)
+    assert decide(np.zeros((0, 2)), [[0, 1], [1, 0]], reject=0.5).shape == (0,)
+    assert decide(np.zeros((0, 2)), values=[1, 2]).shape == (0,)
+    assert expected_cost(np.zeros((0, 2)), [[0, 1, 2], [1, 0, 2]]).shape == (0, 3)

@@ -1,0 +1,687 @@
+"""Each family is the distribution its name says, under each of its three estimates."""
+
+import math
+from decimal import Decimal, localcontext
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.special import gammaln
+from sklearn import naive_bayes
+
+from naively import Bernoulli, Categorical, Gaussian, Moments, Poisson, Settings, Table, Words
+from naively.engines import memory
+from naively.errors import InvalidInput, InvalidSetting
+from naively.families import FAMILIES
+from naively.statistics import Axis, MomentsAccumulator
+
+from .family_cases import CASES, Case, Rows
+
+ESTIMATES = [
+    Settings("mle"),
+    Settings("map", 1.0),
+    Settings("map", 3.0),
+    Settings("bayes", 0.3),
+    Settings("bayes", 1.0),
+]
+each_estimate = pytest.mark.parametrize("how", ESTIMATES, ids=lambda how: f"{how.estimate} λ={how.smoothing}")
+
+
+def cases_of(*names):
+    return pytest.mark.parametrize("case", [case for case in CASES if case.family.name in names], ids=str)
+
+
+def moments_of(x, y, classes=2, weights=None):
+    accumulator = MomentsAccumulator(Axis.numbered(classes), Axis.numbered(np.shape(x)[1]))
+    memory.add_column(accumulator, np.asarray(x, float), np.asarray(y, np.int32), weights, 1)
+    return accumulator.value()
+
+
+def learned(family, x, y, how=Settings(), classes=2):  # noqa: B008  # settings are values
+    """Return the likelihood of a family of numbers, estimated from these rows."""
+    rows = np.bincount(y, minlength=classes).astype(float)
+    return family.estimate(moments_of(x, y, classes), rows, Axis.numbered(classes), how)
+
+
+# -- probabilities sum to 1 -------------------------------------------------------------------------------------------
+
+
+@cases_of("categorical")
+def test_probabilities_of_all_values_sum_to_one(case):
+    """In every class, with and without rows; the reserved place of unseen values is one of them."""
+    likelihood = case.learn(case.rows())
+
+    total = np.exp(likelihood.log_p).sum(axis=1)
+    if case.settings.unseen == "smooth":
+        total += np.exp(likelihood.log_unseen)
+
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+@cases_of("bernoulli")
+def test_a_flag_is_there_or_absent(case):
+    """The two probabilities sum to 1, and so do those of all combinations of flags."""
+    likelihood = case.learn(case.rows())
+    width = len(likelihood.values)
+
+    np.testing.assert_allclose(np.exp(likelihood.log_there) + np.exp(likelihood.log_absent), 1.0, rtol=1e-12)
+    everything = case.matrix(np.array(list(product([0.0, 1.0], repeat=width))))
+    np.testing.assert_allclose(np.exp(likelihood.log_likelihood(everything)).sum(axis=0), 1.0, rtol=1e-12)
+
+
+@cases_of("words")
+def test_probabilities_of_all_texts_of_a_length_sum_to_one(case):
+    """Words sum to 1, and the multinomial distribution over all texts of three words does."""
+    likelihood = case.learn(case.rows())
+
+    np.testing.assert_allclose(np.exp(likelihood.log_p).sum(axis=1), 1.0, rtol=1e-12)
+    if not case.family.complement:
+        texts = [text for text in product(range(4), repeat=len(likelihood.words)) if sum(text) == 3]
+        total = np.exp(likelihood.log_likelihood(case.matrix(np.array(texts, float)))).sum(axis=0)
+        np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+@each_estimate
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_densities_integrate_to_one(how, epsilon):
+    """Normal and Student-t densities, also of a class without rows and of one with a single row."""
+    x, y = [[1.0], [2.5], [2.0], [9.0], [8.0], [8.5], [20.0]], [0, 0, 0, 1, 1, 1, 2]
+    bells = learned(Gaussian(epsilon=epsilon), x, y, how, classes=4)
+
+    for k in range(4):
+        centre, width = bells.bell.centre[0, k], bells.bell.precision[0, k] ** -0.5
+
+        def density(t, k=k, centre=centre, width=width):
+            return math.exp(bells.log_likelihood(np.array([[centre + t * width]]))[0, k]) * width
+
+        assert quad(density, -np.inf, np.inf, epsabs=1e-11, limit=200)[0] == pytest.approx(1.0, abs=1e-7)
+
+
+@each_estimate
+def test_probabilities_of_all_numbers_of_events_sum_to_one(how):
+    """Poisson and negative binomial, also of a class without rows and of one without events."""
+    rates = learned(Poisson(), [[3.0], [5.0], [4.0], [1.0], [0.0], [0.0]], [0, 0, 0, 1, 1, 2], how, classes=4)
+
+    total = np.exp(rates.log_likelihood(np.arange(3000.0)[:, None])).sum(axis=0)
+
+    np.testing.assert_allclose(total, 1.0, rtol=1e-11)
+
+
+# -- tails ------------------------------------------------------------------------------------------------------------
+
+
+@each_estimate
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_further_out_the_less_likely(how, sign):
+    """A number 40 σ away is less likely than one 5 σ away, and so on out to 1e140."""
+    x, y = [[1.0], [2.5], [2.0], [2.0], [9.0], [8.0]], [0, 0, 0, 0, 1, 2]
+    bells = learned(Gaussian(), x, y, how, classes=4)
+    far = np.array([5.0, 40.0, 1e3, 1e9, 1e20, 1e50, 1e100, 1e140])[:, None] * np.std([1.0, 2.5, 2.0, 2.0])
+
+    scores = bells.log_likelihood(9.0 + sign * far if sign > 0 else 1.0 - far)
+
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores, axis=0) < 0).all()
+
+
+@each_estimate
+def test_the_more_events_the_less_likely(how):
+    """Beyond the rate, more events are less likely, out to 1e140."""
+    rates = learned(Poisson(), [[3.0], [5.0], [4.0], [1.0], [2.0]], [0, 0, 0, 1, 1], how)
+
+    scores = rates.log_likelihood(np.array([[10.0], [40.0], [1e3], [1e9], [1e20], [1e50], [1e100], [1e140]]))
+
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores, axis=0) < 0).all()
+
+
+# -- numbers: Normal-inverse-gamma ------------------------------------------------------------------------------------
+
+
+def prior_and_data():
+    """Return a small column and its prior as the books write it: m, κ, a, b of the normal-inverse-gamma density."""
+    x, y = np.array([1.0, 2.5, 2.0, 6.0, 7.0]), np.array([0, 0, 0, 1, 1])
+    means = np.array([x[y == k].mean() for k in (0, 1)])
+    within = sum(((x[y == k] - means[k]) ** 2).sum() for k in (0, 1)) / len(x)
+    between = ((means - means.mean()) ** 2).mean()
+    smoothing = 1.7
+    kappa = smoothing * within / (within + between)
+    return x, y, smoothing, (means.mean(), kappa, smoothing / 2, smoothing * within / 2)
+
+
+def log_joint_density(mean, variance, own, prior):
+    """Log of likelihood times normal-inverse-gamma density, up to a constant."""
+    m, kappa, a, b = prior
+    inverse_gamma = -(a + 1) * np.log(variance) - b / variance
+    normal = -0.5 * np.log(variance / kappa) - kappa * (mean - m) ** 2 / (2 * variance)
+    return inverse_gamma + normal + sum(stats.norm.logpdf(x, mean, np.sqrt(variance)) for x in own)
+
+
+def test_student_t_is_the_integral_over_mean_and_variance():
+    """The predictive density of `bayes` is that of averaging normal densities over the posterior."""
+    x, y, smoothing, prior = prior_and_data()
+    bells = learned(Gaussian(), x[:, None], y, Settings("bayes", smoothing))
+    own, new = x[y == 0], 4.0
+
+    log_variance = np.linspace(-8, 25, 1201)[:, None]
+    variance = np.exp(log_variance)
+    mean = own.mean() + np.linspace(-14, 14, 1201) * np.sqrt(variance)  # a grid as wide as each variance asks for
+    cell = log_joint_density(mean, variance, own, prior) + 1.5 * log_variance
+    weight = np.exp(cell - cell.max())
+    expected = (weight * stats.norm.pdf(new, mean, np.sqrt(variance))).sum() / weight.sum()
+
+    assert math.exp(bells.log_likelihood(np.array([[new]]))[0, 0]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_map_is_the_mode_of_the_posterior():
+    """The centre and the variance of `map` maximise the normal-inverse-gamma posterior: b / (a + 3/2)."""
+    x, y, smoothing, prior = prior_and_data()
+    bells = learned(Gaussian(), x[:, None], y, Settings("map", smoothing))
+
+    for k in (0, 1):
+        found = minimize(
+            lambda at, k=k: -log_joint_density(at[0], math.exp(at[1]), x[y == k], prior),
+            [x[y == k].mean(), 0.0],
+            method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000},
+        ).x
+        assert bells.bell.centre[0, k] == pytest.approx(found[0], abs=1e-6)
+        assert 0.5 / bells.bell.precision[0, k] == pytest.approx(math.exp(found[1]), rel=1e-6)
+
+
+def test_student_t_agrees_with_scipy():
+    """Location, scale and degrees of freedom are those of the posterior, written out."""
+    x, y, smoothing, (m, kappa, a, b) = prior_and_data()
+    bells = learned(Gaussian(), x[:, None], y, Settings("bayes", smoothing))
+    grid = np.linspace(-20, 30, 41)
+
+    for k in (0, 1):
+        own = x[y == k]
+        n, mean = len(own), own.mean()
+        kn, an = kappa + n, a + n / 2
+        bn = b + ((own - mean) ** 2).sum() / 2 + kappa * n * (mean - m) ** 2 / (2 * kn)
+        expected = stats.t.logpdf(grid, 2 * an, (kappa * m + n * mean) / kn, math.sqrt(bn / an * (1 + 1 / kn)))
+        np.testing.assert_allclose(bells.log_likelihood(grid[:, None])[:, k], expected, rtol=1e-11)
+
+
+def test_a_billion_rows_lose_no_digits():
+    """Student-t tends to the normal density; the constant of neither may drown in rounding."""
+    moments = Moments.of([0, 1], [0], n=[[1e12], [1e9]], mean=[[0.0], [1.0]], variance=[[1.0], [1.0]])
+    bells = Gaussian().estimate(moments, np.array([1e12, 1e9]), moments.classes, Settings())
+
+    got = bells.log_likelihood(np.array([[0.5]]))[0]
+
+    np.testing.assert_allclose(got, stats.norm.logpdf(0.5, [0.0, 1.0]), atol=1e-8)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    cells=st.lists(st.tuples(st.integers(-40, 40), st.integers(0, 2)), min_size=3, max_size=12),
+    unit=st.sampled_from([1e-3, 0.5, 60.0, 1e6]),
+    offset=st.sampled_from([-273.15, 0.0, 32.0]),
+    how=st.sampled_from([Settings("bayes", 1.0), Settings("bayes", 0.2), Settings("map", 1.0)]),
+)
+def test_units_of_measurement_do_not_matter(cells, unit, offset, how):
+    """Measuring in a·x + b changes no difference between classes."""
+    x, y = np.array([[float(cell)] for cell, _ in cells]), np.array([k for _, k in cells])
+    new = np.array([[-50.0], [0.3], [17.0], [400.0]])
+
+    def differences(a, b):
+        scores = learned(Gaussian(), a * x + b, y, how, classes=3).log_likelihood(a * new + b)
+        return scores - scores[:, :1]
+
+    np.testing.assert_allclose(differences(unit, offset), differences(1.0, 0.0), rtol=1e-6, atol=1e-6)
+
+
+def test_units_of_measurement_do_not_matter_to_nine_digits():
+    """On ordinary numbers the differences between classes agree to 1e-9."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(20, 5, (50, 3)), rng.integers(0, 3, 50)
+
+    def differences(a, b):
+        scores = learned(Gaussian(), a * x + b, y, classes=3).log_likelihood(a * x + b)
+        return scores - scores[:, :1]
+
+    np.testing.assert_allclose(differences(1.8, 32.0), differences(1.0, 0.0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("own", [[4.0], [4.0, 4.0], [4.0, 4.0001]], ids=["one row", "two equal", "two alike"])
+def test_a_small_class_is_not_infinitely_sure(own):
+    """One or two rows do not give a class a near-zero variance: it borrows from the others."""
+    others = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    x, y = np.array(others + own)[:, None], np.array([0] * 9 + [1] * len(own))
+    bells = learned(Gaussian(), x, y, Settings("bayes", 1.0))
+    scale = 1 / (bells.bell.precision[0, 1] * (1.0 + len(own)))  # ν = λ + n
+
+    assert scale > 0.2 * np.var(others)
+    scores = bells.log_likelihood(np.array([[4.5], [5.5]]))
+    assert (np.abs(scores[:, 1] - scores[:, 0]) < 3).all()
+
+
+@each_estimate
+@pytest.mark.parametrize("constant", [0.1, 7.0, -1e8, 1e-200, 0.0])
+def test_a_constant_column_says_nothing(how, constant):
+    """Numbers that never differ cannot tell classes apart, however they are rounded."""
+    y = np.array([0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1])
+    bells = learned(Gaussian(), np.full((11, 1), constant), y, how, classes=4)
+
+    assert (bells.log_likelihood(np.array([[constant], [constant + 5.0], [-3e7]])) == 0).all()
+
+
+@each_estimate
+def test_a_column_constant_within_classes_still_tells_them_apart(how):
+    """No variance within any class, but between them: the nearer class is the likelier."""
+    x, y = [[0.1]] * 4 + [[0.3]] * 3, np.array([0] * 4 + [1] * 3)
+
+    scores = learned(Gaussian(), x, y, how).log_likelihood(np.array([[0.1], [0.12], [0.28], [0.3]]))
+
+    assert np.isfinite(scores).all()
+    assert scores.argmax(axis=1).tolist() == [0, 0, 1, 1]
+
+
+def test_epsilon_is_added_to_every_variance():
+    """Under `mle` and `map` to the variance, under `bayes` to the squared scale."""
+    x, y = np.array([[1.0], [2.0], [4.0], [8.0], [9.0]]), np.array([0, 0, 0, 1, 1])
+
+    def variances(how, epsilon):
+        bell = learned(Gaussian(epsilon=epsilon), x, y, how).bell
+        freedom = np.array([3.0, 2.0]) + how.smoothing
+        return 1 / (bell.precision[0] * freedom) if how.estimate == "bayes" else 0.5 / bell.precision[0]
+
+    for how in ESTIMATES:
+        np.testing.assert_allclose(variances(how, 0.25) - variances(how, 0.0), 0.25, rtol=1e-12)
+
+
+def test_holes_are_not_scored():
+    """NaN adds nothing for any class, and the rest of the row says what it said."""
+    x, y = np.array([[1.0, 5.0], [2.0, np.nan], [4.0, 7.0], [8.0, 1.0], [9.0, 2.0]]), np.array([0, 0, 0, 1, 1])
+    for family, how in product((Gaussian(), Poisson()), ESTIMATES):
+        both = learned(family, x, y, how)
+        one = learned(family, x[:, :1], y, how)
+
+        np.testing.assert_allclose(
+            both.log_likelihood(np.array([[3.0, np.nan]])), one.log_likelihood(np.array([[3.0]])), rtol=1e-12
+        )
+        np.testing.assert_allclose(both.log_likelihood(np.full((1, 2), np.nan)), 0.0, atol=1e-14)
+
+
+# -- numbers of events ------------------------------------------------------------------------------------------------
+
+
+def test_events_follow_poisson_at_the_mean_and_at_the_mode():
+    """The rate is the mean under `mle`, and (a - 1) / b of the gamma posterior under `map`."""
+    x, y = np.array([[3.0], [5.0], [4.0], [1.0], [2.0]]), np.array([0, 0, 0, 1, 1])
+    grid = np.arange(40.0)
+    overall = (15 + 0.5) / (5 + 1)
+
+    for k, (events, rows) in enumerate([(12, 3), (3, 2)]):
+        got = learned(Poisson(), x, y, Settings("mle")).log_likelihood(grid[:, None])[:, k]
+        np.testing.assert_allclose(got, stats.poisson.logpmf(grid, events / rows), rtol=1e-12)
+        got = learned(Poisson(), x, y, Settings("map", 2.0)).log_likelihood(grid[:, None])[:, k]
+        mode = (events + 2 * overall - 1) / (rows + 2)
+        np.testing.assert_allclose(got, stats.poisson.logpmf(grid, mode), rtol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 1.0, 7.0])
+def test_events_follow_the_negative_binomial_under_bayes(smoothing):
+    """Averaging over a gamma posterior with a events in b rows gives size a and probability b / (b + 1)."""
+    x, y = np.array([[3.0], [5.0], [4.0], [1.0], [2.0]]), np.array([0, 0, 0, 1, 1])
+    grid = np.arange(60.0)
+    overall = (15 + 0.5) / (5 + 1)
+
+    got = learned(Poisson(), x, y, Settings("bayes", smoothing), classes=3).log_likelihood(grid[:, None])
+
+    for k, (events, rows) in enumerate([(12, 3), (3, 2), (0, 0)]):
+        a, b = events + smoothing * overall, rows + smoothing
+        np.testing.assert_allclose(got[:, k], stats.nbinom.logpmf(grid, a, b / (b + 1)), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("rows", "rate"), [(10, 3.0), (1_000, 1_000.0), (10**7, 1_000.0), (10**9, 400.0)])
+def test_many_events_lose_no_digits(rows, rate):
+    """Logarithms of huge factorials nearly cancel; no digit is lost, compared with forty of them."""
+    moments = Moments.of([0], [0], n=[[rows]], mean=[[rate]], variance=[[rate]])
+    rates = Poisson().estimate(moments, np.array([rows]), moments.classes, Settings("bayes", 1.0))
+    a, b = Decimal(rows * rate + (rows * rate + 0.5) / (rows + 1)), Decimal(rows + 1)
+
+    with localcontext() as context:
+        context.prec = 40
+        for x in (0, 1, int(rate), int(1.1 * rate) + 5):
+            orders = sum((((a + i) / (i + 1)).ln() for i in range(x)), Decimal(0))
+            exact = orders + a * (b / (b + 1)).ln() - x * (b + 1).ln()
+            assert rates.log_likelihood(np.array([[float(x)]]))[0, 0] == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_negative_numbers_of_events_are_refused():
+    """The error names the place, and the family that takes such numbers."""
+    rates = learned(Poisson(), [[3.0], [5.0]], [0, 1])
+
+    with pytest.raises(InvalidInput, match=r"Row 1, column 0 holds -2; .*cannot be negative.*'gaussian'"):
+        rates.log_likelihood(np.array([[1.0], [-2.0]]))
+    with pytest.raises(InvalidInput, match=r"Row 0, column 0 holds -1"):
+        rates.leave_one_out(np.array([[-1.0]]), np.array([0]))
+    with pytest.raises(InvalidInput, match=r"Class 1 has a mean of -4 in column 0; .*'gaussian'"):
+        learned(Poisson(), [[3.0], [-4.0]], [0, 1])
+
+
+# -- others' numbers --------------------------------------------------------------------------------------------------
+
+rng = np.random.default_rng(11)
+X, Y = rng.poisson(0.7, (60, 7)), rng.integers(0, 3, 60)
+X[:, 6] = 0
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, [0.1, 0.2, 0.3, 1, 2, 3, 4]], ids=str)
+@pytest.mark.parametrize(
+    ("family", "theirs"),
+    [
+        (Words(), naive_bayes.MultinomialNB),
+        (Words(complement=True), naive_bayes.ComplementNB),
+        (Words(complement=True, norm=True), lambda alpha: naive_bayes.ComplementNB(alpha=alpha, norm=True)),
+    ],
+    ids=["multinomial", "complement", "complement, norm"],
+)
+def test_words_agree_with_scikit_learn(family, theirs, alpha):
+    """The weight of each word and class is scikit-learn's feature_log_prob_."""
+    ours = Case(family, Settings("bayes", alpha)).learn(Rows(X.astype(float), Y, np.ones(60)))
+    expected = theirs(alpha=np.asarray(alpha) if np.ndim(alpha) else alpha).fit(X, Y).feature_log_prob_
+
+    np.testing.assert_allclose(ours.weights[:3], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_flags_agree_with_scikit_learn(alpha):
+    """P(there) is scikit-learn's feature_log_prob_, and so are the joint scores."""
+    ours = Case(Bernoulli(), Settings("bayes", alpha)).learn(Rows(X.astype(float), Y, np.ones(60)))
+    theirs = naive_bayes.BernoulliNB(alpha=alpha, fit_prior=False).fit(X, Y)
+
+    np.testing.assert_allclose(ours.log_there[:3], theirs.feature_log_prob_, rtol=1e-12)
+    joint = theirs.predict_joint_log_proba(X) + np.log(3)
+    np.testing.assert_allclose(ours.log_likelihood(X.astype(float))[:, :3], joint, rtol=1e-11)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_categories_agree_with_scikit_learn(alpha):
+    """P(value | class) is scikit-learn's feature_log_prob_ of that column."""
+    theirs = naive_bayes.CategoricalNB(alpha=alpha).fit(X, Y)
+    for j in range(7):
+        size = X[:, j].max() + 1
+        n = np.zeros((3, size))
+        np.add.at(n, (Y, X[:, j]), 1.0)
+        table = Table(Axis.numbered(3), Axis.numbered(size), n)
+        ours = Categorical().estimate(table, np.bincount(Y), table.classes, Settings("bayes", alpha))
+        np.testing.assert_allclose(ours.log_p, theirs.feature_log_prob_[j], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("how", [Settings("mle"), Settings("bayes", 1.0)], ids=["mle", "bayes"])
+def test_texts_agree_with_scipys_multinomial(how):
+    """The log-likelihood includes the multinomial coefficient."""
+    x = X[:, :6].astype(float)
+    ours = Case(Words(), how).learn(Rows(x, Y, np.ones(60)))
+    n = np.eye(3)[Y].T @ x + (how.estimate == "bayes")
+
+    for k in range(3):
+        expected = stats.multinomial.logpmf(x, x.sum(axis=1), n[k] / n[k].sum())
+        np.testing.assert_allclose(ours.log_likelihood(x)[:, k], expected, rtol=1e-10, atol=1e-10)
+
+
+def test_fractions_of_words_extend_the_factorial():
+    """Weights such as tf-idf count as they are; the coefficient uses the gamma function."""
+    x = np.array([[0.5, 1.25, 0.0]])
+    table = Table(Axis.declared("ab"), Axis.numbered(3), [[1.5, 2.0, 0.25], [0.0, 1.0, 3.0]])
+    words = Words().estimate(table, np.ones(2), table.classes, Settings())
+
+    expected = gammaln(2.75) - gammaln(1.5) - gammaln(2.25) + words.log_p @ x[0]
+
+    np.testing.assert_allclose(words.log_likelihood(x)[0], expected, rtol=1e-12)
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.5, 2.0])
+def test_overall_spread_is_the_m_estimate(smoothing):
+    """P(value | class) = (n + m·p) / (N + m), with p the value's share of all rows."""
+    n = np.array([[3.0, 1.0, 0.0], [1.0, 0.0, 5.0]])
+    table = Table(Axis.declared("ab"), Axis.declared("xyz"), n)
+    likelihood = Categorical(spread="overall").estimate(table, np.ones(2), table.classes, Settings(smoothing=smoothing))
+
+    p = n.sum(axis=0) / n.sum()
+    expected = (n + smoothing * p) / (n.sum(axis=1, keepdims=True) + smoothing)
+
+    np.testing.assert_allclose(np.exp(likelihood.log_p), expected, rtol=1e-12)
+
+
+def test_overall_spread_leaves_a_declared_value_possible():
+    """A declared value that nobody showed counts as met once overall: it must not rule every class out."""
+    table = Table(Axis.declared("ab"), Axis.declared("xyz"), [[3, 1, 0], [2, 2, 0]])
+    likelihood = Categorical(spread="overall").estimate(table, np.ones(2), table.classes, Settings())
+
+    p = np.exp(likelihood.log_p)
+
+    np.testing.assert_allclose(p[:, 2], (1 / 9) / (4 + 1), rtol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_missing_and_unseen_labels_have_their_own_codes():
+    """A label has its place; one never met has the place after; a missing one has -1, or is a label like others."""
+    table = Table(Axis.declared("ab"), Axis(["x", "y", None]), [[3, 1, 1], [2, 2, 0]])
+
+    def codes(missing):
+        likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(missing=missing))
+        return likelihood.codes(["y", None, float("nan"), "new"]).tolist()
+
+    assert codes("skip") == [1, -1, -1, 2]
+    assert codes("value") == [1, 2, 2, 3]
+
+
+def test_a_missing_label_that_was_never_met_is_unseen_where_it_is_a_value():
+    """With missing='value' a hole is judged like any other new label."""
+    table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
+
+    def scores(**how):
+        likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(**how))
+        return likelihood.log_likelihood(likelihood.codes([None]))[0]
+
+    assert scores(missing="skip", unseen="smooth").tolist() == [0.0, 0.0]
+    assert scores(missing="value", unseen="skip").tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(np.exp(scores(missing="value", unseen="smooth")), 1 / 7)
+    with pytest.raises(InvalidInput, match="Row 0 holds a value never met in training"):
+        scores(missing="value", unseen="error")
+
+
+def test_missing_cells_are_counted_apart():
+    """Skipped, they change no probability; as a value, they are one of S."""
+    table = Table(Axis.declared("ab"), Axis(["x", "y", None]), [[3, 1, 4], [2, 2, 0]])
+
+    def p(missing):
+        likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(missing=missing))
+        return np.exp(likelihood.log_p)
+
+    np.testing.assert_allclose(p("skip"), [[4 / 6, 2 / 6], [3 / 6, 3 / 6]])
+    np.testing.assert_allclose(p("value"), [[4 / 11, 2 / 11, 5 / 11], [3 / 7, 3 / 7, 1 / 7]])
+
+
+@pytest.mark.parametrize(("unseen", "expected"), [("skip", [1.0, 1.0]), ("smooth", [1 / 7, 1 / 7])])
+def test_an_unseen_label_says_nothing_or_has_a_place_of_its_own(unseen, expected):
+    """Skipped it adds 0 to every class; smoothed it has one more place in every denominator."""
+    table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
+    likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(unseen=unseen))
+
+    got = np.exp(likelihood.log_likelihood(likelihood.codes(["new"])))[0]
+
+    np.testing.assert_allclose(got, expected)
+
+
+def test_an_unseen_label_can_be_an_error():
+    """The error names the row and the settings that would let it pass."""
+    table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
+    likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(unseen="error"))
+
+    with pytest.raises(InvalidInput, match=r"Row 1 holds a value never met.*unseen='skip'.*'smooth'"):
+        likelihood.log_likelihood(likelihood.codes(["x", "new"]))
+
+
+def test_a_share_of_a_row_can_rule_a_class_out():
+    """Without smoothing, a flag that a class never shows is impossible there, in however small a share."""
+    table = Table(Axis.declared("ab"), Axis.numbered(2), [[0.0, 2.0], [1.0, 1.0]])
+    flags = Bernoulli(threshold=None).estimate(table, np.array([2.0, 2.0]), table.classes, Settings("mle"))
+
+    got = flags.log_likelihood(np.array([[0.25, 1.0], [0.0, 0.75], [0.0, 1.0], [1.0, 0.0]]))
+
+    assert got[:, 0].tolist() == [-np.inf, -np.inf, 0.0, -np.inf]
+    np.testing.assert_allclose(got[:, 1], 2 * np.log(0.5))
+
+
+def test_a_normed_complement_over_one_word_says_nothing():
+    """The weights of a class sum to 1 unless a single word is possible, which then tells nothing."""
+    table = Table(Axis.declared("ab"), Axis.declared(["only"]), [[3.0], [2.0]])
+    words = Words(complement=True, norm=True).estimate(table, np.ones(2), table.classes, Settings())
+
+    assert words.log_likelihood(np.array([[4.0]])).tolist() == [[0.0, 0.0]]
+
+
+def test_a_family_may_have_its_own_smoothing():
+    """A column's own λ replaces the model's."""
+    for case in CASES:
+        if case.settings.estimate == "bayes" and case.settings.smoothing == 4.0:
+            rows = case.rows()
+            own = type(case.family)(**{**vars(case.family), "smoothing": 4.0})
+            settings = Settings("bayes", 1.0, case.settings.missing, case.settings.unseen)
+            a, b = case.learn(rows), Case(own, settings, case.declared, case.as_sparse).learn(rows)
+            assert (a.log_likelihood(case.read(a, rows)) == b.log_likelihood(case.read(b, rows))).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Settings(estimate="laplace"), "estimate='laplace' is unknown; use one of .*'bayes', 'map', 'mle'"),
+        (lambda: Settings(missing="drop"), "missing='drop' is unknown; use one of .*'skip', 'value'"),
+        (lambda: Settings(unseen="ignore"), "unseen='ignore' is unknown; use one of .*'skip', 'smooth', 'error'"),
+        (lambda: Settings(smoothing=-1), "smoothing=-1 must be finite and not negative"),
+        (lambda: Settings(smoothing=float("nan")), "must be finite and not negative"),
+        (lambda: Settings(smoothing=[1.0, float("inf")]), "must be finite and not negative"),
+        (lambda: Settings(smoothing="much"), "smoothing='much' is no number; give a λ such as 1.0"),
+        (
+            lambda: Settings(estimate="map", smoothing=0.5),
+            r"needs smoothing of 1 or more, found 0.5.*'map' with λ \+ 1",
+        ),
+        (lambda: Categorical(spread="wide"), "spread='wide' is unknown; use 'even' or 'overall'"),
+        (lambda: Gaussian(epsilon=-1.0), "epsilon=-1.0 must be finite and not negative: it is added to variances"),
+        (lambda: Gaussian(epsilon=float("inf")), "epsilon=inf must be finite"),
+        (lambda: Bernoulli(threshold=-0.5), "threshold=-0.5 must be 0 or more"),
+    ],
+)
+def test_invalid_settings_say_what_is_valid(make, words):
+    """Each error names the setting, what was found and what to give instead."""
+    with pytest.raises(InvalidSetting, match=words):
+        make()
+
+
+@pytest.mark.parametrize("family", [Categorical, Bernoulli, Words, Gaussian, Poisson])
+def test_map_needs_a_lambda_of_one_or_more_from_the_column_too(family):
+    """A column's own λ below 1 has no mode inside; the error mentions λ + 1."""
+    case = Case(family(smoothing=0.5), Settings("map", 2.0))
+
+    with pytest.raises(InvalidSetting, match=r"Laplace's rule with λ is .*'map' with λ \+ 1"):
+        case.learn(case.rows())
+
+
+def test_map_cannot_spread_lambda_by_overall_frequencies():
+    """Rare values would get a λ below 1."""
+    case = Case(Categorical(spread="overall"), Settings("map", 2.0))
+
+    with pytest.raises(InvalidSetting, match="spread='overall' gives rare values a λ below 1"):
+        case.learn(case.rows())
+
+
+@pytest.mark.parametrize("family", [Categorical(), Gaussian(), Poisson()], ids=lambda family: family.name)
+def test_a_column_of_one_lambda_refuses_several(family):
+    """Only words and flags take a λ for each value."""
+    case = Case(family, Settings())
+    rows = case.rows()
+
+    with pytest.raises(InvalidSetting, match="smoothing holds 2 numbers, but this column takes a single λ"):
+        family.estimate(case.count(rows), np.ones(4), Axis.declared("abcd"), Settings(smoothing=[1.0, 2.0]))
+
+
+@pytest.mark.parametrize("family", [Words(), Bernoulli()], ids=lambda family: family.name)
+def test_lambdas_must_be_as_many_as_values(family):
+    """The error says how many there are of both."""
+    case = Case(family, Settings())
+    rows = case.rows()
+    size = rows.cells.shape[1]
+
+    with pytest.raises(InvalidSetting, match=f"smoothing holds 2 numbers for {size} values; give one, or one each"):
+        family.estimate(case.count(rows), np.ones(4), Axis.declared("abcd"), Settings(smoothing=[1.0, 2.0]))
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+COLOURS = Table(["ham", "spam"], ["blue", "red"], [[3, 1], [0, 4]])
+MAIL = Table(["ham", "spam"], ["cheap", "hello", "today", "win"], [[0, 4, 2, 0], [3, 0, 2, 1]])
+SIZES = Moments.of(["ham", "spam"], ["size"], n=[[3], [4]], mean=[[5.0], [2.0]], variance=[[1.0], [0.25]])
+
+
+@pytest.mark.parametrize(
+    ("family", "statistic", "said"),
+    [
+        (Categorical(), COLOURS, "x: most frequent is blue for ham (3 of 4), red for spam (4 of 4)."),
+        (Bernoulli(), MAIL, "x: ham has hello in 83% of its rows, spam has cheap in 67% of its rows."),
+        (Words(), MAIL, "x: most telling are hello for ham; cheap, win for spam."),
+        (Words(complement=True), MAIL, "x: most telling are hello for ham; cheap, win for spam."),
+        (Gaussian(), SIZES, "x: 5 ± 1 for ham, 2 ± 0.5 for spam."),
+        (Poisson(), SIZES, "x: 4.484 a row for ham, 2.188 a row for spam."),
+    ],
+    ids=lambda part: getattr(part, "name", ""),
+)
+def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
+    """One short sentence about the column, naming every class."""
+    likelihood = family.estimate(statistic, np.array([4.0, 4.0]), statistic.classes, Settings())
+
+    assert likelihood.say("x") == said
+
+
+def test_only_the_first_classes_are_said():
+    """With many classes a sentence stays a sentence."""
+    moments = Moments.of(list("abcde"), ["size"], n=[[2]] * 5, mean=[[1.0]] * 5, variance=[[0.0]] * 5)
+    bells = Gaussian().estimate(moments, np.full(5, 2.0), moments.classes, Settings())
+
+    assert bells.say("size") == "size: 1 ± 0 for a, 1 ± 0 for b, 1 ± 0 for c and so on for 2 more."
+
+
+def test_every_column_of_a_matrix_has_its_sentence():
+    """Several numbers are said line by line."""
+    moments = Moments.of(["a"], ["length", "width"], n=[[2, 0]], mean=[[3.0, 0.0]], variance=[[4.0, 0.0]])
+    bells = Gaussian().estimate(moments, np.array([2.0]), moments.classes, Settings())
+
+    assert bells.say("petal") == "petal[length]: 3 ± 2 for a.\npetal[width]: no numbers."
+
+
+@pytest.mark.parametrize(
+    ("family", "statistic"),
+    [
+        (Categorical(), Table()),
+        (Bernoulli(), Table()),
+        (Words(), Table()),
+        (Gaussian(), Moments([], ["x"])),
+    ],
+    ids=lambda part: getattr(part, "name", ""),
+)
+def test_a_column_of_which_nothing_was_counted_says_so(family, statistic):
+    """There is a sentence even for nothing."""
+    likelihood = family.estimate(statistic, np.zeros(1), Axis.declared("a"), Settings())
+
+    assert likelihood.say("x") in ("x: nothing was counted.", "x: all classes are alike.", "x: no numbers.")
+
+
+def test_every_family_has_a_name_and_is_a_value():
+    """Families are equal by their settings, and found by their name."""
+    for name, family in FAMILIES.items():
+        assert family.name == name
+        assert family() == family()
+        assert family(smoothing=2.0) != family()

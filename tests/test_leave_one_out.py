@@ -1,0 +1,178 @@
+"""A row left out is a row never counted: the closed forms agree with counting all other rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+from naively.engines import memory
+from naively.errors import InvalidInput
+from naively.estimate import estimate, uniform_prior
+from naively.statistics import Axis, CodesAccumulator, Counts, CountsAccumulator
+
+from .family_cases import CASES, CLASSES, DEFAULTS, Case, Rows
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_family = pytest.mark.parametrize("case", DEFAULTS, ids=str)
+
+
+def left_out(case, rows, i):
+    """Return the log-likelihood of row i from all other rows, counted again, and from all rows less that one."""
+    others, alone = rows[[j for j in range(len(rows.y)) if j != i]], rows[[i]]
+    for statistic in (case.count(others), case.count(rows) - case.count(alone)):
+        likelihood = case.estimate(statistic, others)
+        yield likelihood.log_likelihood(case.read(likelihood, alone))[0]
+
+
+@each_case
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+def test_leaving_a_row_out_is_counting_all_others(case, weighted):
+    """Also where its value, its class or the column's spread vanishes with it, where it has holes, where it weighs."""
+    rows = case.rows(weighted)
+    likelihood = case.learn(rows)
+
+    got = likelihood.leave_one_out(case.read(likelihood, rows), rows.y, rows.weights if weighted else None)
+
+    for i in range(len(rows.y)):
+        for expected in left_out(case, rows, i):
+            np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9, err_msg=f"row {i}")
+
+
+@each_family
+def test_a_row_of_no_weight_scores_as_any_new_row(case):
+    """Weight 0 is no row: leaving it out changes nothing."""
+    rows = case.rows()
+    rows = Rows(rows.cells, rows.y, np.where(np.arange(len(rows.y)) % 3 == 0, 0.0, 1.0))
+    likelihood = case.learn(rows)
+    x = case.read(likelihood, rows)
+
+    got = likelihood.leave_one_out(x, rows.y, rows.weights)
+
+    new = likelihood.log_likelihood(x)
+    np.testing.assert_allclose(got[rows.weights == 0], new[rows.weights == 0], rtol=1e-12, atol=1e-12)
+
+
+@each_family
+def test_leaving_out_no_rows_gives_no_rows(case):
+    """An empty batch has an empty answer."""
+    rows = case.rows()
+    likelihood = case.learn(rows)
+
+    assert likelihood.leave_one_out(case.read(likelihood, rows)[:0], rows.y[:0]).shape == (0, 4)
+
+
+@pytest.mark.parametrize("how", ["mle", "map", "bayes"])
+@pytest.mark.parametrize("unseen", ["skip", "smooth"])
+def test_columns_of_codes_are_left_out_together(how, unseen):
+    """A matrix of codes leaves a row out of each of its columns."""
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(-1, 4, (20, 3)), rng.integers(0, 3, 20).astype(np.int32)
+    w = rng.choice([0.5, 1.0, 2.0], 20)
+
+    def learned(keep):
+        accumulator = CountsAccumulator(Axis.numbered(3), {"X": CodesAccumulator(Axis.numbered(3), [4, 4, 4])})
+        memory.add(accumulator, {"X": x[keep]}, y[keep], w[keep])
+        model = estimate(accumulator.value(), {"X": Categorical()}, Settings(how, 1.5, unseen=unseen), uniform_prior(3))
+        return model.likelihoods["X"]
+
+    got = learned(np.arange(20)).leave_one_out(x, y, w)
+
+    for i in range(20):
+        expected = learned(np.delete(np.arange(20), i)).log_likelihood(x[[i]])[0]
+        np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_class_that_vanishes_leaves_the_others_as_they_are():
+    """An undeclared class of one row is gone without it; what is said about the other classes is the same."""
+    case = Case(Gaussian(), Settings())
+    rows = case.rows()
+    met = Axis(["a", "b", "c"])
+    counts = Counts(met, np.bincount(rows.y), {"x": case.count(rows, met)})
+    alone = rows[[8]]  # the only row of c
+    part = Counts(
+        Axis(["c"]), [1], {"x": case.count(Rows(alone.cells, np.zeros(1, np.int32), alone.weights), Axis("c"))}
+    )
+    families = {"x": Gaussian()}
+
+    without = estimate(counts - part, families, Settings(), uniform_prior(2))
+    got = estimate(counts, families, Settings(), uniform_prior(3)).likelihoods["x"].leave_one_out(rows.cells, rows.y)
+
+    assert without.classes.labels == ("a", "b")
+    np.testing.assert_allclose(got[8, :2], without.likelihoods["x"].log_likelihood(alone.cells)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("missing", ["skip", "value"])
+def test_an_error_on_unseen_values_names_the_row_that_would_be_unseen(missing):
+    """With unseen='error', a value met in one row alone cannot be scored without it."""
+    case = Case(Categorical(), Settings(missing=missing, unseen="error"), declared=False)
+    rows = case.rows()
+    likelihood = case.learn(rows)
+    codes = likelihood.codes(rows.cells)
+
+    with pytest.raises(InvalidInput, match="Row 5 holds a value never met in training"):
+        likelihood.leave_one_out(codes, rows.y)
+    with pytest.raises(InvalidInput, match="Row 9 holds a value never met in training"):
+        likelihood.leave_one_out(np.where(np.arange(11) == 9, len(likelihood.values), codes), rows.y)
+    twice = Rows(rows.cells * 2, np.tile(rows.y, 2), np.ones(22))
+    likelihood = case.learn(twice)
+    assert np.isfinite(likelihood.leave_one_out(likelihood.codes(twice.cells), twice.y)).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_numbers_left_out_agree_with_recounting_whatever_they_are(data):
+    """Small grids of numbers, with ties, constants and holes, at any offset and scale."""
+    size = data.draw(st.integers(2, 9))
+    y = np.array(data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)), np.int32)
+    cell = st.one_of(st.integers(-2, 2).map(float), st.just(np.nan))
+    cells = np.array(data.draw(st.lists(cell, min_size=size, max_size=size)))[:, None]
+    offset, unit = data.draw(st.sampled_from([0.0, 0.1, 1e3])), data.draw(st.sampled_from([1.0, 0.1, 1e-3]))
+    case = Case(Gaussian(), Settings(data.draw(st.sampled_from(["bayes", "map"]))))
+    rows = Rows(cells * unit + offset, y, np.ones(size))
+    likelihood = case.learn(rows)
+
+    got = likelihood.leave_one_out(rows.cells, y)
+
+    for i in range(size):
+        expected, _ = left_out(case, rows, i)
+        np.testing.assert_allclose(got[i], expected, rtol=1e-7, atol=1e-7)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_counts_left_out_agree_with_recounting_whatever_they_are(data):
+    """Words, flags and events of small random tables, under any estimate."""
+    rows, width = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
+    lines = st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.0]), min_size=width, max_size=width)
+    x = np.array(data.draw(st.lists(lines, min_size=rows, max_size=rows)))
+    y = np.array(data.draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows)), np.int32)
+    weights = np.array(data.draw(st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=rows, max_size=rows)))
+    family = data.draw(
+        st.sampled_from([Words(), Words(complement=True), Words(complement=True, norm=True), Bernoulli(), Poisson()])
+    )
+    how = data.draw(st.sampled_from([Settings("mle"), Settings("map", 1.0), Settings("bayes", 0.5)]))
+    case = Case(family, how, data.draw(st.booleans()))
+    drawn = Rows(x, y, weights)
+    likelihood = case.learn(drawn)
+
+    got = likelihood.leave_one_out(case.read(likelihood, drawn), y, weights)
+
+    for i in range(rows):
+        expected, _ = left_out(case, drawn, i)
+        np.testing.assert_allclose(got[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", [Words(), Words(complement=True, norm=True), Bernoulli()], ids=repr)
+def test_sparse_and_dense_rows_are_left_out_alike(family):
+    """The layout of a matrix says nothing."""
+    rng = np.random.default_rng(2)
+    x, y = rng.poisson(0.3, (60, 40)).astype(float), rng.integers(0, 4, 60).astype(np.int32)
+    case = Case(family, Settings())
+    rows = Rows(x, y, np.ones(60))
+    likelihood = case.estimate(case.count(rows), rows, CLASSES)
+
+    dense = likelihood.leave_one_out(x, y)
+
+    np.testing.assert_allclose(likelihood.leave_one_out(sparse.csr_array(x), y), dense, rtol=1e-12, atol=1e-12)
