@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..decision import most_probable
 from ..engines import memory
@@ -22,6 +23,8 @@ from ..model import Model, log_posterior, posterior
 from ..statistics import Axis, Counts, CountsAccumulator
 from ..statistics.axis import Floats
 from ..threads import allowed
+from .arrays import brought, to_numpy
+from .checks import check_labels, checked, checked_weights, plain_labels
 
 COLUMN = "X"  # the whole matrix is one wide column
 
@@ -38,8 +41,8 @@ class Assumptions(NamedTuple):
 class Learned:
     """The counts of a fitted classifier, and what was last estimated from them (made anew when they change)."""
 
-    def __init__(self, counts: CountsAccumulator, dtype: Any) -> None:
-        self.accumulator, self.dtype = counts, dtype
+    def __init__(self, counts: CountsAccumulator, classes: npt.NDArray[Any], dtype: Any) -> None:
+        self.accumulator, self.classes, self.dtype = counts, classes, dtype
         self.parameters: dict[str, Any] = {}
         self._made: dict[str, Any] = {}
 
@@ -62,7 +65,8 @@ class Learned:
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A naive Bayes classifier over one matrix."""
 
-    _learned: Learned
+    _counted: Learned
+    _place: Any = None  # of the rows it was fitted with, if they came from another library than NumPy
 
     # -- what each of the five says for itself ------------------------------------------------------------------
 
@@ -75,17 +79,17 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """Return what to estimate with, from the parameters as they were at the last fit."""
 
     def _check_X(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False)
+        return checked(self, X, reset=False)
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = validate_data(self, X, y, reset=reset)
+        X, y = checked(self, X, y, reset=reset)
         return X, y
 
     def _check_parameters(self, classes: int) -> None:
         """Refuse parameters that do not go with the data, before anything is counted."""
 
-    def _make_room(self, accumulator: Any, X: Any, weights: Floats | None) -> None:
-        """Let the accumulator grow for what X holds."""
+    def _make_ready(self, accumulator: Any, X: Any, weights: Floats | None) -> None:
+        """Prepare the accumulator for what X holds."""
 
     # -- learning -----------------------------------------------------------------------------------------------
 
@@ -108,9 +112,11 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """
         with all_or_nothing(self):
             X, y = self._check_X_y(X, y, reset=True)
+            check_labels(y)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            return self._learn(X, codes, classes, sample_weight, learned=None)
+            texts = classes.dtype.kind == "O"
+            return self._learn(X, codes, classes.astype(str) if texts else classes, sample_weight, learned=None)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -135,6 +141,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             learned: Learned | None = getattr(self, "_learned", None)
             known = self._known_classes(classes)
             X, y = self._check_X_y(X, y, reset=learned is None)
+            check_labels(y)
             codes = np.searchsorted(known, y).clip(max=len(known) - 1) if is_alike(known, y) else np.zeros(len(y), int)
             strangers = np.unique(np.asarray(y)[known[codes] != y])
             if len(strangers):
@@ -142,31 +149,48 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             return self._learn(X, codes, known, sample_weight, learned)
 
     def _known_classes(self, classes: Any) -> npt.NDArray[Any]:
-        known: npt.NDArray[Any] | None = getattr(self, "classes_", None)
+        known: npt.NDArray[Any] | None = self._counted.classes if hasattr(self, "_counted") else None
         if known is None and classes is None:
             raise InvalidInput("classes must be passed on the first call to partial_fit.")
-        if known is None:
-            return np.asarray(unique_labels(classes))
-        if classes is not None and (len(classes) != len(known) or not np.array_equal(known, unique_labels(classes))):
+        if classes is None:
+            return known  # type: ignore[return-value]
+        if np.ndim(to_numpy(classes)) != 1 or not len(classes):
+            raise InvalidInput(f"`classes={classes!r}` must list all classes that will ever come, e.g. [0, 1].")
+        classes = np.asarray(plain_labels(classes))
+        check_labels(classes)
+        declared = np.asarray(unique_labels(classes))
+        if known is not None and (len(classes) != len(known) or not np.array_equal(known, declared)):
             raise InvalidInput(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
-        return known
+        return declared
 
     def _learn(
         self, X: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None
     ) -> Self:
-        weights = checked_weights(sample_weight, X)
+        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed()
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
             dtype = X.dtype if X.dtype.kind == "f" and X.dtype.itemsize > 2 else np.dtype(np.float64)
-            learned = Learned(CountsAccumulator(axis, {COLUMN: self._start(axis, X)}), dtype.newbyteorder("="))
-        self._make_room(learned.accumulator.columns[COLUMN], X, weights)
-        memory.add(learned.accumulator, {COLUMN: X}, codes.astype(np.int32), weights, allowed())
-        learned.changed(self.get_params(deep=False))
-        self.classes_, self._learned = classes, learned
+            counts = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
+            learned = Learned(counts, classes, dtype.newbyteorder("="))
+        self._make_ready(learned.accumulator.columns[COLUMN], X, weights)
+        memory.add(learned.accumulator, {COLUMN: X}, codes.astype(np.int32), weights, threads)
+        # A copy: estimates are made when asked for, and a list or array of the user may have changed by then.
+        learned.changed(deepcopy(self.get_params(deep=False)))
+        self.classes_, self._counted = brought(learned.classes, self._place), learned
         return self
 
     # -- what was learned ---------------------------------------------------------------------------------------
+
+    @property
+    def _learned(self) -> Learned:
+        try:
+            return self._counted
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            ) from None
 
     @property
     def _assumptions(self) -> Assumptions:
@@ -192,9 +216,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
     # -- answering ----------------------------------------------------------------------------------------------
 
     def _log_joint(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = memory.native(self._check_X(X))
-        return self._model.log_joint({COLUMN: X}, allowed())
+        model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
+        return model.log_joint({COLUMN: memory.native(self._check_X(X))}, allowed())
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log P(row, class) of each row and class, in the order of `classes_`."""
@@ -212,7 +235,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """Return the most probable class of each row."""
         joint = self._log_joint(X)
         joint[np.isneginf(joint).all(axis=1)] = self._assumptions.fallback
-        return self.classes_[most_probable(joint)]
+        return self._learned.classes[most_probable(joint)]
 
 
 @contextmanager
@@ -231,14 +254,3 @@ def is_alike(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> bool:
     """Tell whether labels of the two can be compared: numbers with numbers, texts with texts."""
     number = "biuf"
     return (known.dtype.kind in number) == (np.asarray(y).dtype.kind in number)
-
-
-def checked_weights(sample_weight: Any, X: Any) -> Floats | None:
-    """Return what each row weighs as float64, if rows can weigh that."""
-    if sample_weight is None:
-        return None
-    weights: Floats = np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    if np.any(weights < 0):
-        row = int(np.argmax(weights < 0))
-        raise InvalidInput(f"sample_weight[{row}] is {weights[row]:g}; a row cannot weigh less than nothing.")
-    return weights

@@ -66,15 +66,15 @@ class BernoulliNB(DiscreteNB):
         self.class_prior = class_prior
 
     def _check_X(self, X: Any) -> Any:
-        return self._check_flags(super()._check_X(X))
+        return self._check_flags(super()._check_X(X), self._learned.parameters["binarize"])
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         X, y = super()._check_X_y(X, y, reset)
-        return self._check_flags(X), y
+        return self._check_flags(X, self.binarize), y
 
-    def _check_flags(self, X: Any) -> Any:
+    def _check_flags(self, X: Any, binarize: float | None) -> Any:
         cells = X.data if sparse.issparse(X) else X
-        if self.binarize is None and (np.any(cells < 0) or np.any(cells > 1)):
+        if binarize is None and (np.any(cells < 0) or np.any(cells > 1)):
             raise InvalidInput(
                 f"BernoulliNB(binarize=None) needs cells between 0 and 1; found {cells.min():g} to "
                 f"{cells.max():g}. Set binarize to the number above which a flag is there, e.g. 0.0."
@@ -84,10 +84,13 @@ class BernoulliNB(DiscreteNB):
     def _start(self, classes: Axis, X: Any) -> TableAccumulator:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]), self.binarize)
 
+    def _make_ready(self, accumulator: TableAccumulator, X: Any, weights: Floats | None) -> None:
+        accumulator.threshold = self.binarize  # it may have been set anew between two batches
+
     def _family(self, parameters: dict[str, Any]) -> Bernoulli:
         return Bernoulli(threshold=parameters["binarize"])
 
     @property
     def feature_log_prob_(self) -> Floats:
         """Logarithm of the probability that each flag is there."""
-        return self._likelihood.log_there  # type: ignore[no-any-return]
+        return self._likelihood.log_there.copy()  # type: ignore[no-any-return]

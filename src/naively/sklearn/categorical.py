@@ -8,17 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils.validation import check_non_negative
 
 from ..engines import memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..statistics import Axis, CodesAccumulator
 from ..statistics.axis import Floats
+from .checks import checked
 from .discrete import DiscreteNB
 
-# Counts of all codes of all columns, over all classes; beyond this the codes are surely no codes.
-MOST_CELLS = 2**31
+# Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.
+MOST_CELLS = 2**27
+ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
 
 
 class CategoricalNB(DiscreteNB):
@@ -74,17 +76,17 @@ class CategoricalNB(DiscreteNB):
         self.min_categories = min_categories
 
     def _check_X(self, X: Any) -> Any:
-        X = validate_data(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=False)
+        X = codes(self, X, reset=False)
         check_non_negative(X, "CategoricalNB (input X)")
         return X
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = validate_data(self, X, y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        X, y = codes(self, X, y, reset=reset)
         check_non_negative(X, "CategoricalNB (input X)")
         return X, y
 
     def _start(self, classes: Axis, X: Any) -> CodesAccumulator:
-        return CodesAccumulator(classes, self._least_sizes(X.shape[1]))
+        return CodesAccumulator(classes, affordable(self._least_sizes(X.shape[1]), len(classes)))
 
     def _least_sizes(self, columns: int) -> npt.NDArray[np.int64]:
         if self.min_categories is None:
@@ -97,22 +99,15 @@ class CategoricalNB(DiscreteNB):
                 f"'min_categories' should have shape ({columns},) when an array-like is provided. "
                 f"Got {least.shape} instead."
             )
-        return np.broadcast_to(least.astype(np.int64), (columns,))
+        return np.broadcast_to(np.maximum(least, 0).astype(np.int64), (columns,))
 
-    def _make_room(self, accumulator: CodesAccumulator, X: Any, weights: Floats | None) -> None:
+    def _make_ready(self, accumulator: CodesAccumulator, X: Any, weights: Floats | None) -> None:
         if weights is not None:
             X = X[weights > 0]  # a row of no weight was never there
         if not len(X):
             return
         _, largest = memory.ranges(memory.native(X))
-        cells = (largest + 1).sum() * len(accumulator.classes)
-        if cells > MOST_CELLS:
-            column = int(np.argmax(largest))
-            raise InvalidInput(
-                f"Column {column} holds the code {largest[column]:.0f}; a table that long would not fit. "
-                "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
-            )
-        accumulator.grow(largest.astype(np.int64) + 1)
+        accumulator.grow(affordable(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
 
     def _family(self, parameters: dict[str, Any]) -> Categorical:
         return Categorical()
@@ -130,7 +125,7 @@ class CategoricalNB(DiscreteNB):
     @property
     def feature_log_prob_(self) -> list[Floats]:
         """For each column, the logarithm of each code's probability in each class."""
-        return [table.log_p for table in self._likelihood.tables]
+        return [table.log_p.copy() for table in self._likelihood.tables]
 
     @property
     def n_categories_(self) -> npt.NDArray[np.int64]:
@@ -143,3 +138,24 @@ class CategoricalNB(DiscreteNB):
         tags.input_tags.sparse = False
         tags.input_tags.positive_only = True
         return tags
+
+
+def codes(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
+    """Return X as whole numbers (and y), if it can be read so."""
+    try:
+        with np.errstate(invalid="raise"):  # a number too large for an integer would become any other
+            return checked(estimator, X, *y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+    except FloatingPointError:
+        raise InvalidInput(f"X holds numbers too large to be codes. {ADVICE}") from None
+    except ValueError as error:
+        if "invalid literal for int()" not in str(error):
+            raise
+        raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
+
+
+def affordable(sizes: npt.NDArray[Any], classes: int) -> npt.NDArray[np.int64]:
+    """Return how many codes each column has, if a table of them fits into memory."""
+    if float(sizes.sum()) * classes > MOST_CELLS:
+        column = int(np.argmax(sizes))
+        raise InvalidInput(f"Column {column} has {sizes[column]:.0f} codes; a table that long would not fit. {ADVICE}")
+    return sizes.astype(np.int64)

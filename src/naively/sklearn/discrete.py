@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
 
 from ..errors import InvalidSetting
 from ..estimate import empirical_prior, given_prior, uniform_prior
@@ -16,6 +15,7 @@ from ..families import Family, Settings
 from ..statistics import Axis, Counts, TableAccumulator
 from ..statistics.axis import Floats
 from .base import Assumptions, BaseNB
+from .checks import checked
 
 # Below this, and unless told otherwise, alpha is raised to this.
 LEAST_ALPHA = 1e-10
@@ -37,10 +37,10 @@ class DiscreteNB(BaseNB):
     }
 
     def _check_X(self, X: Any) -> Any:
-        return canonical(validate_data(self, X, accept_sparse="csr", reset=False))
+        return canonical(checked(self, X, accept_sparse="csr", reset=False))
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset)
+        X, y = checked(self, X, y, accept_sparse="csr", reset=reset)
         return canonical(X), y
 
     def _check_parameters(self, classes: int) -> None:
@@ -50,16 +50,18 @@ class DiscreteNB(BaseNB):
 
     def _check_alpha(self) -> Any:
         """Return alpha as it is used: one number, or one for each feature."""
-        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
-        least = np.min(alpha)
+        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.array(self.alpha, dtype=np.float64)
         if isinstance(alpha, np.ndarray):
-            if alpha.shape[0] != self.n_features_in_:
+            if alpha.shape != (self.n_features_in_,):
                 raise InvalidSetting(
                     "When alpha is an array, it should contains `n_features`. "
-                    f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+                    f"Got shape {alpha.shape} instead of {(self.n_features_in_,)}."
                 )
-            if least < 0:
+            if not np.all(alpha >= 0):  # also where it is NaN
                 raise InvalidSetting("All values in alpha must be greater than 0.")
+        least = np.min(alpha)
+        if not np.all(np.isfinite(alpha)):
+            raise InvalidSetting(f"alpha={self.alpha!r} must be finite.")
         if least < LEAST_ALPHA and not self.force_alpha:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "
@@ -83,7 +85,7 @@ class DiscreteNB(BaseNB):
     @property
     def class_log_prior_(self) -> Floats:
         """Logarithm of each class's probability."""
-        return self._assumptions.fallback
+        return self._assumptions.fallback.copy()
 
     @property
     def feature_count_(self) -> Floats:

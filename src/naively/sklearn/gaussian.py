@@ -9,13 +9,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..engines import memory
+from ..errors import InvalidInput
 from ..estimate import empirical_prior, given_prior
 from ..families import Gaussian, Settings
 from ..statistics import Axis, Counts, Moments, MomentsAccumulator
 from ..statistics.axis import Floats
+from ..threads import allowed
+from . import arrays
 from .base import COLUMN, Assumptions, BaseNB
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
+# Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
+HEAVY = 1e6
 
 
 class GaussianNB(BaseNB):
@@ -59,6 +64,21 @@ class GaussianNB(BaseNB):
     def _start(self, classes: Axis, X: Any) -> MomentsAccumulator:
         return MomentsAccumulator(classes, Axis.numbered(X.shape[1]))
 
+    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        if reset:
+            self._place = arrays.place_of(X)
+        return super()._check_X_y(X, y, reset)
+
+    def _make_ready(self, accumulator: MomentsAccumulator, X: Any, weights: Floats | None) -> None:
+        if weights is None or weights.max() <= HEAVY:
+            return  # numbers alone are checked by the engine
+        farthest = np.maximum(*map(np.abs, memory.ranges(memory.native(X), allowed())))
+        if np.log10(weights.max()) + 2 * np.log10(np.maximum(farthest.max(), 1.0)) > 300:
+            raise InvalidInput(
+                f"Column {int(farthest.argmax())} holds {farthest.max():g} in rows that weigh up to {weights.max():g}; "
+                "the weighted squares cannot be summed. Rescale the column or the weights."
+            )
+
     def _assume(self, counts: Counts) -> Assumptions:
         parameters = self._learned.parameters
         if parameters["priors"] is None:
@@ -76,19 +96,30 @@ class GaussianNB(BaseNB):
         return family.epsilon if isinstance(family, Gaussian) else 0.0
 
     @property
-    def class_prior_(self) -> Floats:
+    def class_count_(self) -> Any:
+        """Rows of each class, by weight; float64 in NumPy, where float32 would stop counting at 16,777,216."""
+        rows = super().class_count_
+        return rows if self._place is None else self._like_X(rows)
+
+    @property
+    def class_prior_(self) -> Any:
         """Probability of each class."""
-        return np.exp(self._assumptions.log_prior).astype(self._learned.dtype)
+        given, rows = self._learned.parameters["priors"], self._learned.counts.rows
+        return self._like_X(rows / rows.sum() if given is None else np.array(given, dtype=np.float64))
 
     @property
-    def theta_(self) -> Floats:
+    def theta_(self) -> Any:
         """Mean of each class and column."""
-        return self._moments.mean.astype(self._learned.dtype)
+        return self._like_X(self._moments.mean)
 
     @property
-    def var_(self) -> Floats:
+    def var_(self) -> Any:
         """Variance of each class and column, with `epsilon_` added."""
-        return (self._moments.variance + self.epsilon_).astype(self._learned.dtype)
+        return self._like_X(self._moments.variance + self.epsilon_)
+
+    def _like_X(self, array: Floats) -> Any:
+        """Return an attribute in the type, library and device of the rows that were learned first."""
+        return arrays.brought(array.astype(self._learned.dtype), self._place)
 
     @property
     def _moments(self) -> Moments:
@@ -96,21 +127,35 @@ class GaussianNB(BaseNB):
         return moments
 
     def _in_type_of(self, X: Any, answer: Floats) -> Floats:
-        dtype = getattr(X, "dtype", None)
+        place = arrays.place_of(X)
+        dtype = getattr(X if place is None else arrays.to_numpy(place), "dtype", None)
         kind = dtype if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 2 else np.float64
         return answer.astype(np.result_type(kind, self._learned.dtype), copy=False)
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
+    @arrays.answered_in_kind
+    def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log P(row, class) of each row and class, in the order of `classes_`."""
         return self._in_type_of(X, super().predict_joint_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    @arrays.answered_in_kind
+    def predict_log_proba(self, X: Any) -> Any:
         """Return log P(class | row) of each row and class, in the order of `classes_`."""
         return self._in_type_of(X, super().predict_log_proba(X))
 
-    def predict_proba(self, X: Any) -> Floats:
+    @arrays.answered_in_kind
+    def predict_proba(self, X: Any) -> Any:
         """Return P(class | row) of each row and class, in the order of `classes_`."""
         return self._in_type_of(X, super().predict_proba(X))
+
+    @arrays.answered_in_kind
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row."""
+        return super().predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
     @staticmethod
     def _update_mean_variance(n_past: float, mu: Any, var: Any, X: Any, sample_weight: Any = None) -> tuple[Any, Any]:

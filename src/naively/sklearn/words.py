@@ -5,27 +5,50 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_non_negative
+from scipy import sparse
 
+from ..engines import memory
+from ..errors import InvalidInput
 from ..families import Words
 from ..statistics import Counts
 from ..statistics.axis import Floats
+from ..threads import allowed
 from .base import Assumptions
 from .discrete import DiscreteNB
+
+# The sum of larger numbers over rows would overflow.
+LARGEST = 1e290
 
 
 class WordsNB(DiscreteNB):
     """A classifier of word counts."""
 
+    def _check_X(self, X: Any) -> Any:
+        X = super()._check_X(X)
+        self._range_of(X)
+        return X
+
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         X, y = super()._check_X_y(X, y, reset)
-        check_non_negative(X, f"{type(self).__name__} (input X)")
+        if self._range_of(X)[0] < 0:
+            raise InvalidInput(f"Negative values in data passed to {type(self).__name__} (input X).")
         return X, y
+
+    def _range_of(self, X: Any) -> tuple[float, float]:
+        """Return the least and the largest cell, if none is too large to be summed."""
+        if sparse.issparse(X):
+            least, largest = float(X.data.min(initial=0)), float(X.data.max(initial=0))
+        else:
+            lows, highs = memory.ranges(memory.native(X), allowed())
+            least, largest = float(lows.min()), float(highs.max())
+        if largest > LARGEST:
+            raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST:g} cannot be summed.")
+        return least, largest
 
     @property
     def feature_log_prob_(self) -> Floats:
         """What one occurrence of each word adds to the score of each class."""
-        return self._likelihood.weights  # type: ignore[no-any-return]
+        return self._likelihood.weights.copy()  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,7 +80,7 @@ class MultinomialNB(WordsNB):
     >>> from naively.sklearn import MultinomialNB
     >>> words = [[2, 0, 1], [1, 0, 0], [0, 3, 1], [0, 1, 1]]  # cheap, meeting, today
     >>> MultinomialNB().fit(words, ["spam", "spam", "ham", "ham"]).predict_proba([[1, 0, 1]]).round(3)
-    array([[0.243, 0.757]])
+    array([[0.185, 0.815]])
     """
 
     def __init__(
