@@ -1,0 +1,165 @@
+"""Pages and docstrings tell the truth: every example runs, every link and every name exists."""
+
+import builtins
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import sklearn.naive_bayes
+
+import naively
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*(ROOT / name for name in ("README.md", "README.zh-CN.md", "ARCHITECTURE.md")), *(ROOT / "docs").rglob("*.md")]
+ALL_PAGES = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+MODULES = ["naively", *(found.name for found in pkgutil.walk_packages(naively.__path__, "naively."))]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+every_page = pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+each_twin = pytest.mark.parametrize(
+    "twin", [page for page in PAGES if page.name.endswith(".zh-CN.md")], ids=lambda page: page.name
+)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: its language, the line after its fence, and its lines."""
+
+    language: str
+    start: int
+    lines: list[str]
+
+
+def blocks_of(text: str) -> list[Block]:
+    found: list[Block] = []
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            inside = not inside
+            if inside:
+                found.append(Block(line[3:].strip(), number, []))
+        elif inside:
+            found[-1].lines.append(line)
+    assert not inside, "a fence is not closed"
+    return found
+
+
+def prose_of(text: str) -> str:
+    """Return the text without its fenced blocks."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def examples_of(page: Path) -> doctest.DocTest:
+    """Return the examples of a page as one test, with the page's own line numbers."""
+    text = page.read_text(encoding="utf-8")
+    lines = [""] * len(text.splitlines())
+    for block in blocks_of(text):
+        if block.language in ("python", "pycon"):
+            lines[block.start : block.start + len(block.lines)] = block.lines
+    return doctest.DocTestParser().get_doctest("\n".join(lines), {"__name__": page.stem}, page.name, str(page), 0)
+
+
+def run(test: doctest.DocTest) -> None:
+    said: list[str] = []
+    if doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append).failed:
+        pytest.fail("".join(said), pytrace=False)
+
+
+@each_page
+def test_every_example_of_a_page_runs(page):
+    run(examples_of(page))
+
+
+@each_page
+def test_no_example_escapes_the_test(page):
+    """A block of Python starts with a prompt, so that it is run."""
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        assert block.language in ("", "python", "pycon"), f"line {block.start}: {block.language}"
+        if block.language:
+            assert block.lines[0].startswith(">>> "), f"line {block.start}"
+        else:
+            assert not any(line.startswith(">>>") for line in block.lines), f"line {block.start}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_example_of_a_docstring_runs(name):
+    module = importlib.import_module(name)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module):
+        run(test)
+
+
+@every_page
+def test_every_link_leads_somewhere(page):
+    prose = prose_of(page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if target.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        assert ROOT in path.parents, target
+        assert not anchor or anchor in anchors(path), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names under which the headings of a page can be linked to."""
+    titles = re.findall(r"^#+ (.+)$", prose_of(page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@each_twin
+def test_a_page_and_its_chinese_twin_say_the_same(twin):
+    """Both have the same headings level by level, the same tables line by line, and the same code."""
+    chinese = twin.read_text(encoding="utf-8")
+    english = twin.with_name(twin.name.replace(".zh-CN", "")).read_text(encoding="utf-8")
+
+    assert shape(english) == shape(chinese)
+    assert [(block.language, block.lines) for block in blocks_of(english)] == [
+        (block.language, block.lines) for block in blocks_of(chinese)
+    ]
+
+
+def shape(text: str) -> list[str]:
+    """Return the marks that headings and table lines are made of."""
+    lines = re.findall(r"^(?:#+ |\|).*$", prose_of(text), flags=re.MULTILINE)
+    return [re.sub(r"\\\||[^#|]", "", line) for line in lines]
+
+
+@every_page
+def test_every_name_of_the_package_exists(page):
+    """What a page calls nv.something or naively.something can be imported, and so can what it imports."""
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"\b(?:nv|naively)((?:\.[A-Za-z_]\w*)+)", text):
+        assert pkgutil.resolve_name(f"naively{path}") is not None
+    for module, names in re.findall(r"from (naively[.\w]*) import ([\w, ]+)", text):
+        for name in names.split(","):
+            assert hasattr(importlib.import_module(module), name.strip()), f"{module} has no {name}"
+
+
+@every_page
+def test_every_class_in_backticks_exists(page):
+    """A word `LikeThis` is a class of the package, of scikit-learn's naive Bayes or of Python."""
+    known = {name for module in MODULES for name in vars(importlib.import_module(module))}
+    known |= {*vars(builtins), *vars(sklearn.naive_bayes)}
+    words = re.findall(r"`([A-Z][a-z]\w*)(?:\([^`]*\))?`", prose_of(page.read_text(encoding="utf-8")))
+    assert not set(words) - known
+
+
+@every_page
+def test_every_file_in_backticks_exists(page):
+    homes = [ROOT, ROOT / "src" / "naively", ROOT / "native", page.parent]
+    prose = prose_of(page.read_text(encoding="utf-8"))
+    for name in re.findall(r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`", prose):
+        assert any((home / name).exists() for home in homes), name
+
+
+def test_the_architecture_names_every_file():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    folders = {ROOT / "src" / "naively": ("*.py", "*.pyi"), ROOT / "native": ("*.cpp", "*.hpp")}
+    files = [path.relative_to(home) for home, kinds in folders.items() for kind in kinds for path in home.rglob(kind)]
+    assert files
+    assert not [path.as_posix() for path in files if f"`{path.as_posix()}`" not in text]

@@ -1,0 +1,134 @@
+"""The package keeps its shape: it loads little, shows what it promises, and its files and functions stay short."""
+
+import ast
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import naively
+from naively.families import FAMILIES
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "naively"
+HEAVY = ("sklearn", "pandas", "duckdb", "scipy.stats")
+
+MOST_LINES = 400
+LONGEST_BODY = 40
+
+
+def fresh(program: str, folder: Path) -> str:
+    """Return what a program prints in an interpreter of its own."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_loads_little(tmp_path, record_property):
+    """Neither scikit-learn nor pandas nor other large packages come with `import naively`; the time is only noted."""
+    program = (
+        "import json, sys, time; start = time.perf_counter(); import naively; "
+        "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
+    )
+    seconds, modules = json.loads(fresh(program, tmp_path))
+
+    record_property("import_seconds", seconds)
+    print(f"import naively: {seconds * 1000:.1f} ms")
+    assert not set(HEAVY) & set(modules)
+
+
+def test_public_names_load_little(tmp_path):
+    """Every public name can be used without loading the large packages either."""
+    program = "import sys; from naively import *; print(*(name for name in {!r} if name in sys.modules))"
+    assert fresh(program.format(HEAVY), tmp_path).split() == []
+
+
+def test_every_public_name_resolves_twice():
+    first, second = ([getattr(naively, name) for name in naively.__all__] for _ in range(2))
+    assert all(a is b for a, b in zip(first, second, strict=True))
+    assert set(naively.__all__) <= set(dir(naively))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'naively' has no attribute 'nonsense'"):
+        _ = naively.nonsense
+
+
+@pytest.mark.parametrize("module", ["naively", "naively.decision", "naively.sklearn", "naively.estimate"])
+def test_decide_is_a_function_whatever_was_imported(module, tmp_path):
+    """No module of the package takes the place of the function."""
+    program = f"import {module}, naively as nv; a = nv.decide; print(callable(a), a is nv.decide, a([[0.2, 0.8]]))"
+    assert fresh(program, tmp_path).split() == ["True", "True", "[1]"]
+
+
+def test_types_are_shipped():
+    installed = Path(naively.__file__).parent
+    assert (installed / "py.typed").exists()
+    assert (installed / "_kernels.pyi").exists()
+
+
+def test_the_stub_of_the_kernels_is_current(tmp_path):
+    """The stub in the repository is what `python3 chores.py stub` would write; layout aside, which ruff decides."""
+    made = tmp_path / "_kernels.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-m", "naively._kernels", "-o", str(made)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert declared(SOURCE / "_kernels.pyi") == declared(made)
+
+
+def declared(stub: Path) -> str:
+    """Return what a stub declares, whatever its layout."""
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = inspect.cleandoc(node.value)
+    return ast.unparse(tree)
+
+
+def test_the_version_is_said_once():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == naively.__version__
+
+
+def test_files_are_short():
+    kinds = [(SOURCE, "*.py"), (ROOT / "native", "*.cpp"), (ROOT / "native", "*.hpp")]
+    files = [path for folder, kind in kinds for path in folder.rglob(kind)]
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert lengths
+    assert not {name: lines for name, lines in lengths.items() if lines >= MOST_LINES}
+
+
+def test_function_bodies_are_short():
+    """A body is seen at once; signature and docstring do not count."""
+    long = {
+        f"{path.name}:{node.lineno} {node.name}": lines
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and (lines := body_lines(node)) >= LONGEST_BODY
+    }
+    assert not long
+
+
+def body_lines(function: ast.FunctionDef) -> int:
+    """Return the lines of a function's body, its docstring left out."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_has_its_file_and_its_row(name):
+    """A family lives in a file of its name and stands in the table of formulas."""
+    family = FAMILIES[name]
+    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+
+    assert family.name == name
+    assert family.__module__ == f"naively.families.{name}"
+    assert getattr(importlib.import_module(family.__module__), family.__name__) is getattr(naively, family.__name__)
+    assert any(line.startswith(f"| `{name}` |") and line.count("|") == 6 for line in page.splitlines())
