@@ -1,5 +1,4 @@
 // Rows in, counts out. Compiled once per instruction level (NAIVELY_LEVEL names it).
-#include <cmath>
 #include <limits>
 
 #include "parallel.hpp"
@@ -11,158 +10,237 @@ namespace {
 
 double weight_of(const Rows& rows, size_t row) { return rows.weights ? rows.weights[row] : 1.0; }
 
-void count_codes(const Matrix& x, const Rows& rows, const int64_t* offsets, double* counts, const Run& run) {
+size_t count_codes(const Matrix& x, const Rows& rows, bool holes, const int64_t* offsets, double* counts,
+                   const Run& run) {
     size_t classes = rows.n_classes;
-    add_up(x.rows, x.columns, offsets[x.columns] * classes, counts, run, [&](size_t begin, size_t end, double* n) {
-        Lines<int64_t> line_of(x);
-        for (size_t row = begin; row < end; ++row) {
-            const int64_t* line = line_of(row);
-            double weight = weight_of(rows, row);
-            double* of_class = n + rows.classes[row];
-            for (size_t j = 0; j < x.columns; ++j) {
-                int64_t code = line[j], size = offsets[j + 1] - offsets[j];
-                if (code >= 0 && code < size) of_class[(offsets[j] + code) * classes] += weight;
-            }
-        }
+    std::vector<uint64_t> sizes(x.columns);
+    for (size_t j = 0; j < x.columns; ++j) sizes[j] = uint64_t(offsets[j + 1] - offsets[j]);
+    return with_codes(x, [&](auto lines) {
+        auto inside = [&](auto line) {
+            bool all = true;
+            if (holes)
+                for (size_t j = 0; j < x.columns; ++j) all &= int64_t(line[j]) < int64_t(sizes[j]);
+            else
+                for (size_t j = 0; j < x.columns; ++j) all &= uint64_t(int64_t(line[j])) < sizes[j];  // negative is huge
+            return all;
+        };
+        auto check = [&, line_of = lines]() mutable {
+            for (size_t row = 0; row < x.rows; ++row)
+                if (weight_of(rows, row) != 0 && !inside(line_of(row))) return row;
+            return NO_ROW;
+        };
+        return add_up(x.rows, x.columns, offsets[x.columns] * classes, counts, run, check,
+                      [&](size_t begin, size_t end, double* n) {
+                          auto line_of = lines;
+                          for (size_t row = begin; row < end; ++row) {
+                              auto line = line_of(row);
+                              double weight = weight_of(rows, row), *of_class = n + rows.classes[row];
+                              if (weight == 0) continue;  // a row of no weight was never there
+                              if (!inside(line)) return false;
+                              for (size_t j = 0; j < x.columns; ++j)
+                                  if (!holes || int64_t(line[j]) >= 0)
+                                      of_class[size_t(offsets[j] + int64_t(line[j])) * classes] += weight;
+                          }
+                          return true;
+                      });
     });
 }
 
-void count_dense(const Matrix& x, const Rows& rows, Reading reading, double* counts, const Run& run) {
-    add_up(x.rows, x.columns, rows.n_classes * x.columns, counts, run, [&](size_t begin, size_t end, double* n) {
-        Lines<double> line_of(x, reading);
-        for (size_t row = begin; row < end; ++row) {
-            const double* line = line_of(row);
-            double weight = weight_of(rows, row);
-            double* of_class = n + size_t(rows.classes[row]) * x.columns;
-            for (size_t j = 0; j < x.columns; ++j) of_class[j] += weight * line[j];
-        }
-    });
+// The first row of a dense matrix with a cell outside the limits.
+size_t first_outside(const Matrix& x, Limits limits) {
+    Lines<double> line_of(x);
+    for (size_t row = 0; row < x.rows; ++row)
+        if (!within(line_of(row), x.columns, limits)) return row;
+    return NO_ROW;
 }
 
-void count_sparse(const Sparse& x, const Rows& rows, Reading reading, double* counts, const Run& run) {
-    with_index(x, [&](auto index) {
-        add_up(x.rows, entries_per_row(x), rows.n_classes * x.width, counts, run,
-               [&](size_t begin, size_t end, double* n) {
-                   Entries<decltype(index)> entries(x, reading);
-                   for (size_t row = begin; row < end; ++row) {
-                       double weight = weight_of(rows, row);
-                       double* of_class = n + size_t(rows.classes[row]) * x.width;
-                       auto columns = entries.columns(row);
-                       auto values = entries.values(row);
-                       for (size_t e = 0, size = entries.size(row); e < size; ++e)
-                           of_class[columns[e]] += weight * values[e];
-                   }
-               });
+size_t count_dense(const Matrix& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
+    auto check = [&] { return first_outside(x, limits); };
+    return add_up(x.rows, x.columns, rows.n_classes * x.columns, counts, run, check,
+                  [&](size_t begin, size_t end, double* table) {
+                      Lines<double> line_of(x);
+                      for (size_t row = begin; row < end; ++row) {
+                          const double* __restrict line = line_of(row);
+                          if (!within(line, x.columns, limits)) return false;
+                          double weight = weight_of(rows, row);
+                          double* __restrict n = table + size_t(rows.classes[row]) * x.columns;
+                          if (reading.presence)
+                              for (size_t j = 0; j < x.columns; ++j) n[j] += line[j] > reading.threshold ? weight : 0.0;
+                          else
+                              for (size_t j = 0; j < x.columns; ++j) n[j] += weight * line[j];
+                      }
+                      return true;
+                  });
+}
+
+size_t count_sparse(const Sparse& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
+    return with_index(x, [&](auto index) {
+        using Reader = Entries<decltype(index)>;
+        auto good = [&](Reader& entries, size_t row, const double* values) {
+            return entries.inside(row) && within(values, entries.size(row), limits);
+        };
+        auto check = [&] {
+            Reader entries(x);
+            for (size_t row = 0; row < x.rows; ++row)
+                if (!good(entries, row, entries.values(row))) return row;
+            return NO_ROW;
+        };
+        return add_up(x.rows, entries_per_row(x), rows.n_classes * x.width, counts, run, check,
+                      [&](size_t begin, size_t end, double* table) {
+                          Reader entries(x);
+                          for (size_t row = begin; row < end; ++row) {
+                              auto columns = entries.columns(row);
+                              const double* values = entries.values(row);
+                              if (!good(entries, row, values)) return false;
+                              double weight = weight_of(rows, row);
+                              double* n = table + size_t(rows.classes[row]) * x.width;
+                              for (size_t e = 0, size = entries.size(row); e < size; ++e)
+                                  n[columns[e]] += !reading.presence ? weight * values[e]
+                                                                     : (values[e] > reading.threshold) * weight;
+                          }
+                          return true;
+                      });
     });
 }
 
 // How many rows of a class its shift is the mean of: one may be an outlier, more cost time.
-constexpr int PILOTS = 32;
+constexpr size_t PILOTS = 32;
 
-// Sets the shift of every class and column that has no row yet to the mean of the first rows it meets here.
-// Differences from a shift near the mean keep all their digits, whatever the mean.
-void set_shifts(const Matrix& x, const Rows& rows, double* shift, const double* n) {
-    Lines<double> line_of(x);
-    std::vector<int> met(x.columns);
-    std::vector<double> total(x.columns);
-    auto pilot = [&](size_t k, auto next_row) {  // next_row() gives rows of class k, then x.rows
-        bool fresh = false;
-        for (size_t j = 0; j < x.columns; ++j) fresh |= n[k * x.columns + j] == 0;
-        if (!fresh) return;
-        std::fill(met.begin(), met.end(), 0);
-        std::fill(total.begin(), total.end(), 0.0);
-        int wanted = PILOTS;
-        for (size_t row; wanted && (row = next_row()) < x.rows;) {
-            const double* line = line_of(row);
-            --wanted;
-            for (size_t j = 0; j < x.columns; ++j)
-                if (double v = line[j]; v == v) ++met[j], total[j] += v;
-        }
-        for (size_t j = 0; j < x.columns; ++j)
-            if (n[k * x.columns + j] == 0 && met[j]) shift[k * x.columns + j] = total[j] / met[j];
-    };
-    // The rows of each class that set its shift, found in one look at the classes.
-    std::vector<std::pair<size_t, std::vector<size_t>>> groups;
-    std::vector<int32_t> group_of(x.rows > PILOTS ? rows.n_classes : 0, -1);
-    size_t full = 0;
-    for (size_t row = 0; row < x.rows && full < rows.n_classes; ++row) {
+// The first rows of each class that is met, at most PILOTS each, found in one look at the classes.
+struct Pilots {
+    size_t of_class;
+    std::vector<size_t> rows;
+};
+
+std::vector<Pilots> first_rows(const Rows& rows, size_t n_rows) {
+    std::vector<Pilots> groups;
+    // Few rows: looking through the groups is quicker than a table over all classes, of which there may be many.
+    std::vector<int32_t> group_of(n_rows > PILOTS ? rows.n_classes : 0, -1);
+    for (size_t row = 0, full = 0; row < n_rows && full < rows.n_classes; ++row) {
         if (weight_of(rows, row) == 0) continue;  // a row of no weight was never there
-        size_t k = rows.classes[row], g = groups.size();
-        if (group_of.empty()) {  // few rows: looking through the groups is quicker than a table over all classes
-            for (g = 0; g < groups.size() && groups[g].first != k; ++g) {}
-        } else if (group_of[k] >= 0) {
-            g = group_of[k];
-        }
+        size_t k = size_t(rows.classes[row]), g = groups.size();
+        if (group_of.empty())
+            for (g = 0; g < groups.size() && groups[g].of_class != k;) ++g;
+        else if (group_of[k] >= 0)
+            g = size_t(group_of[k]);
         if (g == groups.size()) {
             groups.push_back({k, {}});
             if (!group_of.empty()) group_of[k] = int32_t(g);
         }
-        auto& chosen = groups[g].second;
-        if (chosen.size() < PILOTS) {
-            chosen.push_back(row);
-            full += chosen.size() == PILOTS;
-        }
+        auto& chosen = groups[g].rows;
+        if (chosen.size() == PILOTS) continue;
+        chosen.push_back(row);
+        full += chosen.size() == PILOTS;
     }
-    for (auto& [k, chosen] : groups) {
-        size_t at = 0;
-        pilot(k, [&] { return at < chosen.size() ? chosen[at++] : x.rows; });
+    return groups;
+}
+
+// Sets the shift of every class and column that has no number yet to the mean of the first it meets here.
+// Differences from a shift near the mean keep all their digits, whatever the mean.
+void set_shifts(const Matrix& x, const Rows& rows, double* shift, const double* n) {
+    Lines<double> line_of(x);
+    std::vector<double> met(x.columns), total(x.columns);
+    for (const auto& [k, chosen] : first_rows(rows, x.rows)) {
+        const double* known = n + k * x.columns;
+        if (std::find(known, known + x.columns, 0.0) == known + x.columns) continue;
+        std::fill(met.begin(), met.end(), 0.0);
+        std::fill(total.begin(), total.end(), 0.0);
+        for (size_t row : chosen) {
+            const double* line = line_of(row);
+            for (size_t j = 0; j < x.columns; ++j)
+                if (line[j] >= -LARGEST && line[j] <= LARGEST) met[j] += 1, total[j] += line[j];
+        }
+        for (size_t j = 0; j < x.columns; ++j)
+            if (known[j] == 0 && met[j] > 0) shift[k * x.columns + j] = total[j] / met[j];
     }
 }
 
-void count_moments(const Matrix& x, const Rows& rows, double* shift, double* sums, const Run& run) {
-    size_t plane = rows.n_classes * x.columns;
-    set_shifts(x, rows, shift, sums);
-    add_up(x.rows, x.columns, 3 * plane, sums, run, [&](size_t begin, size_t end, double* total) {
-        Lines<double> line_of(x);
-        for (size_t row = begin; row < end; ++row) {
-            const double* line = line_of(row);
-            double weight = weight_of(rows, row);
-            size_t at = size_t(rows.classes[row]) * x.columns;
-            double *n = total + at, *sum = n + plane, *square = sum + plane;
-            const double* from = shift + at;
-            for (size_t j = 0; j < x.columns; ++j) {
-                bool there = line[j] == line[j];  // NaN is not equal to itself: a hole
-                double gap = there ? line[j] - from[j] : 0.0, w = there ? weight : 0.0;
-                n[j] += w;
-                sum[j] += w * gap;
-                square[j] += w * gap * gap;
-            }
+// Adds a line to the sums of its class. Rows of the class are counted apart where there are no holes: one addition
+// a row instead of one a cell.
+void add_line(const double* __restrict line, const double* __restrict from, size_t columns, double weight, bool holes,
+              double* __restrict n, double* __restrict sum, double* __restrict square) {
+    if (holes)
+        for (size_t j = 0; j < columns; ++j) {
+            bool there = line[j] == line[j];  // NaN is not equal to itself: a hole
+            double gap = there ? line[j] - from[j] : 0.0, w = there ? weight : 0.0;
+            n[j] += w;
+            sum[j] += w * gap;
+            square[j] += w * gap * gap;
         }
+    else if (weight == 1)
+        for (size_t j = 0; j < columns; ++j) {
+            double gap = line[j] - from[j];
+            sum[j] += gap;
+            square[j] += gap * gap;
+        }
+    else
+        for (size_t j = 0; j < columns; ++j) {
+            double gap = line[j] - from[j], weighed = weight * gap;
+            sum[j] += weighed;
+            square[j] += weighed * gap;
+        }
+}
+
+size_t count_moments(const Matrix& x, const Rows& rows, Limits limits, double* shift, double* sums, const Run& run) {
+    size_t plane = rows.n_classes * x.columns;
+    auto check = [&] { return first_outside(x, limits); };
+    bool few = x.rows * x.columns < CELLS_PER_THREAD;
+    if (few)  // nothing here may take as long as the table is large
+        if (size_t refused = check(); refused != NO_ROW) return refused;
+    set_shifts(x, rows, shift, sums);
+    return add_up(x.rows, x.columns, 3 * plane, sums, run, check, [&](size_t begin, size_t end, double* table) {
+        Lines<double> line_of(x);
+        std::vector<double> met(few || limits.holes ? 0 : rows.n_classes);
+        for (size_t row = begin; row < end; ++row) {
+            double weight = weight_of(rows, row), *n = table + size_t(rows.classes[row]) * x.columns;
+            add_line(line_of(row), shift + (n - table), x.columns, weight, limits.holes, n, n + plane, n + 2 * plane);
+            if (!met.empty())
+                met[rows.classes[row]] += weight;
+            else if (!limits.holes)
+                for (size_t j = 0; j < x.columns; ++j) n[j] += weight;
+        }
+        if (few) return true;
+        for (size_t i = 0; i < met.size(); ++i)
+            if (met[i] != 0)
+                for (size_t j = 0; j < x.columns; ++j) table[i * x.columns + j] += met[i];
+        // Cells out of bounds need not be looked for among all: they leave sums that are not finite, or huge.
+        const double *square = table + 2 * plane, huge = LARGEST_SQUARE;
+        return std::all_of(square, square + plane, [=](double s) { return s < huge; }) &&
+               std::all_of(shift, shift + plane, [](double s) { return s < LARGEST && s > -LARGEST; });
     });
 }
 
 void ranges(const Matrix& x, double* least, double* largest, const Run& run) {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    std::fill(least, least + x.columns, inf);
-    std::fill(largest, largest + x.columns, -inf);
     size_t pieces = std::min(PIECES, x.rows);
     std::vector<double> low(pieces * x.columns, inf), high(pieces * x.columns, -inf);
     share_out(pieces, x.rows * x.columns, run, [&](size_t piece) {
         Lines<double> line_of(x);
-        double *a = low.data() + piece * x.columns, *b = high.data() + piece * x.columns;
+        double *__restrict a = low.data() + piece * x.columns, *__restrict b = high.data() + piece * x.columns;
         for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
-            const double* line = line_of(row);
+            const double* __restrict line = line_of(row);
             for (size_t j = 0; j < x.columns; ++j) {
                 a[j] = line[j] < a[j] ? line[j] : a[j];
                 b[j] = line[j] > b[j] ? line[j] : b[j];
             }
         }
     });
-    for (size_t piece = 0; piece < pieces; ++piece)
-        for (size_t j = 0; j < x.columns; ++j) {
-            least[j] = std::min(least[j], low[piece * x.columns + j]);
-            largest[j] = std::max(largest[j], high[piece * x.columns + j]);
-        }
+    std::fill(least, least + x.columns, inf);
+    std::fill(largest, largest + x.columns, -inf);
+    for (size_t i = 0; i < low.size(); ++i) {
+        least[i % x.columns] = std::min(least[i % x.columns], low[i]);
+        largest[i % x.columns] = std::max(largest[i % x.columns], high[i]);
+    }
 }
 
 }  // namespace
 
-extern const Kernels kernels;
 #define NAIVELY_TEXT(name) #name
 #define NAIVELY_NAME(name) NAIVELY_TEXT(name)
+extern const Kernels kernels;
 const Kernels kernels{
-    NAIVELY_NAME(NAIVELY_LEVEL), count_codes,  count_dense,  count_sparse,  count_moments, ranges,
-    score_codes,                 score_dense,  score_sparse, score_normal,  score_student, normalise,
+    NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges,
+    score_codes,                 score_dense, score_sparse, score_normal, score_student, finish,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -19,8 +19,8 @@ struct Matrix {
 
 // A sparse matrix, row by row (CSR). Entries of a row may come in any order; each stands for itself.
 struct Sparse {
-    const void* starts;   // rows + 1 of them
-    const void* columns;  // one for each entry
+    const void* starts;   // rows + 1 of them, rising, within the entries: checked before
+    const void* columns;  // one for each entry: checked while reading
     Type index_type;      // of both: i32 or i64
     const void* values;
     Type type;
@@ -40,6 +40,15 @@ struct Reading {
     double threshold;
 };
 
+// Which cells are accepted. With holes, NaN is accepted too, and counts for nothing.
+struct Limits {
+    double least, largest;
+    bool holes;
+};
+
+// The first row that holds a cell outside the limits, or an index outside the matrix.
+constexpr size_t NO_ROW = SIZE_MAX;
+
 struct Run {
     int threads;
     bool (*interrupted)();  // asked now and then by the calling thread only
@@ -49,41 +58,63 @@ struct Interrupted : std::runtime_error {
     Interrupted() : std::runtime_error("interrupted") {}
 };
 
+// A table whose lines are padded with zeros to a multiple of LANES, so that loops over classes need no remainder.
+constexpr size_t LANES = 4;
+struct Padded {
+    const double* data;
+    size_t lines, width;
+};
+
 // Numbers further out than this are taken for this: squares and their sums then stay finite.
 constexpr double LARGEST = 1e150;
 constexpr double LARGEST_SQUARE = 1e300;
 
+// How the scores of a row become its answer.
+enum class Answer { log_joint, posterior, log_posterior, choice };
+
+struct Finish {
+    Answer answer;
+    size_t classes, width;
+    const double* closed;    // -inf for classes that the prior rules out, else 0; `width` of them, the rest -inf
+    const double* fallback;  // the log posterior of a row that rules out every class
+    void* out;               // [row][class] as f64 or f32, or an int64_t for each row
+    Type type;
+};
+
 struct Kernels {
     const char* level;
 
-    // counts[offsets[j] + code][class] += weight; codes outside 0 .. size_j - 1 count for nothing.
-    void (*count_codes)(const Matrix&, const Rows&, const int64_t* offsets, double* counts, const Run&);
-    // counts[class][column] += weight * reading.
-    void (*count_dense)(const Matrix&, const Rows&, Reading, double* counts, const Run&);
-    void (*count_sparse)(const Sparse&, const Rows&, Reading, double* counts, const Run&);
-    // sums[0] += weight, sums[1] += weight * (x - shift), sums[2] += weight * (x - shift)², each [class][column].
-    // A class and column met for the first time (sums[0] is 0) gets its shift from the first rows. NaN is a hole.
-    void (*count_moments)(const Matrix&, const Rows&, double* shift, double* sums, const Run&);
+    // Counting: rows in, sums added in place. All return the first row that is refused; then nothing was changed.
 
+    // counts[offsets[j] + code][class] += weight. A code of size_j or more refuses its row. A negative one is a hole and
+    // counts for nothing, or refuses its row where holes are not allowed.
+    size_t (*count_codes)(const Matrix&, const Rows&, bool holes, const int64_t* offsets, double* counts, const Run&);
+    // counts[class][column] += weight * reading.
+    size_t (*count_dense)(const Matrix&, const Rows&, Reading, Limits, double* counts, const Run&);
+    size_t (*count_sparse)(const Sparse&, const Rows&, Reading, Limits, double* counts, const Run&);
+    // sums[0] += weight, sums[1] += weight * (x - shift), sums[2] += weight * (x - shift)², each [class][column].
+    // A class and column met for the first time (sums[0] is 0) gets its shift from the first rows.
+    size_t (*count_moments)(const Matrix&, const Rows&, Limits, double* shift, double* sums, const Run&);
     // Least and largest value of each column.
     void (*ranges)(const Matrix&, double* least, double* largest, const Run&);
 
-    // scores[row][class] += table[offsets[j] + code][class]; the last line of each column's part is for unknown codes,
-    // a negative code says nothing.
-    void (*score_codes)(const Matrix&, const int64_t* offsets, const double* table, size_t classes, double* scores,
-                        const Run&);
-    // scores[row][class] += reading * table[column][class].
-    void (*score_dense)(const Matrix&, Reading, const double* table, size_t classes, double* scores, const Run&);
-    void (*score_sparse)(const Sparse&, Reading, const double* table, size_t classes, double* scores, const Run&);
-    // scores[row][class] += base[column][class] - (x - centre)² * precision[column][class], summed over the columns.
-    void (*score_normal)(const Matrix&, const double* centre, const double* precision, const double* base,
-                         size_t classes, double* scores, const Run&);
-    // The same with base - power * log(1 + (x - centre)² * precision).
-    void (*score_student)(const Matrix&, const double* centre, const double* precision, const double* power,
-                          const double* base, size_t classes, double* scores, const Run&);
-    // Each row of scores minus its log-sum-exp (kept in evidence); rows ruled out everywhere become the fallback.
-    void (*normalise)(double* scores, size_t rows, size_t classes, const double* fallback, bool exponential,
-                      double* evidence, const Run&);
+    // Scoring: each adds to scores[row - begin][class], lines of the table's width, for rows begin .. end - 1.
+
+    // += table[offsets[j] + code]; the last line of each column's part is for unknown codes, a negative code is a
+    // hole and says nothing, or refuses its row where holes are not allowed.
+    void (*score_codes)(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end, double* scores);
+    // += reading * table[column].
+    void (*score_dense)(const Matrix&, Reading, const Padded&, size_t begin, size_t end, double* scores);
+    void (*score_sparse)(const Sparse&, Reading, const Padded&, size_t begin, size_t end, double* scores);
+    // += total - Σ (x - centre)² * precision; with holes, NaN takes the column's base out of the total.
+    void (*score_normal)(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
+                         const double* total, size_t begin, size_t end, double* scores);
+    // += total - Σ power * log(1 + (x - centre)² * precision).
+    void (*score_student)(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& power,
+                          const Padded& base, const double* total, size_t begin, size_t end, double* scores);
+    // Turns the scores of rows begin .. end - 1 into answers; `against` (or null) holds what rules classes out.
+    // Returns the first row whose scores are not finite numbers.
+    size_t (*finish)(double* scores, const double* against, size_t begin, size_t end, const Finish&);
 };
 
 namespace baseline { extern const Kernels kernels; }

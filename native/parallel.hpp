@@ -25,12 +25,11 @@ constexpr size_t TABLE_BYTES = size_t{32} << 20;
 template <class Work>
 void share_out(size_t pieces, size_t cells, const Run& run, Work&& work) {
     std::atomic<size_t> next{0};
-    std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false}, failed{false};
     std::exception_ptr failure;
-    std::atomic<bool> failed{false};
     auto take_pieces = [&](bool may_ask) {
         using clock = std::chrono::steady_clock;
-        auto asked = clock::now();
+        auto asked = may_ask ? clock::now() : clock::time_point{};
         for (size_t piece; !stop && (piece = next++) < pieces;) {
             try {
                 work(piece);
@@ -46,52 +45,50 @@ void share_out(size_t pieces, size_t cells, const Run& run, Work&& work) {
     };
     size_t useful = std::min({pieces, cells / CELLS_PER_THREAD + 1, size_t(std::max(run.threads, 1))});
     std::vector<std::thread> helpers;
-    for (size_t t = 1; t < useful; ++t) helpers.emplace_back(take_pieces, false);
+    for (size_t t = 1; t < useful; ++t) {
+        try {
+            helpers.emplace_back(take_pieces, false);
+        } catch (const std::system_error&) {
+            break;  // no more threads to be had: those there are do the work
+        }
+    }
     take_pieces(true);
     for (auto& helper : helpers) helper.join();
     if (failed) std::rethrow_exception(failure);
     if (stop) throw Interrupted();
 }
 
-// Calls work(begin, end) for blocks of rows that write to places of their own.
-template <class Work>
-void by_blocks(size_t rows, size_t cells_per_row, const Run& run, Work&& work) {
-    size_t block = std::clamp<size_t>(CELLS_PER_THREAD / std::max<size_t>(cells_per_row, 1), 16, 8192);
-    share_out((rows + block - 1) / block, rows * cells_per_row, run, [&](size_t piece) {
-        work(piece * block, std::min(rows, (piece + 1) * block));
-    });
-}
-
-// Adds up fill(begin, end, table) over all rows into total.
+// Adds up fill(begin, end, table) over all rows into total. fill tells whether it met a row that may have to be
+// refused; only then does check(), which changes nothing, look for the first such row.
 // Each piece of the rows fills a table of its own, and these are added in order: the result is the same to the last
-// bit whatever the number of threads, and an interrupted call has changed nothing.
-template <class Fill>
-void add_up(size_t rows, size_t cells_per_row, size_t table_size, double* total, const Run& run, Fill&& fill) {
+// bit whatever the number of threads, and a call that is refused or interrupted has changed nothing.
+template <class Check, class Fill>
+size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* total, const Run& run, Check&& check,
+              Fill&& fill) {
     size_t cells = rows * std::max<size_t>(cells_per_row, 1);
-    if (cells < CELLS_PER_THREAD) return fill(0, rows, total);  // quick: no table of its own to clear and add
+    if (cells < CELLS_PER_THREAD) {  // quick: no table of its own to clear and add
+        size_t refused = check();
+        if (refused == NO_ROW) fill(0, rows, total);
+        return refused;
+    }
     size_t affordable = TABLE_BYTES / (std::max<size_t>(table_size, 1) * sizeof(double));
     size_t pieces = std::clamp<size_t>(std::min(affordable, cells / CELLS_PER_THREAD), 1, PIECES);
-    // Steps within a piece, so that Ctrl-C is answered soon even when all rows are one piece.
-    std::vector<std::vector<double>> tables(pieces);
-    std::vector<size_t> done(pieces);
     auto first_row = [&](size_t piece) { return rows * piece / pieces; };
-    size_t step = std::max<size_t>(1, (size_t{1} << 22) / std::max<size_t>(cells_per_row, 1));
-    std::atomic<bool> unfinished{true};
-    for (size_t p = 0; p < pieces; ++p) done[p] = first_row(p);
-    while (unfinished) {
-        unfinished = false;
+    // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece.
+    size_t step = std::max<size_t>(1, (size_t{1} << 23) / std::max<size_t>(cells_per_row, 1));
+    size_t rounds = (first_row(1) + step) / step;
+    std::vector<std::vector<double>> tables(pieces);
+    std::atomic<bool> doubtful{false};
+    for (size_t round = 0; round < rounds; ++round)
         share_out(pieces, cells, run, [&](size_t piece) {
-            auto& table = tables[piece];
-            if (table.empty()) table.resize(table_size, 0.0);
-            size_t end = std::min(first_row(piece + 1), done[piece] + step);
-            fill(done[piece], end, table.data());
-            done[piece] = end;
-            if (end < first_row(piece + 1)) unfinished = true;
+            size_t begin = first_row(piece) + round * step, end = std::min(first_row(piece + 1), begin + step);
+            if (tables[piece].empty()) tables[piece].resize(table_size, 0.0);
+            if (begin < end && !fill(begin, end, tables[piece].data())) doubtful = true;
         });
-        if (unfinished && run.interrupted()) throw Interrupted();
-    }
+    if (size_t refused = doubtful ? check() : NO_ROW; refused != NO_ROW) return refused;
     for (const auto& table : tables)
         for (size_t i = 0; i < table_size; ++i) total[i] += table[i];
+    return NO_ROW;
 }
 
 }  // namespace naively::NAIVELY_LEVEL

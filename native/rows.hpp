@@ -2,9 +2,11 @@
 // Lines already in that form are used where they lie; others are converted line by line, within the first cache.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "kernels.hpp"
+#include "vectors.hpp"
 
 // In the namespace of the instruction level: a function compiled for one must never be taken for another's.
 namespace naively::NAIVELY_LEVEL {
@@ -22,74 +24,94 @@ void with_type(Type type, const void* data, F&& f) {
 }
 
 template <class From, class To>
-void convert(const From* from, ptrdiff_t step, size_t n, To* to) {
+void convert(const From* __restrict from, ptrdiff_t step, size_t n, To* __restrict to) {
     if (step == 1)  // apart, so that the compiler can use vectors
         for (size_t i = 0; i < n; ++i) to[i] = To(from[i]);
     else
         for (size_t i = 0; i < n; ++i) to[i] = To(from[ptrdiff_t(i) * step]);
 }
 
-inline void apply(Reading reading, size_t n, double* line) {
-    if (reading.presence)
-        for (size_t i = 0; i < n; ++i) line[i] = line[i] > reading.threshold ? 1.0 : 0.0;
+// Whether all cells lie within the limits; NaN lies in no interval, so it needs leave.
+inline bool within(const double* line, size_t n, Limits limits) {
+    auto outside = [&](auto x, auto least, auto largest) { return ~((x >= least) & (x <= largest)); };
+    Mask bad{};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vec x = load(line + i);
+        Mask here = outside(x, all(limits.least), all(limits.largest));
+        bad |= limits.holes ? here & (x == x) : here;
+    }
+    bool good = !any(bad);
+    for (; i < n; ++i) good &= (line[i] >= limits.least && line[i] <= limits.largest) || (limits.holes && line[i] != line[i]);
+    return good;
 }
 
-// The lines of a dense matrix as To (double or int64_t). One for each thread: it holds a line.
+// The lines of a dense matrix as To (double or int64_t). One for each thread: it holds the lines it converts.
 template <class To>
 class Lines {
   public:
-    explicit Lines(const Matrix& x, Reading reading = {}) : x_(x), reading_(reading) {
-        constexpr Type same = sizeof(To) == sizeof(double) && To(0.5) != 0 ? Type::f64 : Type::i64;
-        direct_ = x.type == same && x.column_step == 1 && !reading.presence;
-        if (!direct_) line_.resize(x.columns);
+    explicit Lines(const Matrix& x, size_t at_once = 1) : x_(x) {
+        direct_ = x.type == (std::is_same_v<To, double> ? Type::f64 : Type::i64) && x.column_step == 1;
+        if (!direct_) kept_.resize(x.columns * at_once);
     }
-    const To* operator()(size_t row) {
-        const To* line = nullptr;
+    // The line of a row, valid until the next line is asked for in the same slot.
+    const To* operator()(size_t row, size_t slot = 0) {
         ptrdiff_t start = ptrdiff_t(row) * x_.row_step;
         if (direct_) return static_cast<const To*>(x_.data) + start;
-        with_type(x_.type, x_.data, [&](auto data) { convert(data + start, x_.column_step, x_.columns, line_.data()); });
-        line = line_.data();
-        if constexpr (To(0.5) != 0) apply(reading_, x_.columns, line_.data());
+        To* line = kept_.data() + slot * x_.columns;
+        with_type(x_.type, x_.data, [&](auto data) { convert(data + start, x_.column_step, x_.columns, line); });
         return line;
     }
 
   private:
     Matrix x_;
-    Reading reading_;
     bool direct_;
-    std::vector<To> line_;
+    std::vector<To> kept_;
 };
+
+// Calls f(line_of) where line_of(row) gives a row of codes in their own type, if they lie side by side, else as int64_t.
+template <class F>
+decltype(auto) with_codes(const Matrix& x, F&& f) {
+    auto direct = [&](auto kind) {
+        using T = decltype(kind);
+        return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) { return first + ptrdiff_t(row) * step; });
+    };
+    if (x.column_step == 1 && x.type == Type::i32) return direct(int32_t{});
+    if (x.column_step == 1 && x.type == Type::u8) return direct(uint8_t{});
+    return f(Lines<int64_t>(x));
+}
 
 // The entries of a sparse matrix, row by row: values as doubles, columns in their own index type I.
 template <class I>
 class Entries {
   public:
-    Entries(const Sparse& x, Reading reading) : x_(x), reading_(reading) {
-        direct_ = x.type == Type::f64 && !reading.presence;
-    }
+    explicit Entries(const Sparse& x) : x_(x) {}
     size_t size(size_t row) const { return size_t(starts()[row + 1] - starts()[row]); }
     const I* columns(size_t row) const { return static_cast<const I*>(x_.columns) + starts()[row]; }
     const double* values(size_t row) {
+        if (x_.type == Type::f64) return static_cast<const double*>(x_.values) + starts()[row];
         size_t n = size(row);
-        if (direct_) return static_cast<const double*>(x_.values) + starts()[row];
-        if (line_.size() < n) line_.resize(n);
-        with_type(x_.type, x_.values, [&](auto data) { convert(data + starts()[row], 1, n, line_.data()); });
-        apply(reading_, n, line_.data());
-        return line_.data();
+        if (kept_.size() < n) kept_.resize(n);
+        with_type(x_.type, x_.values, [&](auto data) { convert(data + starts()[row], 1, n, kept_.data()); });
+        return kept_.data();
+    }
+    bool inside(size_t row) const {
+        const I* column = columns(row);
+        bool inside = true;
+        for (size_t e = 0, n = size(row); e < n; ++e) inside &= column[e] >= 0 && size_t(column[e]) < x_.width;
+        return inside;
     }
 
   private:
     const I* starts() const { return static_cast<const I*>(x_.starts); }
     Sparse x_;
-    Reading reading_;
-    bool direct_;
-    std::vector<double> line_;
+    std::vector<double> kept_;
 };
 
-// Calls f with an Entries reader maker of the matrix's index type.
+// Calls f with a value of the matrix's index type.
 template <class F>
-void with_index(const Sparse& x, F&& f) {
-    x.index_type == Type::i32 ? f(int32_t{}) : f(int64_t{});
+decltype(auto) with_index(const Sparse& x, F&& f) {
+    return x.index_type == Type::i32 ? f(int32_t{}) : f(int64_t{});
 }
 
 inline size_t entries_per_row(const Sparse& x) { return x.rows ? x.entries / x.rows + 1 : 1; }

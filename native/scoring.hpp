@@ -5,14 +5,13 @@
 
 namespace naively::NAIVELY_LEVEL {
 
-void score_codes(const Matrix&, const int64_t* offsets, const double* table, size_t classes, double* scores, const Run&);
-void score_dense(const Matrix&, Reading, const double* table, size_t classes, double* scores, const Run&);
-void score_sparse(const Sparse&, Reading, const double* table, size_t classes, double* scores, const Run&);
-void score_normal(const Matrix&, const double* centre, const double* precision, const double* base, size_t classes,
-                  double* scores, const Run&);
-void score_student(const Matrix&, const double* centre, const double* precision, const double* power,
-                   const double* base, size_t classes, double* scores, const Run&);
-void normalise(double* scores, size_t rows, size_t classes, const double* fallback, bool exponential, double* evidence,
-               const Run&);
+void score_codes(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end, double* scores);
+void score_dense(const Matrix&, Reading, const Padded&, size_t begin, size_t end, double* scores);
+void score_sparse(const Sparse&, Reading, const Padded&, size_t begin, size_t end, double* scores);
+void score_normal(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
+                  const double* total, size_t begin, size_t end, double* scores);
+void score_student(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& power,
+                   const Padded& base, const double* total, size_t begin, size_t end, double* scores);
+size_t finish(double* scores, const double* against, size_t begin, size_t end, const Finish&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -1,5 +1,6 @@
 """
-Counting and scoring loops. Arrays given for results are filled in place.
+Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the
+first row that it refuses, or -1. A call that refuses a row has changed no counts.
 """
 
 from typing import Annotated
@@ -7,138 +8,88 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+
 def levels() -> list[str]:
     """Instruction levels that this machine can run, best first."""
 
 def use_level(name: str) -> None:
     """Run the kernels of this instruction level from now on."""
 
-def count_rows(
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+def encode(y: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Whole-number labels in order, and the code of each row; None if the labels lie too far apart.
+    """
+
+def count_rows(classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """counts[class] += weight for each row."""
 
-def count_codes(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def count_codes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, holes: bool, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
-    counts[offsets[j] + code, class] += weight for each cell; codes outside their part count for nothing.
+    counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones
+    unless holes are allowed.
     """
 
-def count_dense(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    threshold: float | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """counts[class, column] += weight * x, or += weight where x > threshold."""
+def count_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    """
+    counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.
+    """
 
-def count_sparse(
-    starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    threshold: float | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def count_sparse(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """The same for a sparse matrix, given as its three arrays (CSR)."""
 
-def count_moments(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def count_moments(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, holes: bool, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
-    sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2; NaN is a hole. New classes get a shift.
+    sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers
+    beyond 1e150, and NaN unless holes are allowed.
     """
 
-def ranges(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def ranges(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
     """Least and largest value of each column."""
 
-def score_codes(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """
-    scores[row, class] += table[offsets[j] + code, class]; the last line of each part is for unknown codes.
-    """
+class Scorer:
+    """Adds up what columns say about classes, block by block, and answers."""
 
-def score_dense(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    threshold: float | None,
-    table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """
-    scores[row, class] += x * table[column, class], or += table where x > threshold.
-    """
+    def __init__(self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-def score_sparse(
-    starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    threshold: float | None,
-    table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """The same for a sparse matrix."""
+    def constant(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+        """Add a number to each class."""
 
-def score_normal(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """
-    scores[row, class] += base - (x - centre)**2 * precision, summed over the columns; NaN says nothing.
-    """
+    def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, holes: bool = True) -> None:
+        """
+        Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.
+        """
 
-def score_student(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """
-    scores[row, class] += base - power * log(1 + (x - centre)**2 * precision), summed over the columns.
-    """
+    def dense(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+        """Add x * table[column], or table[column] where x > threshold."""
 
-def normalise(
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    exponential: bool,
-    evidence: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
-    """
-    Turn log joints into (log) posteriors in place; rows ruled out everywhere get the fallback.
-    """
+    def sparse(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+        """The same for a sparse matrix."""
+
+    def normal(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], holes: bool) -> None:
+        """
+        Add base - (x - centre)**2 * precision, summed over the columns; a hole (NaN) says nothing.
+        """
+
+    def student(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], holes: bool) -> None:
+        """
+        Add base - power * log(1 + (x - centre)**2 * precision), summed over the columns.
+        """
+
+    def given(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+        """Add these scores [row, class]."""
+
+    def log_joint(self, out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+        """
+        The sums; -inf where the prior, or what was added against, rules a class out.
+        """
+
+    def posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+        """
+        Probabilities; rows that rule out every class get the fallback (logarithms).
+        """
+
+    def log_posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+        """Logarithms of the probabilities."""
+
+    def choice(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> int:
+        """The first class of the highest score, for each row."""

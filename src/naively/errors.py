@@ -7,6 +7,7 @@
         ├── NotAPart        rows taken away that were never counted
         ├── DoesNotFit      two statistics that cannot be added
         ├── NumberTooLarge  a number whose square cannot be summed
+        ├── RowRefused      a cell that cannot be counted or scored
         └── InvalidSetting  a setting outside its range
 """
 
@@ -54,6 +55,14 @@ class NumberTooLarge(InvalidInput):
             "Rescale the column, or take its logarithm."
         )
         self.column, self.value = column, value
+
+
+class RowRefused(InvalidInput):
+    """A row that cannot be counted or scored: it holds what is no number, or none that is allowed there."""
+
+    def __init__(self, row: int, column: Any, value: Any, needed: str) -> None:
+        super().__init__(f"Row {row}, column {column!r} holds {value}; {needed}")
+        self.row, self.column, self.value = row, column, value
 
 
 class InvalidSetting(InvalidInput):

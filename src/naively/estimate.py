@@ -15,12 +15,18 @@ from .statistics import Counts, Tables
 from .statistics.axis import Floats
 
 
-def estimate(counts: Counts, families: Mapping[str, Family], settings: Settings, log_prior: Floats) -> Model:
+def estimate(
+    counts: Counts,
+    families: Mapping[str, Family],
+    settings: Settings,
+    log_prior: Floats,
+    fallback: Floats | None = None,
+) -> Model:
     """Return the model of these counts: each column by its family, under the same settings."""
     likelihoods = {
         name: likelihood(families[name], statistic, counts, settings) for name, statistic in counts.columns.items()
     }
-    return Model(counts.classes, log_prior, likelihoods)
+    return Model(counts.classes, log_prior, likelihoods, fallback)
 
 
 def likelihood(family: Family, statistic: Any, counts: Counts, settings: Settings) -> Likelihood:

@@ -4,44 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from . import _kernels
+from ._kernels import Scorer
+from .errors import RowRefused
 from .families import Likelihood
+from .families.wide import Split
 from .statistics import Axis
 from .statistics.axis import Floats
 
 
 @dataclass(frozen=True)
 class Model:
-    """The log prior of each class and the likelihood of each column."""
+    """The log prior of each class and the likelihood of each column.
+
+    A row that rules out every class gets the fallback, which is the prior unless said otherwise.
+    """
 
     classes: Axis
     log_prior: Floats
     likelihoods: Mapping[str, Likelihood]
+    fallback: Floats | None = None
 
-    def log_joint(self, columns: Mapping[str, Any], threads: int = 1) -> Floats:
+    def log_joint(
+        self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True, dtype: Any = float
+    ) -> Floats:
         """Return log P(class) + Σ log P(column | class) as [row, class], up to terms that all classes share."""
-        rows = next(iter(columns.values())).shape[0]
-        scores = np.tile(self.log_prior, (rows, 1))
+        scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
+        check(scorer.log_joint(out, threads), columns)
+        return out
+
+    def posterior(
+        self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True, dtype: Any = float
+    ) -> Floats:
+        """Return P(class | row) as [row, class]."""
+        scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
+        check(scorer.posterior(self._fallback, out, threads), columns)
+        return out
+
+    def log_posterior(
+        self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True, dtype: Any = float
+    ) -> Floats:
+        """Return log P(class | row), exact where the probability itself would be 0."""
+        scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
+        check(scorer.log_posterior(self._fallback, out, threads), columns)
+        return out
+
+    def most_probable(
+        self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True
+    ) -> npt.NDArray[np.int64]:
+        """Return the code of the most probable class of each row: the choice under 0/1 cost."""
+        scorer, out = self._scorer(columns, holes), np.empty(rows_of(columns), dtype=np.int64)
+        check(scorer.choice(self._fallback, out, threads), columns)
+        return out
+
+    @cached_property
+    def _fallback(self) -> Floats:
+        return self.log_prior if self.fallback is None else self.fallback
+
+    def _scorer(self, columns: Mapping[str, Any], holes: bool) -> Scorer:
+        scorer = Scorer(self.log_prior)
         for name, likelihood in self.likelihoods.items():
-            likelihood.add_to(scores, columns[name], threads)
-        return scores
+            likelihood.add_to(scorer, columns[name], holes)
+        return scorer
+
+    def _answers(self, columns: Mapping[str, Any], dtype: Any) -> Floats:
+        return np.empty((rows_of(columns), len(self.classes)), dtype=dtype)
+
+
+def check(row: int, columns: Mapping[str, Any]) -> None:
+    """Raise the error of a row that was refused, if one was."""
+    if row >= 0:
+        raise RowRefused(row, None, "infinity or no number", f"scores need finite numbers in {list(columns)}.")
+
+
+def rows_of(columns: Mapping[str, Any]) -> int:
+    """Return how many rows the columns have."""
+    return int(next(iter(columns.values())).shape[0])
 
 
 def posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
-    """Return P(class | row) from the log joint; a row that rules out every class gets the fallback, the prior."""
-    return _normalised(log_joint, fallback, exponential=True, threads=threads)
+    """Return P(class | row) from the log joint; a row that rules out every class gets the fallback (logarithms)."""
+    scorer, out = given(log_joint), np.empty(log_joint.shape)
+    scorer.posterior(fallback, out, threads)
+    return out
 
 
 def log_posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
-    """Return log P(class | row), exact where the probability itself would be 0."""
-    return _normalised(log_joint, fallback, exponential=False, threads=threads)
+    """Return log P(class | row) from the log joint."""
+    scorer, out = given(log_joint), np.empty(log_joint.shape)
+    scorer.log_posterior(fallback, out, threads)
+    return out
 
 
-def _normalised(log_joint: Floats, fallback: Floats, *, exponential: bool, threads: int) -> Floats:
-    scores = np.array(log_joint, dtype=np.float64, order="C")
-    _kernels.normalise(scores, fallback, exponential, np.empty(len(scores)), threads)
-    return scores
+def given(log_joint: Floats) -> Scorer:
+    """Return a scorer of these log joints."""
+    scorer, split = Scorer(np.zeros(log_joint.shape[1])), Split.of(np.ascontiguousarray(log_joint))
+    scorer.given(split.finite)
+    scorer.given(split.ruled_out, against=True)
+    return scorer

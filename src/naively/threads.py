@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
+from functools import cache
+from pathlib import Path
 
 from .errors import InvalidSetting
 
+# Below this many cells a second thread costs more than it brings: the kernels then use one anyway.
+WORTHWHILE = 1 << 16
 
-def allowed(threads: int | None = None) -> int:
-    """Return the number of threads: what is asked for, else ``NAIVELY_THREADS``, else the CPUs this process may use."""
+
+def allowed(threads: int | None = None, cells: int = WORTHWHILE) -> int:
+    """Return the number of threads: what is asked for, else ``NAIVELY_THREADS``, else the CPUs this process may use.
+
+    Those are the CPUs it is bound to, and no more than its control group grants: in a container with two CPUs' worth of
+    time, sixteen threads would only get in each other's way.
+    """
     if threads is None:
         threads = from_environment()
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(bound_to(), granted())) if cells >= WORTHWHILE else 1
     if threads < 1:
         raise InvalidSetting(f"threads={threads!r} is not a number of threads; give 1 or more, or None for all CPUs.")
     return threads
@@ -26,3 +36,43 @@ def from_environment() -> int | None:
     if not text.isdecimal() or int(text) < 1:
         raise InvalidSetting(f"NAIVELY_THREADS={text!r} is not a number of threads; set it to 1 or more, or unset it.")
     return int(text)
+
+
+def bound_to() -> int:
+    """Return how many CPUs the process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def granted(root: str = "/sys/fs/cgroup", of_process: str = "/proc/self/cgroup") -> int:
+    """Return how many CPUs' worth of time the control group grants, rounded up; any number if it sets no limit."""
+    try:
+        lines = Path(of_process).read_text().splitlines()
+    except OSError:
+        return 1 << 16  # not on Linux
+    limits = [quota for line in lines for quota in quotas(Path(root), line.split(":", 2))]
+    return math.ceil(min(limits, default=1 << 16))
+
+
+def quotas(root: Path, group: list[str]) -> list[float]:
+    """Return the limits of a control group and of those around it, in CPUs; of either version of the interface."""
+    _, controllers, path = group
+    if controllers and "cpu" not in controllers.split(","):
+        return []
+    base = root if not controllers else root / "cpu"
+    places = [base / path.strip("/"), *(base / path.strip("/")).parents]
+    found = (quota(place) for place in places if place == base or base in place.parents)
+    return [limit for limit in found if limit is not None]
+
+
+def quota(place: Path) -> float | None:
+    """Return how many CPUs' worth of time one group may use, None if it says nothing."""
+    try:
+        if (place / "cpu.max").exists():
+            most, period = (place / "cpu.max").read_text().split()
+        else:
+            most = (place / "cpu.cfs_quota_us").read_text().strip()
+            period = (place / "cpu.cfs_period_us").read_text().strip()
+        return float(most) / float(period) if most.isdecimal() and float(period) > 0 else None
+    except (OSError, ValueError):
+        return None

@@ -9,40 +9,44 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _kernels
-from ..errors import InvalidInput, NumberTooLarge
+from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..statistics import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = 1e150
+READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 
 def add(
-    counts: CountsAccumulator, batch: dict[str, Any], y: npt.NDArray[np.int32], weights: Any = None, threads: int = 1
+    counts: CountsAccumulator, batch: dict[str, Any], y: npt.NDArray[Any], weights: Any = None, threads: int = 1
 ) -> None:
     """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
 
-    Everything is checked before anything is counted, so an error leaves the counts as they were.
+    An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
+    through before the first is counted.
     """
     matrices = {name: native(matrix) for name, matrix in batch.items()}
-    check_rows(y, weights, len(counts.classes))
+    check_rows(y, weights)
+    codes = np.ascontiguousarray(y, dtype=np.int32)
     for name, accumulator in counts.columns.items():
-        check_column(name, accumulator, matrices.get(name), len(y), threads)
+        check_column(name, accumulator, matrices.get(name), len(y))
+    if len(counts.columns) > 1:
+        for name, accumulator in counts.columns.items():
+            add_column(accumulator.fresh(), matrices[name], codes, weights, threads, name)
     for name, accumulator in counts.columns.items():
-        add_column(accumulator, matrices[name], y, weights, threads)
-    counts.add_rows(y, weights)  # last: it cannot fail, and a single column changes nothing when it does
+        add_column(accumulator, matrices[name], codes, weights, threads, name)
+    counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def check_rows(y: npt.NDArray[np.int32], weights: Any, classes: int) -> None:
-    """Refuse class codes and weights that cannot be counted."""
+def check_rows(y: npt.NDArray[Any], weights: Any) -> None:
+    """Refuse class codes and weights of the wrong kind; the kernels check their range."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
-    if len(y) and not (y.min() >= 0 and y.max() < classes):
-        raise InvalidInput(f"Class codes must lie in 0 … {classes - 1}; found {y.min()} to {y.max()}.")
     if weights is not None and np.shape(weights) != y.shape:
         raise InvalidInput(f"Weights of shape {np.shape(weights)} do not fit {len(y)} rows; give one for each row.")
 
 
-def check_column(name: str, accumulator: Any, x: Any, rows: int, threads: int) -> None:
+def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
     """Refuse a matrix that its accumulator cannot count."""
     wanted = (rows, accumulator.width)
     if x is None or x.shape != wanted:
@@ -56,18 +60,37 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int, threads: int) -
         raise InvalidInput(f"Column {name!r} is sparse, but {type(accumulator).__name__} counts dense rows.")
     if isinstance(accumulator, CodesAccumulator) and x.dtype.kind not in "iub":
         raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.")
-    if isinstance(accumulator, MomentsAccumulator):
-        check_magnitude(x, accumulator.columns.labels, threads)
 
 
-def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int) -> None:
-    """Count one column, which may be a whole matrix."""
-    if isinstance(accumulator, (CodesAccumulator, MomentsAccumulator)):
-        accumulator.add(x, y, weights, threads)
-    elif isinstance(accumulator, TableAccumulator) and sparse.issparse(x):
-        accumulator.add_sparse(x, y, weights, threads)
+def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int, name: str = "X") -> None:
+    """Count one column, which may be a whole matrix; a row that is refused changes nothing."""
+    if isinstance(accumulator, TableAccumulator):
+        row = (accumulator.add_sparse if sparse.issparse(x) else accumulator.add_dense)(x, y, weights, threads)
     else:
-        accumulator.add_dense(x, y, weights, threads)
+        row = accumulator.add(x, y, weights, threads)
+    if row >= 0:
+        raise refusal(name, accumulator, x, row)
+
+
+def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
+    """Return the error that says which cell of a refused row cannot be counted, and why."""
+    line = x[[row]].tocoo() if sparse.issparse(x) else x[row]
+    columns, cells = (line.coords[1], line.data) if sparse.issparse(x) else (np.arange(len(line)), line)
+    if isinstance(accumulator, CodesAccumulator):
+        at = int(np.argmax((cells >= accumulator.sizes) | ((cells < 0) & ~np.bool_(accumulator.holes))))
+        return RowRefused(row, at, cells[at], f"its codes are 0 … {accumulator.sizes[at] - 1}.")
+    if isinstance(accumulator, MomentsAccumulator):
+        at = int(np.argmax(~(np.abs(cells) <= LARGEST) & ~(accumulator.holes & np.isnan(cells))))
+        if np.isfinite(cells[at]):
+            return NumberTooLarge(accumulator.columns.labels[at], float(cells[at]))
+        return RowRefused(row, accumulator.columns.labels[at], cells[at], "only finite numbers can be counted.")
+    wrong = ~np.isfinite(cells) | (cells < (-np.inf if accumulator.least is None else accumulator.least))
+    if not wrong.any():
+        return InvalidInput(
+            f"Row {row} of the sparse matrix {name!r} has column indices outside its {x.shape[1]} columns."
+        )
+    at = int(np.argmax(wrong))
+    return RowRefused(row, int(columns[at]), cells[at], "counts must be finite, and not negative.")
 
 
 def native(x: Any) -> Any:
@@ -79,11 +102,13 @@ def native(x: Any) -> Any:
         kind = readable(x.data.dtype)
         return x if x.data.dtype == kind else x.astype(kind)
     array = np.asarray(x)
-    return array.astype(readable(array.dtype), copy=False)
+    return array if array.dtype in READABLE and array.dtype.isnative else array.astype(readable(array.dtype))
 
 
 def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type in which the kernels read data of this one, without loss."""
+    if dtype in READABLE and dtype.isnative:
+        return dtype
     if dtype.kind in "iu" and dtype not in (np.int32, np.uint8):
         return np.dtype(np.float64) if dtype == np.uint64 else np.dtype(np.int64)
     if dtype.kind == "f":
@@ -96,12 +121,3 @@ def ranges(x: npt.NDArray[Any], threads: int = 1) -> tuple[npt.NDArray[np.float6
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
     _kernels.ranges(x, least, largest, threads)
     return least, largest
-
-
-def check_magnitude(x: npt.NDArray[Any], columns: Any, threads: int) -> None:
-    """Refuse numbers whose squares cannot be summed, naming the column."""
-    if x.dtype.kind != "f" or not len(x):
-        return  # whole numbers do not reach that far; float32 can be infinite
-    least, largest = ranges(x, threads)
-    for j in np.flatnonzero((least < -LARGEST) | (largest > LARGEST)):
-        raise NumberTooLarge(columns[j], largest[j] if largest[j] > LARGEST else least[j])

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._kernels import Scorer
 from ..errors import InvalidSetting
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, blocks, enumerated, row_weights
+from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
 from .wide import Split, add_up, entries
 
 
@@ -89,7 +90,7 @@ class Flags:
     @cached_property
     def _change(self) -> Floats:
         """What a flag that is there changes in that, [flag, class]."""
-        return np.ascontiguousarray((Split.of(self.log_there).finite - Split.of(self.log_absent).finite).T)
+        return padded((Split.of(self.log_there).finite - Split.of(self.log_absent).finite).T)
 
     @cached_property
     def _ruled_out(self) -> list[tuple[float, Floats]]:
@@ -97,32 +98,42 @@ class Flags:
 
         Where cells are shares of a row, any share there can rule a class out, and so can any share absent.
         """
-        there, absent = (np.ascontiguousarray(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
+        there, absent = (padded(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
         given = self.family.threshold
         at_all, in_full = (0.0, float(np.nextafter(1.0, 0.0))) if given is None else (given, given)
         return [(above, table) for above, table in ((at_all, there), (in_full, -absent)) if table.any()]
 
-    def _parts(self, x: Any, threads: int) -> Split:
-        parts = Split(*(np.tile(part, (x.shape[0], 1)) for part in self._base))
-        add_up(x, self._change, self.family.threshold, parts.finite, threads)
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have log P(flags | class) added to the scores."""
+        scorer.constant(self._base.finite)
+        add_up(scorer, x, self._change, self.family.threshold)
+        if self._base.ruled_out.any() or self._ruled_out:
+            scorer.constant(self._base.ruled_out, against=True)
         for threshold, table in self._ruled_out:
-            add_up(x, table, threshold, parts.ruled_out, threads)
-        return parts
-
-    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
-        """Add log P(flags | class) to scores [row, class]."""
-        scores += self.log_likelihood(x, threads)
+            add_up(scorer, x, table, threshold, against=True)
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(flags | class) as [row, class]."""
-        return self._parts(x, threads).whole()
+        return scores_of(self, x, threads)
+
+    def _parts(self, x: Any) -> Split:
+        """Return the same in two parts."""
+        shape = (x.shape[0], len(self.classes))
+        parts = Split(np.empty(shape), np.empty(shape))
+        of_finite, of_ruled_out = (Scorer(part) for part in self._base)
+        add_up(of_finite, x, self._change, self.family.threshold)
+        for threshold, table in self._ruled_out:
+            add_up(of_ruled_out, x, table, threshold)
+        of_finite.log_joint(parts.finite)
+        of_ruled_out.log_joint(parts.ruled_out)
+        return parts
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
         rows, columns, values = entries(x, self.family.threshold)
         gone = self._gone(columns, w[rows] * values)
-        parts = self._parts(x, 1) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
+        parts = self._parts(x) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
         entry = self._there(columns, y[rows], w[rows], values).only(~gone) - self._absent(columns, y[rows], w[rows])
         own = self._all_absent(y, w) + entry.row_sums(rows, x.shape[0])
         parts.finite[row, y], parts.ruled_out[row, y] = own

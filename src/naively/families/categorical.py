@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .. import _kernels
+from .._kernels import Scorer
 from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Table, Tables
 from ..statistics.accumulators import offsets_of
 from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, enumerated, row_weights
+from .family import Codes, Settings, enumerated, padded, row_weights, scores_of
+from .wide import Split
 
 Labels = npt.NDArray[np.int64]
 
@@ -129,13 +130,17 @@ class LogTable:
     def _place(self, label: Any) -> int:
         return self.values.place(None if is_missing(label) else label)
 
-    def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
-        """Add log P(value | class) of each code to scores [row, class]."""
-        LogTables(self.classes, (self,)).add_to(scores, np.asarray(x).reshape(-1, 1), threads)
+    @cached_property
+    def _alone(self) -> LogTables:
+        return LogTables(self.classes, (self,))
+
+    def add_to(self, scorer: Scorer, x: Labels, holes: bool = True) -> None:
+        """Have log P(value | class) of each code added to the scores."""
+        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), holes)
 
     def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as [row, class]."""
-        return LogTables(self.classes, (self,)).log_likelihood(np.asarray(x).reshape(-1, 1), threads)
+        return self._alone.log_likelihood(np.asarray(x).reshape(-1, 1), threads)
 
     def check(self, x: Labels) -> None:
         """Refuse codes never met, if the settings say so."""
@@ -198,20 +203,27 @@ class LogTables:
     def stack(self) -> Floats:
         """All tables one below the other, [value, class]; the last line of each is for values never met."""
         lines = [np.vstack([table.log_p.T, table.log_unseen]) for table in self.tables]
-        return np.ascontiguousarray(np.concatenate([np.zeros((0, len(self.classes))), *lines]))
+        return np.concatenate([np.zeros((0, len(self.classes))), *lines])
 
-    def add_to(self, scores: Floats, x: Labels, threads: int = 1) -> None:
-        """Add log P(value | class) of each cell to scores [row, class]."""
+    @cached_property
+    def _split(self) -> tuple[Floats, Floats | None]:
+        """The stack as the kernels read it: the finite part, and where it rules a class out."""
+        split = Split.of(self.stack)
+        return padded(split.finite), padded(split.ruled_out) if split.ruled_out.any() else None
+
+    def add_to(self, scorer: Scorer, x: Labels, holes: bool = True) -> None:
+        """Have log P(value | class) of each cell added to the scores."""
         for column, table in enumerate(self.tables):
             if table.settings.unseen == "error":
                 table.check(x[:, column])
-        _kernels.score_codes(x, self.offsets, self.stack, scores, threads)
+        finite, ruled_out = self._split
+        scorer.codes(x, self.offsets, finite, holes=holes)
+        if ruled_out is not None:
+            scorer.codes(x, self.offsets, ruled_out, against=True)
 
     def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
         """Return log P(row | class) as [row, class]."""
-        scores = np.zeros((len(x), len(self.classes)))
-        self.add_to(scores, x, threads)
-        return scores
+        return scores_of(self, x, threads)
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""

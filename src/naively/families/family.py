@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidSetting
+from .._kernels import Scorer
+from ..errors import InvalidSetting, RowRefused
 from ..statistics import Axis
 from ..statistics.axis import Floats
 
@@ -80,6 +81,23 @@ def numbers(smoothing: Any) -> Floats:
         raise InvalidSetting(f"smoothing={smoothing!r} is no number; give a λ such as 1.0.") from None
 
 
+def padded(table: Floats) -> Floats:
+    """Return a table [line, class] as the kernels read it: classes filled up with zeros to a multiple of four."""
+    out = np.zeros((table.shape[0], -(-table.shape[1] // 4) * 4))
+    out[:, : table.shape[1]] = table
+    return out
+
+
+def scores_of(likelihood: Likelihood, x: Any, threads: int = 1) -> Floats:
+    """Return what a column alone adds to the scores, [row, class]."""
+    scorer, out = Scorer(np.zeros(len(likelihood.classes))), np.empty((x.shape[0], len(likelihood.classes)))
+    likelihood.add_to(scorer, x)
+    row = scorer.log_joint(out, threads)
+    if row >= 0:
+        raise RowRefused(row, None, "infinity or no number", "scores need finite numbers.")
+    return out
+
+
 class Likelihood(Protocol):
     """What a column says about the classes, estimated from its statistic."""
 
@@ -87,8 +105,11 @@ class Likelihood(Protocol):
     def classes(self) -> Axis:
         """The classes, in the order of the scores."""
 
-    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
-        """Add the part of log P(x | class) that differs between classes to scores [row, class]."""
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have the part of log P(x | class) that differs between classes added to the scores.
+
+        A hole (NaN) among numbers says nothing; where holes are not allowed, its row is refused.
+        """
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], whole."""

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import poch
 
-from .. import _kernels
+from .._kernels import Scorer
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, row_weights
+from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
 from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
@@ -182,23 +182,28 @@ class Bells:
     @cached_property
     def bell(self) -> Bell:
         """The densities, [column, class]."""
-        return Bell(
-            *(np.ascontiguousarray(np.broadcast_to(part, self.summary.n.shape)) for part in self._bell(self.summary))
-        )
+        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in self._bell(self.summary)))
 
-    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
-        """Add log p(x | class), summed over the columns, to scores [row, class]."""
-        centre, precision, power, base = self.bell
-        if power.any():
-            _kernels.score_student(x, centre, precision, power, base, scores, threads)
+    @cached_property
+    def _tables(self) -> Bell:
+        """The densities as the kernels read them."""
+        return Bell(*(padded(part) for part in self.bell))
+
+    @cached_property
+    def _tailed(self) -> bool:
+        return bool(self.bell.power.any())
+
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have log p(x | class), summed over the columns, added to the scores."""
+        centre, precision, power, base = self._tables
+        if self._tailed:
+            scorer.student(x, centre, precision, power, base, holes)
         else:
-            _kernels.score_normal(x, centre, precision, base, scores, threads)
+            scorer.normal(x, centre, precision, base, holes)
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log p(x | class) as [row, class], summed over the columns."""
-        scores = np.zeros((len(x), len(self.classes)))
-        self.add_to(scores, x, threads)
-        return scores
+        return scores_of(self, x, threads)
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""

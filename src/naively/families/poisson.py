@@ -9,11 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from .._kernels import Scorer
 from ..errors import InvalidInput
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
 from .family import Codes, Settings, blocks, enumerated, row_weights
 from .numbers import LIGHTEST, Summary
+from .wide import Split
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
 # A larger number of events is taken for this: its logarithms stay finite.
@@ -143,9 +145,12 @@ class Rates:
             terms = poisson(x, rate(self._how, summary, self.settings.smoothing))
         return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
 
-    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
-        """Add log P(x | class), summed over the columns, to scores [row, class]."""
-        scores += self.log_likelihood(x, threads)
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have log P(x | class), summed over the columns, added to the scores."""
+        split = Split.of(self.log_likelihood(x))
+        scorer.given(split.finite)
+        if split.ruled_out.any():
+            scorer.given(split.ruled_out, against=True)
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], summed over the columns."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _kernels
+from .._kernels import Scorer
 from ..statistics.axis import Floats
 
 
@@ -52,18 +52,13 @@ class Split(NamedTuple):
         """Return the sums of the entries of each row."""
         return Split(row_sums(rows, self.finite, n_rows), row_sums(rows, self.ruled_out, n_rows))
 
-    @property
-    def T(self) -> Split:  # as in NumPy
-        """The transposed table, as the kernels read it."""
-        return Split(np.ascontiguousarray(self.finite.T), np.ascontiguousarray(self.ruled_out.T))
 
-
-def add_up(x: Any, table: Floats, threshold: float | None, scores: Floats, threads: int) -> None:
-    """Add the sum over the cells of each row of value (or presence) times table [value, class]."""
+def add_up(scorer: Scorer, x: Any, table: Floats, threshold: float | None, against: bool = False) -> None:
+    """Have the sum over the cells of each row of value (or presence) times table [value, class] added to the scores."""
     if sparse.issparse(x):
-        _kernels.score_sparse(x.indptr, x.indices, x.data, threshold, table, scores, threads)
+        scorer.sparse(x.indptr, x.indices, x.data, threshold, table, against)
     else:
-        _kernels.score_dense(x, threshold, table, scores, threads)
+        scorer.dense(x, threshold, table, against)
 
 
 def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:

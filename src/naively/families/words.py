@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from .._kernels import Scorer
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, blocks, enumerated, row_weights
+from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
 from .wide import Split, add_up, entries, row_sums
 
 
@@ -86,24 +87,25 @@ class WordWeights:
     def _table(self) -> Split:
         """The weights as the kernels read them, [word, class]."""
         if not self.family.complement:
-            return Split.of(self.log_p).T
+            return Split(*(padded(part.T) for part in Split.of(self.log_p)))
         # A word met in one class only rules out the others; one never met says nothing.
         certain = np.isneginf(self.log_p)
         elsewhere = ~certain & certain.any(axis=0)
-        return Split(np.where(certain, 0.0, self.weights), elsewhere.astype(np.float64)).T
+        return Split(padded(np.where(certain, 0.0, self.weights).T), padded(elsewhere.T.astype(np.float64)))
 
-    def add_to(self, scores: Floats, x: Any, threads: int = 1) -> None:
-        """Add occurrences times weight of each word to scores [row, class]."""
-        add_up(x, self._table.finite, None, scores, threads)
-        if self._table.ruled_out.any():
-            against = np.zeros_like(scores)
-            add_up(x, self._table.ruled_out, 0.0, against, threads)
-            scores[against > 0] = -np.inf
+    @cached_property
+    def _rules_out(self) -> bool:
+        return bool(self._table.ruled_out.any())
+
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have occurrences times weight of each word added to the scores."""
+        add_up(scorer, x, self._table.finite, None)
+        if self._rules_out:
+            add_up(scorer, x, self._table.ruled_out, 0.0, against=True)
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(words | class) as [row, class]: the multinomial coefficient included, save for complements."""
-        scores = np.zeros((x.shape[0], len(self.classes)))
-        self.add_to(scores, x, threads)
+        scores = scores_of(self, x, threads)
         return scores if self.family.complement else scores + coefficient(x)[:, None]
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:

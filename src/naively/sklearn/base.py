@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from ..decision import most_probable
+from .. import _kernels
 from ..engines import memory
-from ..errors import InvalidInput
+from ..errors import InvalidInput, RowRefused
 from ..estimate import estimate
 from ..families import Family, Settings
-from ..model import Model, log_posterior, posterior
+from ..model import Model
 from ..statistics import Axis, Counts, CountsAccumulator
 from ..statistics.axis import Floats
 from ..threads import allowed
 from .arrays import brought, to_numpy
-from .checks import check_labels, checked, checked_weights, plain_labels
+from .checks import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
 
 COLUMN = "X"  # the whole matrix is one wide column
 
@@ -65,8 +68,13 @@ class Learned:
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A naive Bayes classifier over one matrix."""
 
+    threads: int | None
+    n_features_in_: int
     _counted: Learned
+    _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
     _place: Any = None  # of the rows it was fitted with, if they came from another library than NumPy
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"threads": [None, Interval(Integral, 1, None, closed="left")]}
 
     # -- what each of the five says for itself ------------------------------------------------------------------
 
@@ -88,8 +96,9 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
     def _check_parameters(self, classes: int) -> None:
         """Refuse parameters that do not go with the data, before anything is counted."""
 
-    def _make_ready(self, accumulator: Any, X: Any, weights: Floats | None) -> None:
-        """Prepare the accumulator for what X holds."""
+    def _make_ready(self, accumulator: Any, X: Any, weights: Floats | None, *, thorough: bool = False) -> Any:
+        """Return the accumulator prepared for what X holds; thoroughly, if it refused a row of X before."""
+        return accumulator
 
     # -- learning -----------------------------------------------------------------------------------------------
 
@@ -111,14 +120,10 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         self
         """
         with all_or_nothing(self):
-            X, y = self._check_X_y(X, y, reset=True)
-            check_labels(y)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            texts = classes.dtype.kind == "O"
-            return self._learn(X, codes, classes.astype(str) if texts else classes, sample_weight, learned=None)
+            X, y = self._accepted(X, y, reset=True)
+            classes, codes = encoded(y)
+            return self._learn(X, y, codes, classes, sample_weight, learned=None)
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too: the result is that of one `fit` on all rows.
 
@@ -138,15 +143,33 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         self
         """
         with all_or_nothing(self):
-            learned: Learned | None = getattr(self, "_learned", None)
+            learned: Learned | None = vars(self).get("_counted")
+            if learned is None:
+                self._validate_params()
             known = self._known_classes(classes)
-            X, y = self._check_X_y(X, y, reset=learned is None)
-            check_labels(y)
-            codes = np.searchsorted(known, y).clip(max=len(known) - 1) if is_alike(known, y) else np.zeros(len(y), int)
-            strangers = np.unique(np.asarray(y)[known[codes] != y])
-            if len(strangers):
-                raise InvalidInput(f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
-            return self._learn(X, codes, known, sample_weight, learned)
+            X, y = self._accepted(X, y, reset=learned is None)
+            return self._learn(X, y, codes_among(known, y), known, sample_weight, learned)
+
+    def _accepted(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        """Return rows and classes that can be counted.
+
+        Plain arrays are taken as they are: the kernels look at every cell anyway while they count.
+        """
+        if is_plain_target(y) and is_plain(X, self._kinds) and X.shape[0] == len(y):
+            if reset:
+                self.n_features_in_, self._place = X.shape[1], None
+                self.__dict__.pop("feature_names_in_", None)
+                return X, y
+            if self._knows_columns_of(X):
+                return X, y
+        X, y = self._check_X_y(X, y, reset=reset)
+        check_labels(y)
+        check_classification_targets(y)
+        return X, y
+
+    def _knows_columns_of(self, X: Any) -> bool:
+        """Tell whether a plain X has the columns learned before, and they have no names to compare."""
+        return X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self)
 
     def _known_classes(self, classes: Any) -> npt.NDArray[Any]:
         known: npt.NDArray[Any] | None = self._counted.classes if hasattr(self, "_counted") else None
@@ -164,21 +187,35 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         return declared
 
     def _learn(
-        self, X: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None
+        self, X: Any, y: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None
     ) -> Self:
-        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed()
+        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed(self.threads, cells(X))
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
-            dtype = X.dtype if X.dtype.kind == "f" and X.dtype.itemsize > 2 else np.dtype(np.float64)
             counts = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
-            learned = Learned(counts, classes, dtype.newbyteorder("="))
-        self._make_ready(learned.accumulator.columns[COLUMN], X, weights)
-        memory.add(learned.accumulator, {COLUMN: X}, codes.astype(np.int32), weights, threads)
-        # A copy: estimates are made when asked for, and a list or array of the user may have changed by then.
-        learned.changed(deepcopy(self.get_params(deep=False)))
+            learned = Learned(counts, classes, float_type(X.dtype))
+        self._count(learned.accumulator, X, y, codes, weights, threads)
+        # Copies: estimates are made when asked for, and a list or array of the user may have changed by then.
+        learned.changed({name: unshared(getattr(self, name)) for name in self._parameter_constraints})
         self.classes_, self._counted = brought(learned.classes, self._place), learned
         return self
+
+    def _count(self, counts: CountsAccumulator, X: Any, y: Any, codes: Any, weights: Any, threads: int) -> None:
+        """Count the rows; if one is refused, everything stays as it was."""
+        before = counts.columns[COLUMN]
+        try:
+            counts.columns[COLUMN] = self._make_ready(before, X, weights)
+            try:
+                memory.add(counts, {COLUMN: X}, codes, weights, threads)
+            except RowRefused:
+                counts.columns[COLUMN] = self._make_ready(before, X, weights, thorough=True)
+                memory.add(counts, {COLUMN: X}, codes, weights, threads)
+        except BaseException as error:
+            counts.columns[COLUMN] = before
+            if isinstance(error, RowRefused):
+                self._check_X_y(X, y, reset=False)  # says it in scikit-learn's words
+            raise
 
     # -- what was learned ---------------------------------------------------------------------------------------
 
@@ -199,9 +236,9 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     @property
     def _model(self) -> Model:
-        learned, (family, settings, log_prior, _) = self._learned, self._assumptions
+        learned, (family, settings, log_prior, fallback) = self._learned, self._assumptions
         return learned.once(  # type: ignore[no-any-return]
-            "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior)
+            "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior, fallback)
         )
 
     @property
@@ -215,27 +252,41 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     # -- answering ----------------------------------------------------------------------------------------------
 
-    def _log_joint(self, X: Any) -> Floats:
+    def _answer(self, ask: Callable[..., Any], X: Any, **how: Any) -> Any:
+        """Return what the model answers about these rows; ask is a method of Model."""
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
-        return model.log_joint({COLUMN: memory.native(self._check_X(X))}, allowed())
+        plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
+        rows = X if plain else memory.native(self._check_X(X))
+        threads = allowed(self.threads, cells(rows) * len(self._counted.classes))
+        try:
+            return ask(model, {COLUMN: rows}, threads, holes=False, **how)
+        except RowRefused:
+            self._check_X(X)  # says it in scikit-learn's words, unless the user told scikit-learn not to look
+            return ask(model, {COLUMN: rows}, threads, **how)
+
+    def _answer_type(self, X: Any) -> Any:
+        """Return the type of the probabilities."""
+        return np.float64
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        return self._log_joint(X)
+        joint: Floats = self._answer(Model.log_joint, X, dtype=self._answer_type(X))
+        return joint
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        return log_posterior(self._log_joint(X), self._assumptions.fallback, allowed())
+        logarithms: Floats = self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
+        return logarithms
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | row) of each row and class, in the order of `classes_`."""
-        return posterior(self._log_joint(X), self._assumptions.fallback, allowed())
+        probabilities: Floats = self._answer(Model.posterior, X, dtype=self._answer_type(X))
+        return probabilities
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
-        joint = self._log_joint(X)
-        joint[np.isneginf(joint).all(axis=1)] = self._assumptions.fallback
-        return self._learned.classes[most_probable(joint)]
+        codes = self._answer(Model.most_probable, X)
+        return self._counted.classes[codes]  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -250,7 +301,39 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-def is_alike(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> bool:
-    """Tell whether labels of the two can be compared: numbers with numbers, texts with texts."""
+def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the classes in order, and the code of each row's class."""
+    if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
+        found: Any = _kernels.encode(np.ascontiguousarray(y))
+        if found is not None:
+            return found[0].astype(y.dtype), found[1]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes.astype(str) if classes.dtype.kind == "O" else classes, codes.reshape(-1)
+
+
+def codes_among(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the code of each row's class among the known ones."""
     number = "biuf"
-    return (known.dtype.kind in number) == (np.asarray(y).dtype.kind in number)
+    alike = (known.dtype.kind in number) == (y.dtype.kind in number)  # numbers and texts cannot be compared
+    codes = known.searchsorted(y) if alike else np.zeros(len(y), dtype=np.intp)
+    codes[codes == len(known)] = 0
+    strange = known[codes] != y if alike else np.ones(len(y), dtype=bool)
+    if strange.any():
+        strangers = np.unique(y[strange])
+        raise InvalidInput(f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
+    return codes
+
+
+def unshared(parameter: Any) -> Any:
+    """Return a parameter that nobody else can change."""
+    return parameter if parameter is None or isinstance(parameter, (bool, int, float, str)) else deepcopy(parameter)
+
+
+def cells(X: Any) -> int:
+    """Return how many cells of the matrix are looked at."""
+    return int(X.nnz if sparse.issparse(X) else X.size)
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of answers to numbers of this type: their own if it is float32 or float64."""
+    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize in (4, 8) else np.dtype(np.float64)

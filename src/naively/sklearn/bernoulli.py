@@ -31,6 +31,8 @@ class BernoulliNB(DiscreteNB):
         Whether classes are as probable as they are frequent, or all alike.
     class_prior : array-like of shape (n_classes,), optional
         Probability of each class.
+    threads : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
 
     Attributes
     ----------
@@ -58,12 +60,18 @@ class BernoulliNB(DiscreteNB):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: Any = None,
+        threads: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.threads = threads
+
+    @property
+    def _kinds(self) -> str:  # type: ignore[override]
+        return "" if self.binarize is None else "fiubs"  # without a threshold, cells must be looked at first
 
     def _check_X(self, X: Any) -> Any:
         return self._check_flags(super()._check_X(X), self._learned.parameters["binarize"])
@@ -84,8 +92,11 @@ class BernoulliNB(DiscreteNB):
     def _start(self, classes: Axis, X: Any) -> TableAccumulator:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]), self.binarize)
 
-    def _make_ready(self, accumulator: TableAccumulator, X: Any, weights: Floats | None) -> None:
+    def _make_ready(
+        self, accumulator: TableAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+    ) -> TableAccumulator:
         accumulator.threshold = self.binarize  # it may have been set anew between two batches
+        return accumulator
 
     def _family(self, parameters: dict[str, Any]) -> Bernoulli:
         return Bernoulli(threshold=parameters["binarize"])

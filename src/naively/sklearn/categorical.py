@@ -15,11 +15,14 @@ from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..statistics import Axis, CodesAccumulator
 from ..statistics.axis import Floats
+from ..threads import allowed
 from .checks import checked
 from .discrete import DiscreteNB
 
 # Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.
 MOST_CELLS = 2**27
+# So many rows are looked at for the highest codes.
+SAMPLE = 1 << 16
 ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder to make them."
 
 
@@ -38,6 +41,8 @@ class CategoricalNB(DiscreteNB):
         Probability of each class.
     min_categories : int or array-like of shape (n_features,), optional
         How many codes each column has at least.
+    threads : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
 
     Attributes
     ----------
@@ -54,6 +59,8 @@ class CategoricalNB(DiscreteNB):
            [0.4  , 0.6  ]])
     """
 
+    _kinds = "iub"
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **DiscreteNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
@@ -68,11 +75,13 @@ class CategoricalNB(DiscreteNB):
         fit_prior: bool = True,
         class_prior: Any = None,
         min_categories: Any = None,
+        threads: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.threads = threads
         self.min_categories = min_categories
 
     def _check_X(self, X: Any) -> Any:
@@ -86,7 +95,7 @@ class CategoricalNB(DiscreteNB):
         return X, y
 
     def _start(self, classes: Axis, X: Any) -> CodesAccumulator:
-        return CodesAccumulator(classes, affordable(self._least_sizes(X.shape[1]), len(classes)))
+        return CodesAccumulator(classes, affordable(self._least_sizes(X.shape[1]), len(classes)), holes=False)
 
     def _least_sizes(self, columns: int) -> npt.NDArray[np.int64]:
         if self.min_categories is None:
@@ -101,13 +110,22 @@ class CategoricalNB(DiscreteNB):
             )
         return np.broadcast_to(np.maximum(least, 0).astype(np.int64), (columns,))
 
-    def _make_ready(self, accumulator: CodesAccumulator, X: Any, weights: Floats | None) -> None:
-        if weights is not None:
-            X = X[weights > 0]  # a row of no weight was never there
+    def _make_ready(
+        self, accumulator: CodesAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+    ) -> CodesAccumulator:
+        """Return an accumulator with room for the codes of X.
+
+        Of many rows only the first are looked at: these hold the highest codes as a rule, and if one is missed its row
+        is refused, and all are looked at.
+        """
+        rows = slice(None if thorough else SAMPLE)
+        X = X[rows] if weights is None else X[rows][weights[rows] > 0]  # a row of no weight was never there
         if not len(X):
-            return
-        _, largest = memory.ranges(memory.native(X))
-        accumulator.grow(affordable(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
+            return accumulator
+        least, largest = memory.ranges(memory.native(X), allowed(self.threads))
+        if least.min() < 0:
+            raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
+        return accumulator.grown(affordable(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
 
     def _family(self, parameters: dict[str, Any]) -> Categorical:
         return Categorical()

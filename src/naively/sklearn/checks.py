@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from ..engines.memory import READABLE
 from ..errors import InvalidInput
 from ..statistics.axis import Floats
 from .arrays import to_numpy
@@ -114,3 +115,19 @@ def checked_weights(sample_weight: Any, rows: int) -> Floats | None:
     if weights.max() > MOST_WEIGHT:
         raise InvalidInput(f"sample_weight holds {weights.max():g}; beyond {MOST_WEIGHT:g} sums would overflow.")
     return weights
+
+
+def is_plain(X: Any, kinds: str) -> bool:
+    """Tell whether the kernels can read X as it is: a matrix, dense or sparse and in order, of these kinds of type."""
+    if type(X) is np.ndarray:
+        dtype = X.dtype
+        return X.ndim == 2 and X.size > 0 and dtype.kind in kinds and dtype in READABLE and dtype.isnative
+    if "s" not in kinds or type(X) not in (sparse.csr_matrix, sparse.csr_array) or min(X.shape) == 0:
+        return False
+    alike = X.indices.dtype == X.indptr.dtype and len(X.indptr) == X.shape[0] + 1 and len(X.indices) == len(X.data)
+    return alike and X.data.dtype in READABLE and X.data.dtype.isnative and bool(X.has_canonical_format)
+
+
+def is_plain_target(y: Any) -> bool:
+    """Tell whether y is a vector of whole numbers or texts: classes beyond doubt."""
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU"

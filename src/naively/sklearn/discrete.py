@@ -28,8 +28,10 @@ class DiscreteNB(BaseNB):
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
+    _kinds = "fiubs"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseNB._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", None],

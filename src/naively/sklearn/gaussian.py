@@ -16,7 +16,7 @@ from ..statistics import Axis, Counts, Moments, MomentsAccumulator
 from ..statistics.axis import Floats
 from ..threads import allowed
 from . import arrays
-from .base import COLUMN, Assumptions, BaseNB
+from .base import COLUMN, Assumptions, BaseNB, float_type
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
@@ -32,6 +32,8 @@ class GaussianNB(BaseNB):
         Probability of each class; by default their share of the rows.
     var_smoothing : float, default=1e-9
         Share of the largest variance of all columns that is added to every variance.
+    threads : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
 
     Attributes
     ----------
@@ -49,35 +51,40 @@ class GaussianNB(BaseNB):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseNB._parameter_constraints,
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
+    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, threads: int | None = None) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.threads = threads
 
     def _check_parameters(self, classes: int) -> None:
         if self.priors is not None:
             given_prior(self.priors, classes)
 
     def _start(self, classes: Axis, X: Any) -> MomentsAccumulator:
-        return MomentsAccumulator(classes, Axis.numbered(X.shape[1]))
+        return MomentsAccumulator(classes, Axis.numbered(X.shape[1]), holes=False)
 
     def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         if reset:
             self._place = arrays.place_of(X)
         return super()._check_X_y(X, y, reset)
 
-    def _make_ready(self, accumulator: MomentsAccumulator, X: Any, weights: Floats | None) -> None:
+    def _make_ready(
+        self, accumulator: MomentsAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+    ) -> MomentsAccumulator:
         if weights is None or weights.max() <= HEAVY:
-            return  # numbers alone are checked by the engine
-        farthest = np.maximum(*map(np.abs, memory.ranges(memory.native(X), allowed())))
+            return accumulator  # numbers alone are checked while they are counted
+        farthest = np.maximum(*map(np.abs, memory.ranges(memory.native(X), allowed(self.threads))))
         if np.log10(weights.max()) + 2 * np.log10(np.maximum(farthest.max(), 1.0)) > 300:
             raise InvalidInput(
                 f"Column {int(farthest.argmax())} holds {farthest.max():g} in rows that weigh up to {weights.max():g}; "
                 "the weighted squares cannot be summed. Rescale the column or the weights."
             )
+        return accumulator
 
     def _assume(self, counts: Counts) -> Assumptions:
         parameters = self._learned.parameters
@@ -126,26 +133,25 @@ class GaussianNB(BaseNB):
         moments: Moments = self._learned.counts.columns[COLUMN]
         return moments
 
-    def _in_type_of(self, X: Any, answer: Floats) -> Floats:
+    def _answer_type(self, X: Any) -> Any:
         place = arrays.place_of(X)
         dtype = getattr(X if place is None else arrays.to_numpy(place), "dtype", None)
-        kind = dtype if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 2 else np.float64
-        return answer.astype(np.result_type(kind, self._learned.dtype), copy=False)
+        return np.result_type(float_type(dtype) if isinstance(dtype, np.dtype) else np.float64, self._learned.dtype)
 
     @arrays.answered_in_kind
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        return self._in_type_of(X, super().predict_joint_log_proba(X))
+        return super().predict_joint_log_proba(X)
 
     @arrays.answered_in_kind
     def predict_log_proba(self, X: Any) -> Any:
         """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        return self._in_type_of(X, super().predict_log_proba(X))
+        return super().predict_log_proba(X)
 
     @arrays.answered_in_kind
     def predict_proba(self, X: Any) -> Any:
         """Return P(class | row) of each row and class, in the order of `classes_`."""
-        return self._in_type_of(X, super().predict_proba(X))
+        return super().predict_proba(X)
 
     @arrays.answered_in_kind
     def predict(self, X: Any) -> Any:

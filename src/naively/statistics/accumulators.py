@@ -27,6 +27,9 @@ class Accumulator(Protocol):
     def width(self) -> int:
         """How many columns the matrices have."""
 
+    def fresh(self) -> Accumulator:
+        """Return an empty one of the same kind."""
+
     def value(self) -> Any:
         """Return the statistic of all rows so far."""
 
@@ -34,7 +37,8 @@ class Accumulator(Protocol):
 class TableAccumulator:
     """Fills a Table whose values are the columns of a matrix, dense or sparse: words, flags.
 
-    With a threshold a cell counts once where it lies above it; without, it counts for what it holds.
+    With a threshold a cell counts once where it lies above it; without, it counts for what it holds, which must not be
+    negative.
     """
 
     def __init__(self, classes: Axis, values: Axis, threshold: float | None = None) -> None:
@@ -46,13 +50,24 @@ class TableAccumulator:
         """How many columns the matrices have."""
         return len(self.values)
 
-    def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a dense matrix."""
-        _kernels.count_dense(x, y, weights, self.threshold, self.n, threads)
+    @property
+    def least(self) -> float | None:
+        """The least that a cell may hold."""
+        return 0.0 if self.threshold is None else None
 
-    def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a sparse matrix (CSR)."""
-        _kernels.count_sparse(x.indptr, x.indices, x.data, y, weights, self.threshold, self.n, threads)
+    def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+        """Count the rows of a dense matrix; return the first that is refused, or -1."""
+        return _kernels.count_dense(x, y, weights, self.threshold, self.least, self.n, threads)
+
+    def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> int:
+        """Count the rows of a sparse matrix (CSR); return the first that is refused, or -1."""
+        return _kernels.count_sparse(
+            x.indptr, x.indices, x.data, y, weights, self.threshold, self.least, self.n, threads
+        )
+
+    def fresh(self) -> TableAccumulator:
+        """Return an empty one of the same kind."""
+        return TableAccumulator(self.classes, self.values, self.threshold)
 
     def value(self) -> Table:
         """Return the table of all rows so far."""
@@ -60,10 +75,10 @@ class TableAccumulator:
 
 
 class CodesAccumulator:
-    """Fills a Table for each column of a matrix of codes; a column grows when a higher code comes."""
+    """Fills a Table for each column of a matrix of codes. A negative code is a hole, or refused where none is allowed."""
 
-    def __init__(self, classes: Axis, sizes: npt.ArrayLike) -> None:
-        self.classes = classes
+    def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, holes: bool = True) -> None:
+        self.classes, self.holes = classes, holes
         self.offsets = offsets_of(np.asarray(sizes, dtype=np.int64))
         self.n: Floats = np.zeros((int(self.offsets[-1]), len(classes)))  # [column and code, class]: one line a cell
 
@@ -77,20 +92,23 @@ class CodesAccumulator:
         """How many columns the matrices have."""
         return len(self.offsets) - 1
 
-    def grow(self, sizes: npt.NDArray[np.int64]) -> None:
-        """Make room for at least so many codes in each column."""
-        sizes = np.maximum(sizes, self.sizes)
-        if np.array_equal(sizes, self.sizes):
-            return
-        offsets = offsets_of(sizes)
-        n = np.zeros((int(offsets[-1]), len(self.classes)))
-        for j, start in enumerate(self.offsets[:-1]):
-            n[offsets[j] : offsets[j] + self.sizes[j]] = self.n[start : self.offsets[j + 1]]
-        self.offsets, self.n = offsets, n
+    def grown(self, sizes: npt.NDArray[np.int64]) -> CodesAccumulator:
+        """Return one with room for at least so many codes in each column: itself if it has that."""
+        old, new = self.sizes, np.maximum(sizes, self.sizes)
+        if np.array_equal(old, new):
+            return self
+        larger = CodesAccumulator(self.classes, new, holes=self.holes)
+        for j, (start, end) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
+            larger.n[larger.offsets[j] : larger.offsets[j] + old[j]] = self.n[start:end]
+        return larger
 
-    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a matrix of codes; those beyond a column's size count for nothing."""
-        _kernels.count_codes(x, y, weights, self.offsets, self.n, threads)
+    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+        """Count the rows of a matrix of codes; return the first with a code that has no place, or -1."""
+        return _kernels.count_codes(x, y, weights, self.holes, self.offsets, self.n, threads)
+
+    def fresh(self) -> CodesAccumulator:
+        """Return an empty one of the same kind."""
+        return CodesAccumulator(self.classes, self.sizes, holes=self.holes)
 
     def value(self) -> Tables:
         """Return the tables of all rows so far."""
@@ -99,10 +117,10 @@ class CodesAccumulator:
 
 
 class MomentsAccumulator:
-    """Fills Moments of the columns of a matrix of numbers; NaN is a hole."""
+    """Fills Moments of the columns of a matrix of numbers; NaN is a hole, or refused where holes are not allowed."""
 
-    def __init__(self, classes: Axis, columns: Axis) -> None:
-        self.classes, self.columns = classes, columns
+    def __init__(self, classes: Axis, columns: Axis, *, holes: bool = True) -> None:
+        self.classes, self.columns, self.holes = classes, columns, holes
         self.shift: Floats = np.zeros((len(classes), len(columns)))
         self.sums: Floats = np.zeros((3, len(classes), len(columns)))
 
@@ -111,9 +129,13 @@ class MomentsAccumulator:
         """How many columns the matrices have."""
         return len(self.columns)
 
-    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a matrix of numbers."""
-        _kernels.count_moments(x, y, weights, self.shift, self.sums, threads)
+    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+        """Count the rows of a matrix of numbers; return the first that is refused, or -1."""
+        return _kernels.count_moments(x, y, weights, self.holes, self.shift, self.sums, threads)
+
+    def fresh(self) -> MomentsAccumulator:
+        """Return an empty one of the same kind."""
+        return MomentsAccumulator(self.classes, self.columns, holes=self.holes)
 
     def value(self) -> Moments:
         """Return the moments of all rows so far."""

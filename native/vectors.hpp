@@ -1,0 +1,73 @@
+// Four doubles at a time, with the elementary functions that the loops need.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels.hpp"
+
+namespace naively::NAIVELY_LEVEL {
+
+#if defined(__GNUC__)
+// The compiler's own vectors: it splits them where the machine's are shorter.
+typedef double Vec __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t Mask __attribute__((vector_size(LANES * sizeof(int64_t))));
+
+// Through memcpy: a plain cast would promise an alignment that the data does not have.
+inline Vec load(const double* from) {
+    Vec v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+inline void store(double* to, Vec v) { std::memcpy(to, &v, sizeof v); }
+inline Vec all(double x) { return Vec{x, x, x, x}; }
+inline Vec choose(Mask where, Vec a, Vec b) { return where ? a : b; }
+inline Mask bits(Vec v) { return std::bit_cast<Mask>(v); }
+inline Vec doubles(Mask m) { return std::bit_cast<Vec>(m); }
+inline bool any(Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+#else
+#error "The kernels need the vector types of gcc or clang; on Windows build with clang-cl."
+#endif
+
+inline Vec larger(Vec a, Vec b) { return choose(a > b, a, b); }
+inline Vec smaller(Vec a, Vec b) { return choose(a < b, a, b); }
+inline double largest(Vec v) { return std::fmax(std::fmax(v[0], v[1]), std::fmax(v[2], v[3])); }
+inline double sum(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+// Whether every number is finite: infinity minus itself is not a number, and that is not equal to anything.
+inline Mask not_finite(Vec v) { return Mask((v - v) != all(0.0)); }
+
+// exp(x) for x <= 0, within 2 units of the last place; 0 below -708, where doubles end.
+// x = n log 2 + r with |r| <= log(2) / 2; exp(r) by its series, then n is added to the exponent.
+inline Vec exponential(Vec x) {
+    constexpr double shifter = 0x1.8p52;  // adding it rounds to a whole number, left in the low bits
+    x = larger(x, all(-750.0));
+    Vec shifted = x * all(1.4426950408889634) + all(shifter);
+    Vec n = shifted - all(shifter);
+    Vec r = (x - n * all(0x1.62e42fefa39efp-1)) - n * all(0x1.abc9e3b39803fp-56);
+    Vec p = all(1.0 / 6227020800);
+    for (double c : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5,
+                     1.0, 1.0})
+        p = p * r + all(c);
+    Vec result = doubles(bits(p) + (bits(shifted) << 52));
+    return choose(x < all(-708.0), all(0.0), result);
+}
+
+// log(1 + x) for x >= 0, within a few units of the last place.
+// 1 + x = m 2^e with m near 1; log(m) by the series of artanh; what rounding lost of 1 + x is added at the end.
+inline Vec log_of_one_plus(Vec x) {
+    Vec u = all(1.0) + x;
+    Vec lost = (x - (u - all(1.0))) / u;
+    Mask raw = bits(u);
+    Mask exponent = ((raw - 0x3fe6a09e667f3bcd) >> 52);  // so that m lies between √½ and √2
+    Vec m = doubles(raw - (exponent << 52));
+    Vec e = __builtin_convertvector(exponent, Vec);
+    Vec f = m - all(1.0), s = f / (all(2.0) + f), z = s * s;
+    Vec p = all(1.0 / 21);
+    for (double c : {1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3})
+        p = p * z + all(c);
+    Vec log_m = all(2.0) * s + all(2.0) * s * z * p;
+    return e * all(0x1.62e42fefa39efp-1) + (log_m + (e * all(0x1.abc9e3b39803fp-56) + lost));
+}
+
+}  // namespace naively::NAIVELY_LEVEL
