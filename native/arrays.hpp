@@ -89,10 +89,11 @@ inline Rows rows_of(const Classes& classes, const Weights& weights, size_t n_row
 }
 
 inline void check_offsets(const Offsets& offsets, size_t columns, size_t lines, int64_t least) {
-    require(offsets.shape(0) == columns + 1 && offsets(0) == 0 && size_t(offsets(columns)) == lines,
+    require(offsets.shape(0) == columns + 1 && offsets(0) == 0 && offsets(columns) == int64_t(lines),
             "The offsets must cover the table, one part for each column.");
-    for (size_t j = 0; j < columns; ++j)
-        require(offsets(j + 1) - offsets(j) >= least, "The offsets must not fall.");
+    for (size_t j = 0; j < columns; ++j)  // compared before they are subtracted, which could overflow
+        require(offsets(j + 1) >= 0 && offsets(j + 1) <= int64_t(lines) && offsets(j) <= offsets(j + 1) - least,
+                "The offsets must not fall.");
 }
 
 // Runs work(run) without the GIL; Ctrl-C during it becomes KeyboardInterrupt.

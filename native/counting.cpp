@@ -1,5 +1,6 @@
 // Rows in, counts out. Compiled once per instruction level (NAIVELY_LEVEL names it).
 #include <limits>
+#include <vector>
 
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -135,24 +136,53 @@ std::vector<Pilots> first_rows(const Rows& rows, size_t n_rows) {
     return groups;
 }
 
-// Sets the shift of every class and column that has no number yet to the mean of the first it meets here.
+// What is counted of one class: a number for each column.
+struct Sums {
+    double *shift, *n, *sum, *square;
+    // Measures from another shift from now on.
+    void move(size_t j, double to) const {
+        double by = to - shift[j];
+        square[j] = std::max(0.0, square[j] - by * (2 * sum[j] - n[j] * by));
+        sum[j] -= n[j] * by;
+        shift[j] = to;
+    }
+};
+
+// Sets the shift of every class and column with few numbers yet to the mean of those and of the first it meets here.
 // Differences from a shift near the mean keep all their digits, whatever the mean.
-void set_shifts(const Matrix& x, const Rows& rows, double* shift, const double* n) {
+template <class SumsOf>
+void set_shifts(const Matrix& x, const Rows& rows, SumsOf&& sums_of) {
     Lines<double> line_of(x);
     std::vector<double> met(x.columns), total(x.columns);
     for (const auto& [k, chosen] : first_rows(rows, x.rows)) {
-        const double* known = n + k * x.columns;
-        if (std::find(known, known + x.columns, 0.0) == known + x.columns) continue;
+        Sums known = sums_of(k);
+        if (std::all_of(known.n, known.n + x.columns, [](double n) { return n >= PILOTS; })) continue;
         std::fill(met.begin(), met.end(), 0.0);
         std::fill(total.begin(), total.end(), 0.0);
-        for (size_t row : chosen) {
+        auto look_at = [&](size_t row, bool only_new) {
             const double* line = line_of(row);
+            double weight = weight_of(rows, row);
             for (size_t j = 0; j < x.columns; ++j)
-                if (line[j] >= -LARGEST && line[j] <= LARGEST) met[j] += 1, total[j] += line[j];
-        }
+                if (line[j] >= -LARGEST && line[j] <= LARGEST && !(only_new && met[j] > 0))
+                    met[j] += weight, total[j] += weight * line[j];
+        };
+        for (size_t row : chosen) look_at(row, false);
+        // A column may begin with many holes: then its first number will do.
+        auto missed = [&] { return std::find(met.begin(), met.end(), 0.0) != met.end(); };
+        for (size_t row = chosen.back() + 1; row < x.rows && chosen.size() == PILOTS && missed(); ++row)
+            if (size_t(rows.classes[row]) == k && weight_of(rows, row) != 0) look_at(row, true);
         for (size_t j = 0; j < x.columns; ++j)
-            if (known[j] == 0 && met[j] > 0) shift[k * x.columns + j] = total[j] / met[j];
+            if (known.n[j] < PILOTS && met[j] > 0)
+                known.move(j, (total[j] + known.n[j] * known.shift[j] + known.sum[j]) / (met[j] + known.n[j]));
     }
+}
+
+// Moves the shift of a class to the mean where it has come to lie far from it: most of the squares is then the distance
+// of the mean, in which their digits would drown as rows come in.
+void move_shifts(const Sums& sums, size_t columns) {
+    for (size_t j = 0; j < columns; ++j)
+        if (sums.n[j] > 0 && sums.sum[j] * sums.sum[j] > 0.9 * sums.n[j] * sums.square[j])
+            sums.move(j, sums.shift[j] + sums.sum[j] / sums.n[j]);
 }
 
 // Adds a line to the sums of its class. Rows of the class are counted apart where there are no holes: one addition
@@ -184,30 +214,46 @@ void add_line(const double* __restrict line, const double* __restrict from, size
 size_t count_moments(const Matrix& x, const Rows& rows, Limits limits, double* shift, double* sums, const Run& run) {
     size_t plane = rows.n_classes * x.columns;
     auto check = [&] { return first_outside(x, limits); };
-    bool few = x.rows * x.columns < CELLS_PER_THREAD;
-    if (few)  // nothing here may take as long as the table is large
+    bool few = straight(x.rows * x.columns, 3 * plane);
+    if (few)  // then nothing here may take as long as the table is large
         if (size_t refused = check(); refused != NO_ROW) return refused;
-    set_shifts(x, rows, shift, sums);
-    return add_up(x.rows, x.columns, 3 * plane, sums, run, check, [&](size_t begin, size_t end, double* table) {
+    // Of many rows one may yet be refused: they are counted on copies.
+    std::vector<double> shifts(few ? 0 : plane), totals(few ? 0 : 3 * plane);
+    std::copy_n(shift, shifts.size(), shifts.begin());
+    std::copy_n(sums, totals.size(), totals.begin());
+    double *from = few ? shift : shifts.data(), *all = few ? sums : totals.data();
+    auto sums_of = [&](size_t k) {
+        size_t at = k * x.columns;
+        return Sums{from + at, all + at, all + plane + at, all + 2 * plane + at};
+    };
+    set_shifts(x, rows, sums_of);
+    size_t refused = add_up(x.rows, x.columns, 3 * plane, all, run, check, [&](size_t begin, size_t end, double* table) {
         Lines<double> line_of(x);
         std::vector<double> met(few || limits.holes ? 0 : rows.n_classes);
         for (size_t row = begin; row < end; ++row) {
+            const double* line = line_of(row);
+            if (!within(line, x.columns, limits)) return false;
             double weight = weight_of(rows, row), *n = table + size_t(rows.classes[row]) * x.columns;
-            add_line(line_of(row), shift + (n - table), x.columns, weight, limits.holes, n, n + plane, n + 2 * plane);
+            add_line(line, from + (n - table), x.columns, weight, limits.holes, n, n + plane, n + 2 * plane);
             if (!met.empty())
                 met[rows.classes[row]] += weight;
             else if (!limits.holes)
                 for (size_t j = 0; j < x.columns; ++j) n[j] += weight;
         }
-        if (few) return true;
         for (size_t i = 0; i < met.size(); ++i)
             if (met[i] != 0)
                 for (size_t j = 0; j < x.columns; ++j) table[i * x.columns + j] += met[i];
-        // Cells out of bounds need not be looked for among all: they leave sums that are not finite, or huge.
-        const double *square = table + 2 * plane, huge = LARGEST_SQUARE;
-        return std::all_of(square, square + plane, [=](double s) { return s < huge; }) &&
-               std::all_of(shift, shift + plane, [](double s) { return s < LARGEST && s > -LARGEST; });
+        return true;
     });
+    if (refused != NO_ROW) return refused;
+    if (few) {
+        for (size_t row = 0; row < x.rows; ++row) move_shifts(sums_of(size_t(rows.classes[row])), x.columns);
+    } else {
+        for (size_t k = 0; k < rows.n_classes; ++k) move_shifts(sums_of(k), x.columns);
+        std::copy(shifts.begin(), shifts.end(), shift);
+        std::copy(totals.begin(), totals.end(), sums);
+    }
+    return NO_ROW;
 }
 
 void ranges(const Matrix& x, double* least, double* largest, const Run& run) {

@@ -68,6 +68,8 @@ struct Padded {
 // Numbers further out than this are taken for this: squares and their sums then stay finite.
 constexpr double LARGEST = 1e150;
 constexpr double LARGEST_SQUARE = 1e300;
+// Counts beyond this cannot be summed.
+constexpr double LARGEST_COUNT = 1e290;
 
 // How the scores of a row become its answer.
 enum class Answer { log_joint, posterior, log_posterior, choice };

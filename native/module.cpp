@@ -44,7 +44,18 @@ void use_level(const std::string& name) {
 void count_rows(Classes classes, Weights weights, Vector counts) {
     Rows rows = rows_of(classes, weights, classes.shape(0), counts.shape(0));
     double* n = counts.data();
-    for (size_t row = 0; row < classes.shape(0); ++row) n[rows.classes[row]] += rows.weights ? rows.weights[row] : 1.0;
+    size_t end = classes.shape(0);
+    if (!rows.weights || end <= 1024) {
+        for (size_t row = 0; row < end; ++row) n[rows.classes[row]] += rows.weights ? rows.weights[row] : 1.0;
+        return;
+    }
+    // Fractions in steps that are added up apart: sums of sums round less than one long sum.
+    std::vector<double> part(counts.shape(0), 0.0);
+    size_t step = std::max<size_t>(1024, 8 * part.size());
+    for (size_t begin = 0; begin < end; begin += step) {
+        for (size_t row = begin; row < std::min(end, begin + step); ++row) part[rows.classes[row]] += rows.weights[row];
+        for (size_t k = 0; k < part.size(); ++k) n[k] += part[k], part[k] = 0.0;
+    }
 }
 
 int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool holes, Offsets offsets, Table counts,
@@ -62,7 +73,7 @@ int64_t count_dense(AnyMatrix x, Classes classes, Weights weights, std::optional
     Matrix view = matrix(x);
     require(counts.shape(1) == view.columns, "The counts must have a column for each column of the matrix.");
     Rows rows = rows_of(classes, weights, view.rows, counts.shape(0));
-    Limits limits = limits_of(least, {}, false);
+    Limits limits = limits_of(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
         row = kernels().count_dense(view, rows, reading_of(threshold), limits, counts.data(), run);
@@ -74,7 +85,7 @@ int64_t count_sparse(AnyVector starts, AnyVector columns, AnyVector values, Clas
                      std::optional<double> threshold, std::optional<double> least, Table counts, int threads) {
     Sparse view = sparse(starts, columns, values, counts.shape(1));
     Rows rows = rows_of(classes, weights, view.rows, counts.shape(0));
-    Limits limits = limits_of(least, {}, false);
+    Limits limits = limits_of(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
         row = kernels().count_sparse(view, rows, reading_of(threshold), limits, counts.data(), run);
@@ -142,19 +153,19 @@ NB_MODULE(_kernels, m) {
 
     m.def("encode", &encode, "y"_a,
           "Whole-number labels in order, and the code of each row; None if the labels lie too far apart.");
-    m.def("count_rows", &count_rows, "classes"_a, "weights"_a.none(), "counts"_a.noconvert(),
+    m.def("count_rows", &count_rows, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "counts"_a.noconvert(),
           "counts[class] += weight for each row.");
-    m.def("count_codes", &count_codes, "x"_a.noconvert(), "classes"_a, "weights"_a.none(), "holes"_a, "offsets"_a,
+    m.def("count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "holes"_a, "offsets"_a.noconvert(),
           "counts"_a.noconvert(), "threads"_a = 1,
           "counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones\n"
           "unless holes are allowed.");
-    m.def("count_dense", &count_dense, "x"_a.noconvert(), "classes"_a, "weights"_a.none(), "threshold"_a.none(),
+    m.def("count_dense", &count_dense, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "threshold"_a.none(),
           "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
           "counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.");
-    m.def("count_sparse", &count_sparse, "starts"_a, "columns"_a, "values"_a, "classes"_a, "weights"_a.none(),
+    m.def("count_sparse", &count_sparse, "starts"_a, "columns"_a, "values"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
           "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
           "The same for a sparse matrix, given as its three arrays (CSR).");
-    m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a, "weights"_a.none(), "holes"_a,
+    m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "holes"_a,
           "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
           "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers\n"
           "beyond 1e150, and NaN unless holes are allowed.");
@@ -164,7 +175,7 @@ NB_MODULE(_kernels, m) {
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
         .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
-        .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a, "table"_a.noconvert(), "against"_a = false,
+        .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(), "against"_a = false,
              "holes"_a = true,
              "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.")
         .def("dense", &PyScorer::dense, "x"_a.noconvert(), "threshold"_a.none(), "table"_a.noconvert(),

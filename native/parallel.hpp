@@ -45,18 +45,20 @@ void share_out(size_t pieces, size_t cells, const Run& run, Work&& work) {
     };
     size_t useful = std::min({pieces, cells / CELLS_PER_THREAD + 1, size_t(std::max(run.threads, 1))});
     std::vector<std::thread> helpers;
-    for (size_t t = 1; t < useful; ++t) {
-        try {
-            helpers.emplace_back(take_pieces, false);
-        } catch (const std::system_error&) {
-            break;  // no more threads to be had: those there are do the work
-        }
+    try {
+        helpers.reserve(useful);
+        for (size_t t = 1; t < useful; ++t) helpers.emplace_back(take_pieces, false);
+    } catch (const std::exception&) {
+        // No more threads or memory to be had: those threads that there are do the work.
     }
     take_pieces(true);
     for (auto& helper : helpers) helper.join();
     if (failed) std::rethrow_exception(failure);
     if (stop) throw Interrupted();
 }
+
+// Whether rows are counted straight into the total: a table of their own would cost more than they do.
+inline bool straight(size_t cells, size_t table_size) { return cells < CELLS_PER_THREAD || cells < table_size; }
 
 // Adds up fill(begin, end, table) over all rows into total. fill tells whether it met a row that may have to be
 // refused; only then does check(), which changes nothing, look for the first such row.
@@ -66,24 +68,32 @@ template <class Check, class Fill>
 size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* total, const Run& run, Check&& check,
               Fill&& fill) {
     size_t cells = rows * std::max<size_t>(cells_per_row, 1);
-    if (cells < CELLS_PER_THREAD) {  // quick: no table of its own to clear and add
+    if (straight(cells, table_size)) {
         size_t refused = check();
         if (refused == NO_ROW) fill(0, rows, total);
         return refused;
     }
-    size_t affordable = TABLE_BYTES / (std::max<size_t>(table_size, 1) * sizeof(double));
+    size_t affordable = TABLE_BYTES / (2 * std::max<size_t>(table_size, 1) * sizeof(double));
     size_t pieces = std::clamp<size_t>(std::min(affordable, cells / CELLS_PER_THREAD), 1, PIECES);
     auto first_row = [&](size_t piece) { return rows * piece / pieces; };
-    // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece.
-    size_t step = std::max<size_t>(1, (size_t{1} << 23) / std::max<size_t>(cells_per_row, 1));
-    size_t rounds = (first_row(1) + step) / step;
+    // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece; within them in
+    // steps that are added up apart: sums of sums round less than one long sum.
+    size_t per_row = std::max<size_t>(cells_per_row, 1);
+    size_t step = std::max<size_t>({1024, 8 * table_size / per_row, 1}), round = std::max(step, (size_t{1} << 23) / per_row);
+    size_t rounds = (first_row(1) + round) / round;
     std::vector<std::vector<double>> tables(pieces);
     std::atomic<bool> doubtful{false};
-    for (size_t round = 0; round < rounds; ++round)
+    for (size_t r = 0; r < rounds; ++r)
         share_out(pieces, cells, run, [&](size_t piece) {
-            size_t begin = first_row(piece) + round * step, end = std::min(first_row(piece + 1), begin + step);
-            if (tables[piece].empty()) tables[piece].resize(table_size, 0.0);
-            if (begin < end && !fill(begin, end, tables[piece].data())) doubtful = true;
+            size_t begin = first_row(piece) + r * round, end = std::min(first_row(piece + 1), begin + round);
+            if (begin >= end) return;
+            auto& sums = tables[piece];
+            if (sums.empty()) sums.resize(table_size, 0.0);
+            std::vector<double> part(table_size, 0.0);
+            for (size_t row = begin; row < end; row += step) {
+                if (!fill(row, std::min(end, row + step), part.data())) doubtful = true;
+                for (size_t i = 0; i < table_size; ++i) sums[i] += part[i], part[i] = 0.0;
+            }
         });
     if (size_t refused = doubtful ? check() : NO_ROW; refused != NO_ROW) return refused;
     for (const auto& table : tables)

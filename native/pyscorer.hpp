@@ -15,7 +15,9 @@ inline Padded padded(const ConstTable& table, size_t lines, size_t width, const 
 class PyScorer {
   public:
     PyScorer(const Kernels& kernels, const ConstVector& log_prior)
-        : scorer_(kernels, log_prior.data(), log_prior.shape(0)) {}
+        : scorer_(kernels, log_prior.data(), log_prior.shape(0)) {
+        require(log_prior.shape(0) > 0, "There must be a class.");
+    }
 
     void constant(ConstVector values, bool against) {
         require(values.shape(0) == scorer_.classes(), "There must be a number for each class.");

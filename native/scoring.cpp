@@ -284,7 +284,7 @@ void normalise(double* score, size_t width, double top, bool logarithms) {
 size_t finish(double* scores, const double* against, size_t begin, size_t end, const Finish& how) {
     size_t width = how.width;
     for (size_t row = begin; row < end; ++row, scores += width, against += against ? width : 0) {
-        if (!all_finite(scores, width)) return row;
+        if (!all_finite(scores, width) || (against && !all_finite(against, width))) return row;
         Vec highest = all(MINUS_INFINITY);
         for (size_t c = 0; c < width; c += LANES) {
             Vec v = load(scores + c) + load(how.closed + c);

@@ -37,6 +37,9 @@ inline double sum(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 // Whether every number is finite: infinity minus itself is not a number, and that is not equal to anything.
 inline Mask not_finite(Vec v) { return Mask((v - v) != all(0.0)); }
 
+// log 2 in two parts; the first has so few digits that its product with an exponent is exact.
+constexpr double LOG2_HIGH = 0x1.62e42feep-1, LOG2_LOW = 0x1.a39ef35793c76p-33;
+
 // exp(x) for x <= 0, within 2 units of the last place; 0 below -708, where doubles end.
 // x = n log 2 + r with |r| <= log(2) / 2; exp(r) by its series, then n is added to the exponent.
 inline Vec exponential(Vec x) {
@@ -44,7 +47,7 @@ inline Vec exponential(Vec x) {
     x = larger(x, all(-750.0));
     Vec shifted = x * all(1.4426950408889634) + all(shifter);
     Vec n = shifted - all(shifter);
-    Vec r = (x - n * all(0x1.62e42fefa39efp-1)) - n * all(0x1.abc9e3b39803fp-56);
+    Vec r = (x - n * all(LOG2_HIGH)) - n * all(LOG2_LOW);
     Vec p = all(1.0 / 6227020800);
     for (double c : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5,
                      1.0, 1.0})
@@ -67,7 +70,7 @@ inline Vec log_of_one_plus(Vec x) {
     for (double c : {1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3})
         p = p * z + all(c);
     Vec log_m = all(2.0) * s + all(2.0) * s * z * p;
-    return e * all(0x1.62e42fefa39efp-1) + (log_m + (e * all(0x1.abc9e3b39803fp-56) + lost));
+    return e * all(LOG2_HIGH) + (log_m + (e * all(LOG2_LOW) + lost));
 }
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -11,9 +11,12 @@ from scipy import sparse
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..statistics import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
+from ..statistics.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = 1e150
+# Counts beyond this cannot be summed.
+LARGEST_COUNT = 1e290
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 
@@ -26,8 +29,7 @@ def add(
     through before the first is counted.
     """
     matrices = {name: native(matrix) for name, matrix in batch.items()}
-    check_rows(y, weights)
-    codes = np.ascontiguousarray(y, dtype=np.int32)
+    codes, weights = checked_rows(y, weights, len(counts.classes))
     for name, accumulator in counts.columns.items():
         check_column(name, accumulator, matrices.get(name), len(y))
     if len(counts.columns) > 1:
@@ -38,12 +40,15 @@ def add(
     counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def check_rows(y: npt.NDArray[Any], weights: Any) -> None:
-    """Refuse class codes and weights of the wrong kind; the kernels check their range."""
+def checked_rows(y: npt.NDArray[Any], weights: Any, classes: int) -> tuple[npt.NDArray[np.int32], Any]:
+    """Return class codes and weights as the kernels read them, if they can be counted."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
     if weights is not None and np.shape(weights) != y.shape:
         raise InvalidInput(f"Weights of shape {np.shape(weights)} do not fit {len(y)} rows; give one for each row.")
+    if len(y) and not (y.min() >= 0 and y.max() < classes):
+        raise InvalidInput(f"Class codes must lie in 0 … {classes - 1}; found {y.min()} to {y.max()}.")
+    return as_codes(y), as_weights(weights)
 
 
 def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
@@ -74,23 +79,28 @@ def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any,
 
 def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     """Return the error that says which cell of a refused row cannot be counted, and why."""
-    line = x[[row]].tocoo() if sparse.issparse(x) else x[row]
-    columns, cells = (line.coords[1], line.data) if sparse.issparse(x) else (np.arange(len(line)), line)
+    entries = slice(*x.indptr[row : row + 2]) if sparse.issparse(x) else row
+    cells = (x.data if sparse.issparse(x) else x)[entries].astype(np.float64)
+    columns = x.indices[entries] if sparse.issparse(x) else np.arange(len(cells))
     if isinstance(accumulator, CodesAccumulator):
         at = int(np.argmax((cells >= accumulator.sizes) | ((cells < 0) & ~np.bool_(accumulator.holes))))
-        return RowRefused(row, at, cells[at], f"its codes are 0 … {accumulator.sizes[at] - 1}.")
+        return RowRefused(row, at, f"{cells[at]:.0f}", f"its codes are 0 … {accumulator.sizes[at] - 1}.")
     if isinstance(accumulator, MomentsAccumulator):
         at = int(np.argmax(~(np.abs(cells) <= LARGEST) & ~(accumulator.holes & np.isnan(cells))))
-        if np.isfinite(cells[at]):
+        if not np.isnan(cells[at]):
             return NumberTooLarge(accumulator.columns.labels[at], float(cells[at]))
-        return RowRefused(row, accumulator.columns.labels[at], cells[at], "only finite numbers can be counted.")
+        return RowRefused(row, accumulator.columns.labels[at], cells[at], "only numbers can be counted.")
     wrong = ~np.isfinite(cells) | (cells < (-np.inf if accumulator.least is None else accumulator.least))
+    if accumulator.threshold is None:
+        wrong |= cells > LARGEST_COUNT
     if not wrong.any():
         return InvalidInput(
             f"Row {row} of the sparse matrix {name!r} has column indices outside its {x.shape[1]} columns."
         )
     at = int(np.argmax(wrong))
-    return RowRefused(row, int(columns[at]), cells[at], "counts must be finite, and not negative.")
+    return RowRefused(
+        row, int(columns[at]), cells[at], "counts must be finite numbers that can be summed, and not negative."
+    )
 
 
 def native(x: Any) -> Any:

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import _kernels
 from ..engines import memory
-from ..errors import InvalidInput, RowRefused
+from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..estimate import estimate
 from ..families import Family, Settings
 from ..model import Model
@@ -121,6 +121,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """
         with all_or_nothing(self):
             X, y = self._accepted(X, y, reset=True)
+            if not is_plain_target(y):
+                check_classification_targets(y)
             classes, codes = encoded(y)
             return self._learn(X, y, codes, classes, sample_weight, learned=None)
 
@@ -164,7 +166,6 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
                 return X, y
         X, y = self._check_X_y(X, y, reset=reset)
         check_labels(y)
-        check_classification_targets(y)
         return X, y
 
     def _knows_columns_of(self, X: Any) -> bool:
@@ -213,7 +214,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
                 memory.add(counts, {COLUMN: X}, codes, weights, threads)
         except BaseException as error:
             counts.columns[COLUMN] = before
-            if isinstance(error, RowRefused):
+            if isinstance(error, (RowRefused, NumberTooLarge)):
                 self._check_X_y(X, y, reset=False)  # says it in scikit-learn's words
             raise
 

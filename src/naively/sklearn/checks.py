@@ -27,8 +27,8 @@ def checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     refuse_dates(X)
     if sparse.issparse(X):
         check_indices(X)
-    if any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ())):
-        options = {"dtype": np.float64, **options}  # by default they would be left as objects
+    if any(getattr(dtype, "kind", "") == "O" for dtype in getattr(X, "dtypes", ())):
+        options = {"dtype": np.float64, **options}  # else some versions leave a frame's categories and texts as objects
     return validate_data(estimator, X, *map(plain_labels, y), **options)
 
 

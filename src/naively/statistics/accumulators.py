@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
+from ..errors import InvalidInput
 from .axis import Axis, Floats
 from .counts import Counts
 from .moments import Moments
@@ -57,12 +58,12 @@ class TableAccumulator:
 
     def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a dense matrix; return the first that is refused, or -1."""
-        return _kernels.count_dense(x, y, weights, self.threshold, self.least, self.n, threads)
+        return _kernels.count_dense(x, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads)
 
     def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a sparse matrix (CSR); return the first that is refused, or -1."""
         return _kernels.count_sparse(
-            x.indptr, x.indices, x.data, y, weights, self.threshold, self.least, self.n, threads
+            x.indptr, x.indices, x.data, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads
         )
 
     def fresh(self) -> TableAccumulator:
@@ -75,7 +76,7 @@ class TableAccumulator:
 
 
 class CodesAccumulator:
-    """Fills a Table for each column of a matrix of codes. A negative code is a hole, or refused where none is allowed."""
+    """Fills a Table for each column of a matrix of codes. A negative one is a hole, or refused if there may be none."""
 
     def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, holes: bool = True) -> None:
         self.classes, self.holes = classes, holes
@@ -104,7 +105,7 @@ class CodesAccumulator:
 
     def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of codes; return the first with a code that has no place, or -1."""
-        return _kernels.count_codes(x, y, weights, self.holes, self.offsets, self.n, threads)
+        return _kernels.count_codes(x, as_codes(y), as_weights(weights), self.holes, self.offsets, self.n, threads)
 
     def fresh(self) -> CodesAccumulator:
         """Return an empty one of the same kind."""
@@ -131,7 +132,7 @@ class MomentsAccumulator:
 
     def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of numbers; return the first that is refused, or -1."""
-        return _kernels.count_moments(x, y, weights, self.holes, self.shift, self.sums, threads)
+        return _kernels.count_moments(x, as_codes(y), as_weights(weights), self.holes, self.shift, self.sums, threads)
 
     def fresh(self) -> MomentsAccumulator:
         """Return an empty one of the same kind."""
@@ -153,7 +154,7 @@ class CountsAccumulator:
 
     def add_rows(self, y: Codes, weights: Floats | None) -> None:
         """Count the classes of the rows."""
-        _kernels.count_rows(y, weights, self.rows)
+        _kernels.count_rows(as_codes(y), as_weights(weights), self.rows)
 
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
@@ -163,3 +164,18 @@ class CountsAccumulator:
 def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return where each column's part starts when parts of these sizes lie one after another, and the end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def as_codes(y: npt.NDArray[Any]) -> Codes:
+    """Return class codes as the kernels read them; whole numbers only, and none that would become another."""
+    if y.dtype == np.int32 or y.dtype.kind not in "iu":
+        return np.ascontiguousarray(y)  # what are no whole numbers the kernels refuse
+    codes = y.astype(np.int32)
+    if not np.array_equal(codes, y):
+        raise InvalidInput(f"Class codes must lie in 0 … {2**31 - 1}; found {y.min()} to {y.max()}.")
+    return codes
+
+
+def as_weights(weights: Any) -> Floats | None:
+    """Return weights as the kernels read them."""
+    return None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
