@@ -112,7 +112,6 @@ def test_one_outlier_in_front_spoils_nothing():
     assert error_of(in_batches(x, y, None, 1000), x, y) <= 1e-12
 
 
-@pytest.mark.xfail(reason="native: a shift set by a single row is never moved closer", strict=True)
 def test_one_outlier_that_comes_alone_spoils_nothing():
     """The same when the outlier was the only row of its batch."""
     rng = np.random.default_rng(0)
@@ -157,7 +156,6 @@ def test_a_class_of_holes_has_no_numbers():
     assert np.stack([declared.n, declared.mean, declared.variance]).tolist() == [[[0], [2]], [[0], [2]], [[0], [1]]]
 
 
-@pytest.mark.xfail(reason="native: the shift is sought in the first 32 rows only, so it stays 0", strict=True)
 def test_a_column_may_begin_with_many_holes():
     """Where the first number stands does not matter."""
     x, y = rows_around(MEANS["one mean"])
@@ -195,7 +193,6 @@ def test_rows_of_no_weight_leave_nothing_behind():
     assert state_of(accumulator.value()) == state_of(in_batches(x, y, None, ROWS))
 
 
-@pytest.mark.xfail(reason="native: the rows that set the shift count alike, whatever they weigh", strict=True)
 def test_a_row_of_hardly_any_weight_has_hardly_any_effect():
     """The variance keeps its digits when a row far off weighs next to nothing."""
     x, _ = rows_around(MEANS["one mean"])

@@ -1,0 +1,972 @@
+"""Every kernel, at every instruction level, gives what plain NumPy gives; what it refuses leaves no trace."""
+
+import gc
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from naively import _kernels as kernels
+
+# A shared machine may pause any example; how long one takes says nothing.
+checked = settings(deadline=None, max_examples=60)
+pytestmark = pytest.mark.usefixtures("level")
+
+TYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+WHOLE = ("int64", "int32", "uint8", "bool")
+LAYOUTS = ("C", "F", "flipped", "stepped", "inside", "repeated", "read-only")
+LARGEST = 1e150
+EXTREMES = (0.0, -0.0, 1.0, 5e-324, 1e-300, 1e-30, 1e30, 1e149, LARGEST)
+
+
+@pytest.fixture(scope="module", params=kernels.levels())
+def level(request):
+    """Run on one instruction level after the other, and leave the best behind."""
+    kernels.use_level(request.param)
+    yield request.param
+    kernels.use_level(kernels.levels()[0])
+
+
+# -- what hypothesis draws: shapes, types and layouts; a seed fills the cells ------------------------------------------
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+sizes = st.integers(0, 9)
+class_counts = st.one_of(st.integers(1, 9), st.integers(1, 40))
+weighings = st.sampled_from(["none", "some", "fractional"])
+layouts = st.sampled_from(LAYOUTS)
+thread_counts = st.sampled_from([1, 50])
+thresholds = st.sampled_from([None, 0.0, 0.5, -2.0])
+
+
+def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
+    """Return the same matrix in another layout of memory."""
+    rows, columns = x.shape
+    if layout == "F":
+        return np.asfortranarray(x)
+    if layout == "flipped":
+        return np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+    if layout == "stepped":
+        wide = np.zeros((2 * rows, 3 * columns), x.dtype)
+        wide[::2, ::3] = x
+        return wide[::2, ::3]
+    if layout == "inside":
+        wide = np.zeros((rows + 2, columns + 3), x.dtype)
+        wide[1:-1, 2:-1] = x
+        return wide[1:-1, 2:-1]
+    if layout == "repeated":  # all rows are one in memory
+        return np.broadcast_to(x[:1], x.shape)
+    x = np.ascontiguousarray(x)
+    x.flags.writeable = layout != "read-only"
+    return x
+
+
+def cells(rng: np.random.Generator, shape: Any, dtype: Any, least: float = -LARGEST) -> np.ndarray:
+    """Draw cells of a type, no smaller than the least: small ones, and extreme ones that the type can hold."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        most = np.iinfo(dtype).max
+        extremes = np.array([0, most, -most if dtype.kind == "i" and least < 0 else most], dtype)
+        small = rng.integers(-3 if dtype.kind == "i" and least < 0 else 0, 9, shape).astype(dtype)
+        return np.where(rng.random(shape) < 0.1, rng.choice(extremes, shape), small)
+    extremes = np.array([v for v in EXTREMES if v < float(np.finfo(dtype).max)])
+    x = np.where(rng.random(shape) < 0.2, rng.choice(extremes, shape), np.abs(rng.normal(size=shape)) * 10)
+    return (x if least >= 0 else x * rng.choice([-1, 1], shape)).astype(dtype)
+
+
+class Rows(NamedTuple):
+    """A matrix, the class of each row, and what each row weighs."""
+
+    x: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    classes: int
+
+    @property
+    def w(self) -> np.ndarray:
+        """What each row weighs, as numbers."""
+        return np.ones(len(self.y)) if self.weights is None else self.weights
+
+    def part(self, some: slice) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.x[some], self.y[some], None if self.weights is None else self.weights[some], self.classes)
+
+
+def labelled(rng: np.random.Generator, x: Any, rows: int, classes: int, weighing: str) -> Rows:
+    """Give rows classes, and weights of a kind."""
+    weights = {
+        "none": None,
+        "ones": np.ones(rows),
+        "some": rng.choice([0.0, 0.0, 1.0, 2.0], rows),
+        "fractional": rng.choice([0.0, 1.0, 0.5, 1 / 3, 1e-9, 7.7], rows),
+    }[weighing]
+    return Rows(x, rng.integers(0, classes, rows).astype(np.int32), weights, classes)
+
+
+@st.composite
+def dense(draw: Any, types: Any = TYPES, least: float = -LARGEST) -> Rows:
+    """Rows of a dense matrix of any type, shape and layout."""
+    rng, shape, dtype = draw(seeds), (draw(sizes), draw(sizes)), draw(st.sampled_from(types))
+    x = laid_out(cells(rng, shape, dtype, least), draw(layouts))
+    return labelled(rng, x, shape[0], draw(class_counts), draw(weighings))
+
+
+class Csr(NamedTuple):
+    """The three arrays of a sparse matrix, and how wide it is."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    width: int
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As the kernels take them."""
+        return self.starts, self.columns, self.values
+
+    @property
+    def used(self) -> slice:
+        """The entries that belong to a row."""
+        return slice(int(self.starts[0]), int(self.starts[-1]))
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of each of these entries."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def csr(rng: np.random.Generator, rows: int, width: int, dtype: Any, index: Any, most: int = 6) -> Csr:
+    """Make a sparse matrix with empty rows, duplicates in any order, and entries that belong to no row."""
+    counts = rng.integers(0, most + 1, rows) * (rng.random(rows) < 0.8) * (width > 0)
+    starts = np.concatenate([[0], np.cumsum(counts)]) + (2 if width else 0)
+    entries = int(starts[-1]) + (3 if width else 0)
+    columns = rng.integers(0, max(width, 1), entries)
+    return Csr(starts.astype(index), columns.astype(index), cells(rng, entries, dtype, least=0), width)
+
+
+@st.composite
+def sparse(draw: Any) -> Rows:
+    """Rows of a sparse matrix of any type, some of its arrays read-only."""
+    rng, rows, index = draw(seeds), draw(sizes), draw(st.sampled_from(["int32", "int64"]))
+    x = csr(rng, rows, draw(sizes), draw(st.sampled_from(TYPES)), index)
+    for part in x.arrays:
+        part.flags.writeable = draw(st.booleans())
+    return labelled(rng, x, rows, draw(class_counts), draw(weighings))
+
+
+# -- counting ----------------------------------------------------------------------------------------------------------
+
+
+def assert_near(found: np.ndarray, wanted: Any, size: Any, bound: float = 1e-13) -> None:
+    """Assert equality up to rounding, which grows with the size of what was added up."""
+    error = np.abs(found - np.asarray(wanted, float))
+    allowed = bound * np.asarray(size, float) + 1e-300
+    assert np.all(error <= allowed), f"off by {np.max(error / allowed):.3g} times what rounding explains"
+
+
+def sums_of(y: np.ndarray, terms: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of the terms [row, column] of each class, and of their sizes."""
+    wanted, size = np.zeros((2, classes, terms.shape[1]), np.longdouble)
+    np.add.at(wanted, y, terms)
+    np.add.at(size, y, np.abs(terms))
+    return wanted, size
+
+
+def reading(x: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Return what counts for each cell."""
+    return x.astype(np.longdouble) if threshold is None else (x.astype(float) > threshold).astype(np.longdouble)
+
+
+@given(rng=seeds, rows=st.integers(0, 50), weighing=weighings)
+@checked
+def test_rows_are_counted(rng, rows, weighing):
+    """Each class gets the weights of its rows, on top of what it had."""
+    _, y, weights, classes = labelled(rng, None, rows, 40, weighing)
+    counts = np.full(classes, 3.0)
+    kernels.count_rows(y, weights, counts)
+    np.testing.assert_allclose(counts, 3 + np.bincount(y, weights, classes), rtol=1e-15)
+
+
+STARTS_OF_LABELS = (0, -7, 2**31 - 30, -(2**31), 2**63 - 30, -(2**63))
+
+
+@given(rng=seeds, dtype=st.sampled_from(WHOLE), size=sizes, start=st.sampled_from(STARTS_OF_LABELS))
+@checked
+def test_labels_are_encoded(rng, dtype, size, start):
+    """Labels come back in order, with the place of each row's label among them; of no rows, nothing."""
+    limits = np.iinfo("uint8" if dtype == "bool" else dtype)
+    start = start if limits.min <= start <= limits.max - 29 else 0
+    y = (rng.integers(0, 2 if dtype == "bool" else 30, size) + start).astype(dtype)
+    found = kernels.encode(y)
+    if size:
+        labels, codes = np.unique(y, return_inverse=True)
+        np.testing.assert_array_equal(found[0].astype(dtype), labels)
+        np.testing.assert_array_equal(found[1], codes)
+        assert (found[0].dtype, found[1].dtype) == (np.int64, np.int32)
+    else:
+        assert found is None
+
+
+def test_labels_far_apart_are_left_to_others():
+    """The table over all labels stays small: a span of 2**20 is the first that is not encoded, nor are fractions."""
+    assert kernels.encode(np.array([0, 2**20])) is None
+    assert kernels.encode(np.array([-(2**63), 2**63 - 1])) is None
+    assert kernels.encode(np.array([0.0, 1.0])) is None
+    labels, codes = kernels.encode(np.array([2**20 - 1, 0, 0]))
+    assert (labels.tolist(), codes.tolist()) == ([0, 2**20 - 1], [1, 0, 0])
+    labels, codes = kernels.encode(np.arange(20)[::-3])  # of any layout
+    assert (labels.tolist(), codes.tolist()) == ([1, 4, 7, 10, 13, 16, 19], [6, 5, 4, 3, 2, 1, 0])
+
+
+def coded(rng: np.random.Generator, rows: int, columns: int, dtype: Any, least: int = 0) -> tuple[Any, np.ndarray]:
+    """Draw codes within their columns, and the offsets of these."""
+    widths = rng.integers(max(least, 1 if rows else 0), 2 if dtype == "bool" else 6, columns, endpoint=True)
+    x = (rng.random((rows, columns)) * widths).astype(np.int64).astype(dtype)
+    return x, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+
+
+@given(
+    rng=seeds,
+    shape=st.tuples(sizes, sizes),
+    dtype=st.sampled_from(WHOLE),
+    layout=layouts,
+    classes=class_counts,
+    weighing=weighings,
+    holes=st.booleans(),
+    threads=thread_counts,
+)
+@checked
+def test_codes_are_counted(rng, shape, dtype, layout, classes, weighing, holes, threads):
+    """Each cell adds the weight of its row to the count of its code and class; a hole counts for nothing."""
+    x, offsets = coded(rng, *shape, dtype)
+    if holes and dtype in ("int32", "int64"):
+        x[rng.random(x.shape) < 0.2] = rng.choice([-1, np.iinfo(dtype).min])
+    rows = labelled(rng, laid_out(x, layout), shape[0], classes, weighing)
+    counts, wanted = np.full((2, offsets[-1], classes), 2.0)
+    assert kernels.count_codes(rows.x, rows.y, rows.weights, holes, offsets, counts, threads) == -1
+    at, here = offsets[:-1] + rows.x.astype(int), rows.x.astype(int) >= 0
+    np.add.at(wanted, (at[here], np.broadcast_to(rows.y[:, None], at.shape)[here]), (rows.w[:, None] * here)[here])
+    assert_near(counts, wanted, wanted)
+
+
+@given(rows=dense(), threshold=thresholds, threads=thread_counts)
+@checked
+def test_dense_cells_are_counted(rows, threshold, threads):
+    """Each cell adds its value, or its presence, times the weight of its row."""
+    counts = np.full((rows.classes, rows.x.shape[1]), 0.25)
+    assert kernels.count_dense(rows.x, rows.y, rows.weights, threshold, None, counts, threads) == -1
+    wanted, size = sums_of(rows.y, rows.w[:, None] * reading(rows.x, threshold), rows.classes)
+    assert_near(counts, wanted + 0.25, size + 0.25)
+
+
+@given(rows=sparse(), threshold=thresholds, threads=thread_counts)
+@checked
+def test_sparse_cells_are_counted(rows, threshold, threads):
+    """Each entry counts for itself, in any order, duplicates too; cells without one count for nothing."""
+    x = rows.x
+    counts = np.full((rows.classes, x.width), 0.25)
+    least = 0.0 if threshold is None else None
+    assert kernels.count_sparse(*x.arrays, rows.y, rows.weights, threshold, least, counts, threads) == -1
+    wanted = np.full(counts.shape, 0.25, np.longdouble)
+    np.add.at(
+        wanted,
+        (rows.y[x.rows], x.columns[x.used]),
+        rows.w[x.rows] * reading(x.values[x.used], threshold),
+    )
+    assert_near(counts, wanted, wanted)  # nothing negative: the sum is its own size
+
+
+PILOTS = 32  # rows of a class that its shift is the mean of
+
+
+def assert_shifts(shift: np.ndarray, n: np.ndarray, rows: Rows) -> None:
+    """Assert that each class and column without a number so far was shifted by the mean of its first ones."""
+    for k, j in np.argwhere(n == 0):
+        first = rows.x[(rows.y == k) & (rows.w != 0), j][:PILOTS].astype(np.longdouble)
+        first = first[~np.isnan(first)]
+        if first.size:
+            assert_near(shift[k, j], first.mean(), np.abs(first).max())
+
+
+def assert_moments(shift: np.ndarray, sums: np.ndarray, batches: list[Rows]) -> None:
+    """Assert that number, mean and squared deviations are those of these batches, wherever they are measured from."""
+    x, y, w = (np.concatenate([getattr(rows, name) for rows in batches]) for name in ("x", "y", "w"))
+    n, total, squares = sums.astype(np.longdouble)
+    for k in range(len(shift)):
+        mine = x[y == k].astype(np.longdouble)
+        there, weight = ~np.isnan(mine), np.where(np.isnan(mine), 0, w[y == k].astype(np.longdouble)[:, None])
+        mine, count = np.where(there, mine, 0), weight.sum(axis=0)
+        some = np.where(count > 0, count, 1)
+        mean = (weight * mine).sum(axis=0) / some
+        ssd = (weight * np.where(there, mine - mean, 0) ** 2).sum(axis=0)
+        far = np.abs(np.where(weight > 0, mine, 0)).max(axis=0, initial=0)
+        np.testing.assert_allclose(n[k].astype(float), count.astype(float), rtol=1e-13)
+        counted = np.where(count > 0, shift[k] + total[k] / some, mean)
+        assert np.all(np.abs(counted - mean) <= 1e-13 * far + 1e-300)
+        assert np.all(np.abs(squares[k] - total[k] ** 2 / some - ssd) <= 1e-12 * count * far**2)
+
+
+@given(rows=dense(), holes=st.booleans(), threads=thread_counts, rng=seeds)
+@checked
+def test_moments_are_counted(rows, holes, threads, rng):
+    """Weights, differences from the shift and their squares add up, over two batches too; a hole counts for nothing."""
+    if holes and rows.x.dtype.kind == "f":
+        rows = rows._replace(x=np.where(rng.random(rows.x.shape) < 0.3, rows.x.dtype.type(np.nan), rows.x))
+    shape = (rows.classes, rows.x.shape[1])
+    shift, sums, middle = np.zeros(shape), np.zeros((3, *shape)), len(rows.y) // 2
+    batches = [rows.part(slice(middle)), rows.part(slice(middle, None))]
+    for batch in batches:
+        assert kernels.count_moments(batch.x, batch.y, batch.weights, holes, shift, sums, threads) == -1
+    assert_moments(shift, sums, batches)
+
+
+@pytest.mark.parametrize("rows", [2_000, 200_000])
+def test_moments_keep_their_digits(rows):
+    """The variance of numbers far from 0 is exact to nine digits, however late the first of them come."""
+    rng = np.random.default_rng(4)
+    x = 1e8 + rng.normal(0, 0.1, (rows, 3))
+    x[:40, 1], x[: rows // 2, 2] = np.nan, np.nan
+    shift, sums = np.zeros((1, 3)), np.zeros((3, 1, 3))
+    assert kernels.count_moments(x, np.zeros(rows, np.int32), None, True, shift, sums, 2) == -1
+    n, total, squares = sums[:, 0]
+    np.testing.assert_allclose(squares / n - (total / n) ** 2, np.nanvar(x - 1e8, axis=0), rtol=1e-9)
+
+
+@given(rows=dense(), threads=thread_counts, rng=seeds)
+@checked
+def test_ranges_are_found(rows, threads, rng):
+    """Least and largest of each column; NaN is neither, and no rows at all leave nothing between."""
+    x = rows.x
+    if x.dtype.kind == "f":
+        odd = rng.choice([np.nan, np.inf, -np.inf, 1.0]).astype(x.dtype)
+        x = np.where(rng.random(x.shape) < 0.2, odd, x)
+    least, largest = np.zeros((2, x.shape[1]))
+    kernels.ranges(x, least, largest, threads)
+    np.testing.assert_array_equal(least, np.fmin.reduce(x.astype(float), axis=0, initial=np.inf))
+    np.testing.assert_array_equal(largest, np.fmax.reduce(x.astype(float), axis=0, initial=-np.inf))
+
+
+# -- scoring -----------------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """Something that adds to the scores: how, what [row, class], and the size of what is added up."""
+
+    add: Callable[[Any], None]
+    scores: np.ndarray
+    size: np.ndarray
+
+
+def padded(table: np.ndarray) -> np.ndarray:
+    """Return a table [line, class] as the kernels read it: classes filled up with zeros to a multiple of four."""
+    out = np.zeros((len(table), -(-table.shape[1] // 4) * 4))
+    out[:, : table.shape[1]] = table
+    return out
+
+
+def logs(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Draw numbers of either sign, small and large."""
+    return rng.normal(size=shape) * 10.0 ** rng.integers(-3, 3, shape)
+
+
+def constant_step(rng, rows, classes, layout, against):
+    values = logs(rng, classes)
+    scores = np.broadcast_to(values, (rows, classes))
+    return Step(lambda s: s.constant(values, against), scores, np.abs(scores))
+
+
+def codes_step(rng, rows, classes, layout, against):
+    dtype = rng.choice(WHOLE)
+    x, offsets = coded(rng, rows, int(rng.integers(0, 9)), dtype, least=1)
+    if dtype != "bool":
+        x[rng.random(x.shape) < 0.1] = 200  # unknown: the last line of its column is for it
+    if dtype in ("int32", "int64"):
+        x[rng.random(x.shape) < 0.1] = rng.choice([-1, np.iinfo(dtype).min])  # a hole
+    x, table = laid_out(x, layout), logs(rng, int(offsets[-1]), classes)
+    codes = x.astype(np.int64)
+    said = table[offsets[:-1] + np.clip(codes, 0, np.diff(offsets) - 1)].astype(np.longdouble)
+    terms = np.where((codes < 0)[:, :, None], 0, said)
+    add = padded(table)
+    return Step(lambda s: s.codes(x, offsets, add, against), terms.sum(axis=1), np.abs(terms).sum(axis=1))
+
+
+def dense_step(rng, rows, classes, layout, against):
+    x = laid_out(cells(rng, (rows, int(rng.integers(0, 30))), rng.choice(TYPES)), layout)
+    threshold, table = rng.choice([None, 0.0, 0.5]), logs(rng, x.shape[1], classes)
+    terms = reading(x, threshold)[:, :, None] * table
+    add = padded(table)
+    return Step(lambda s: s.dense(x, threshold, add, against), terms.sum(axis=1), np.abs(terms).sum(axis=1))
+
+
+def sparse_step(rng, rows, classes, layout, against):
+    x = csr(rng, rows, int(rng.integers(0, 30)), rng.choice(TYPES), rng.choice(["int32", "int64"]), most=40)
+    threshold, table = rng.choice([None, 0.0, 0.5]), logs(rng, x.width, classes)
+    terms = reading(x.values[x.used], threshold)[:, None] * table[x.columns[x.used]]
+    scores, size = np.zeros((2, rows, classes), np.longdouble)
+    np.add.at(scores, x.rows, terms)
+    np.add.at(size, x.rows, np.abs(terms))
+    add = padded(table)
+    return Step(lambda s: s.sparse(*x.arrays, threshold, add, against), scores, size)
+
+
+def distances(rng, rows, classes, layout):
+    """Draw rows with holes and numbers beyond all bounds, what is known of their columns, and how far they lie."""
+    x = cells(rng, (rows, int(rng.integers(0, 9))), rng.choice(TYPES))
+    if x.dtype.kind == "f":
+        x[rng.random(x.shape) < 0.05] = np.nan
+    if x.dtype == np.float64:
+        x[rng.random(x.shape) < 0.05] = rng.choice([-1e308, 1e200])  # taken for ±1e150
+    x, centre, base = laid_out(x, layout), *(logs(rng, x.shape[1], classes) for _ in range(2))
+    precision = 10.0 ** rng.integers(-9, 0, centre.shape)  # the farthest distance, squared, is then still a number
+    here = np.clip(x.astype(float), -LARGEST, LARGEST).astype(np.longdouble)[:, :, None]
+    return x, centre, precision, base, np.minimum((here - centre) ** 2 * precision, 1e300)
+
+
+def normal_step(rng, rows, classes, layout, against):
+    x, centre, precision, base, far = distances(rng, rows, classes, layout)
+    tables = padded(centre), padded(precision), padded(base)
+    terms = np.where(np.isnan(far), 0, base - far)
+    size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)  # a hole takes its base out again
+    return Step(lambda s: s.normal(x, *tables, holes=True), terms.sum(axis=1), size.sum(axis=1))
+
+
+def student_step(rng, rows, classes, layout, against):
+    x, centre, precision, base, far = distances(rng, rows, classes, layout)
+    power = rng.random(centre.shape) * 20
+    tables = padded(centre), padded(precision), padded(power), padded(base)
+    far = power * np.log1p(far)
+    terms = np.where(np.isnan(far), 0, base - far)
+    size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)
+    return Step(lambda s: s.student(x, *tables, holes=True), terms.sum(axis=1), size.sum(axis=1))
+
+
+def given_step(rng, rows, classes, layout, against):
+    scores = logs(rng, rows, classes)
+    return Step(lambda s: s.given(scores, against), scores, np.abs(scores))
+
+
+STEPS = {
+    "constant": constant_step,
+    "codes": codes_step,
+    "dense": dense_step,
+    "sparse": sparse_step,
+    "normal": normal_step,
+    "student": student_step,
+    "given": given_step,
+}
+CAN_RULE_OUT = ("constant", "codes", "dense", "sparse", "given")
+
+
+def log_joint(scorer: Any, rows: int, classes: int, threads: int = 1) -> np.ndarray:
+    """Return the sums of all steps."""
+    out = np.full((rows, classes), np.nan)
+    assert scorer.log_joint(out, threads) == -1
+    return out
+
+
+@pytest.mark.parametrize("kind", STEPS)
+@given(rng=seeds, rows=sizes, classes=class_counts, layout=layouts)
+@checked
+def test_each_step_adds_what_it_says(kind, rng, rows, classes, layout):
+    """The scores are the prior and the sum of what the columns say."""
+    prior, step = logs(rng, classes), STEPS[kind](rng, rows, classes, layout, False)
+    scorer = kernels.Scorer(prior)
+    step.add(scorer)
+    assert_near(log_joint(scorer, rows, classes), prior + step.scores, np.abs(prior) + step.size)
+
+
+@given(
+    rng=seeds,
+    rows=sizes,
+    classes=class_counts,
+    kinds=st.lists(st.sampled_from(list(STEPS)), max_size=5),
+    against=st.lists(st.sampled_from(CAN_RULE_OUT), max_size=3),
+    closed=st.sampled_from([0.0, 0.3, 1.0]),
+    threads=thread_counts,
+)
+@checked
+def test_steps_add_up_and_rule_out(rng, rows, classes, kinds, against, closed, threads):
+    """Any steps together are their sum; where the prior is log 0, or more than ½ speaks against it, a class is out."""
+    prior = np.where(rng.random(classes) < closed, -np.inf, logs(rng, classes))
+    steps = [STEPS[kind](rng, rows, classes, "C", False) for kind in kinds]
+    others = [STEPS[kind](rng, rows, classes, "C", True) for kind in against]
+    scorer, nothing = kernels.Scorer(prior), np.zeros((rows, classes))
+    for step in (*steps, *others):
+        step.add(scorer)
+    found = log_joint(scorer, rows, classes, threads)
+
+    speaking, loud = sum((s.scores for s in others), nothing), sum((s.size for s in others), nothing)
+    out = (speaking > 0.5) | np.isneginf(prior)
+    sure = (np.abs(speaking - 0.5) > 1e-12 * loud) | np.isneginf(prior)
+    np.testing.assert_array_equal(np.isneginf(found)[sure], out[sure])
+    finite = np.where(np.isneginf(prior), 0, prior)
+    wanted = finite + sum((s.scores for s in steps), nothing)
+    size = np.abs(finite) + sum((s.size for s in steps), nothing)
+    here = np.isfinite(found)
+    assert_near(found[here], wanted[here], size[here])
+
+
+@given(
+    rng=seeds,
+    rows=st.one_of(sizes, st.just(700)),
+    classes=class_counts,
+    closed=st.sampled_from([0.0, 0.3, 0.9]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    threads=thread_counts,
+)
+@checked
+def test_answers_follow_from_the_scores(rng, rows, classes, closed, dtype, threads):
+    """Posteriors are the softmax of the log joint, the choice its first maximum; with nothing left, the fallback."""
+    scores, out_of = logs(rng, rows, classes).round(1), (rng.random((rows, classes)) < closed) * 1.0
+    fallback = np.log(rng.dirichlet(np.ones(classes)))
+    scorer = kernels.Scorer(np.zeros(classes))
+    scorer.given(scores)
+    scorer.given(out_of, against=True)
+    joint = log_joint(scorer, rows, classes, threads)
+    np.testing.assert_array_equal(joint, np.where(out_of > 0, -np.inf, scores))
+
+    shares, logarithms = np.full((2, rows, classes), np.nan, dtype)
+    choices = np.full(rows, -1)
+    assert scorer.posterior(fallback, shares, threads) == -1
+    assert scorer.log_posterior(fallback, logarithms, threads) == -1
+    assert scorer.choice(fallback, choices, threads) == -1
+    decided = np.where(np.isneginf(joint).all(axis=1, keepdims=True), fallback, joint)
+    below = decided - decided.max(axis=1, initial=-np.inf, keepdims=True)
+    rounding = 2 * np.finfo(dtype).eps
+    np.testing.assert_allclose(shares, softmax(decided, axis=1), rtol=4 * rounding, atol=np.finfo(dtype).tiny)
+    np.testing.assert_allclose(
+        logarithms, below - np.log(np.exp(below).sum(axis=1, keepdims=True)), rtol=4 * rounding, atol=4 * rounding
+    )
+    np.testing.assert_array_equal(choices, decided.argmax(axis=1))
+
+
+def test_a_scorer_holds_on_to_its_arrays():
+    """What a scorer reads stays alive, whatever becomes of the names the arrays had."""
+    rng, scorer = np.random.default_rng(5), kernels.Scorer(np.zeros(3))
+    scores, size = np.zeros((2, 50, 3), np.longdouble)
+    for make in STEPS.values():
+        step = make(rng, 50, 3, "C", False)
+        step.add(scorer)
+        scores, size = scores + step.scores, size + step.size
+    del step
+    gc.collect()
+    _ = [np.full((50, 9), np.nan) for _ in range(100)]  # takes the place of what was let go
+    assert_near(log_joint(scorer, 50, 3), scores, size)
+
+
+# -- accuracy ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10, 40])
+def test_probabilities_are_accurate(classes):
+    """Posteriors are within 1e-15 of exact, relatively, down to 1e-307; below that they are 0 or nearly so."""
+    rng = np.random.default_rng(1)
+    scores = -rng.random((40_000, classes)) * rng.choice([1, 40, 745], (40_000, 1))
+    scores[:, 0] = 0.0
+    scorer, out = kernels.Scorer(np.zeros(classes)), np.empty(scores.shape)
+    scorer.given(scores)
+    assert scorer.posterior(np.zeros(classes), out) == -1
+    exact = softmax(scores.astype(np.longdouble), axis=1)
+    worst = float(np.max(np.abs(out - exact) / exact, where=exact >= 1e-307, initial=0))
+    print(f"worst relative error {worst:.2e}")
+    assert worst <= 1e-15
+    assert np.all(out[exact < 1e-307] <= 1.1e-307)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0, rtol=1e-15)
+
+
+def test_logarithms_are_accurate():
+    """log(1 + x) of Student's t is within 1e-15 of exact, relatively, from 1e-300 to 1e300."""
+    near = 2.0 ** np.linspace(-60, 10, 40_001)
+    x = np.concatenate([10.0 ** np.linspace(-300, 300, 39_999), near, np.nextafter(near, 0), [1.0, 2**0.5, 2**-0.5]])
+    one = np.ones((1, len(x)))
+    assert one.size % 4 == 0
+    scorer, out = kernels.Scorer(np.zeros(len(x))), np.empty((1, len(x)))
+    scorer.student(np.ones((1, 1)), 0 * one, x[None], one, 0 * one, holes=False)
+    assert scorer.log_joint(out) == -1
+    exact = np.log1p(x.astype(np.longdouble))
+    worst = float(np.max(np.abs(-out[0] - exact) / exact))
+    print(f"worst relative error {worst:.2e}")
+    assert worst <= 1e-15
+
+
+# -- large inputs: several pieces, any number of threads ---------------------------------------------------------------
+
+THREADS = (1, 2, 3, 7)
+ROWS, COLUMNS, CLASSES = 9_000, 31, 7  # some 280,000 cells: more than four threads' least
+MANY = 7_000  # rows, of which a thread scores some 1,600 at once
+
+
+class Count(NamedTuple):
+    """One kernel on its rows: the call, given the threads, and the arrays that it fills."""
+
+    call: Callable[[int], int]
+    rows: Rows
+    filled: tuple[np.ndarray, ...]
+
+
+def large(kind: str, weighing: str = "none", rows: int = ROWS, columns: int = COLUMNS, classes: int = CLASSES) -> Count:
+    """Make a call of a kernel on made-up rows, always the same."""
+    rng = np.random.default_rng(7)
+    counts, shift, sums = np.ones((classes, columns)), np.zeros((classes, columns)), np.zeros((3, classes, columns))
+    some = labelled(rng, rng.random((rows, columns)), rows, classes, weighing)
+    if kind == "codes":
+        x, offsets = coded(rng, rows, columns, np.int64)
+        some, counts = some._replace(x=x), np.ones((offsets[-1], classes))
+        return Count(lambda t: kernels.count_codes(x, *some[1:3], False, offsets, counts, t), some, (counts,))
+    if kind == "sparse":
+        matrix = csr(rng, rows, columns, float, "int32", most=2 * columns)
+        matrix.values[:] = rng.random(matrix.values.shape)
+        some = some._replace(x=matrix)
+        return Count(lambda t: kernels.count_sparse(*matrix.arrays, *some[1:3], None, 0.0, counts, t), some, (counts,))
+    if kind == "moments":
+        return Count(lambda t: kernels.count_moments(*some[:3], False, shift, sums, t), some, (sums, shift))
+    return Count(lambda t: kernels.count_dense(*some[:3], None, 0.0, counts, t), some, (counts,))
+
+
+KERNELS = ("codes", "dense", "sparse", "moments")
+
+
+@pytest.mark.parametrize("weighing", ["none", "fractional"])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_counts_are_the_same_for_any_threads(kind, weighing):
+    """The number of threads changes no bit of the counts."""
+    bits = set()
+    for threads in THREADS:
+        count = large(kind, weighing, rows=40_000)
+        assert count.call(threads) == -1
+        bits.add(tuple(array.tobytes() for array in count.filled))
+    assert len(bits) == 1
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("wide", [False, True], ids=["several pieces", "one piece"])
+@pytest.mark.parametrize("kind", ["dense", "moments"])
+def test_many_cells_are_counted_by_any_threads(kind, wide, threads):
+    """Several pieces add up to what NumPy gives; so does the one piece of a table too large to have several of."""
+    shape = {"rows": 5, "columns": 70_000, "classes": 21 if kind == "moments" else 61} if wide else {}
+    count = large(kind, "fractional", **shape)
+    assert count.call(threads) == -1
+    x, y, w = count.rows.x, count.rows.y, count.rows.w[:, None]
+    if kind == "dense":
+        wanted = 1 + sums_of(y, w * x, count.rows.classes)[0]
+        assert_near(count.filled[0], wanted, wanted, 1e-12)
+    else:
+        sums, shift = count.filled
+        for power in range(3):
+            assert_near(sums[power], *sums_of(y, w * (x - shift[y]) ** power, count.rows.classes), 1e-12)
+
+
+@cache
+def many_steps() -> list[Step]:
+    """Make a column of every kind for many rows."""
+    rng = np.random.default_rng(11)
+    return [make(rng, MANY, 40, "C", False) for make in STEPS.values()]
+
+
+def many_answers(threads: int) -> list[np.ndarray]:
+    """Return all four answers about many rows."""
+    scorer, rng = kernels.Scorer(np.zeros(40)), np.random.default_rng(12)
+    for step in many_steps():
+        step.add(scorer)
+    scorer.given((rng.random((MANY, 40)) < 0.1) * 1.0, against=True)
+    fallback, choices = np.zeros(40), np.empty(MANY, np.int64)
+    joint, shares, logarithms = np.empty((3, MANY, 40))
+    assert scorer.log_joint(joint, threads) == scorer.posterior(fallback, shares, threads) == -1
+    assert scorer.log_posterior(fallback, logarithms, threads) == scorer.choice(fallback, choices, threads) == -1
+    return [joint, shares, logarithms, choices]
+
+
+def test_answers_are_the_same_for_any_threads():
+    """The number of threads changes no bit of the answers."""
+    assert len({tuple(answer.tobytes() for answer in many_answers(threads)) for threads in THREADS}) == 1
+
+
+def test_ranges_are_the_same_for_any_threads():
+    """The least and the largest of many rows are those of NumPy."""
+    x = np.random.default_rng(3).normal(size=(ROWS, COLUMNS))
+    for threads in THREADS:
+        least, largest = np.empty((2, COLUMNS))
+        kernels.ranges(x, least, largest, threads)
+        np.testing.assert_array_equal([least, largest], [x.min(axis=0), x.max(axis=0)])
+
+
+def everything() -> list[np.ndarray]:
+    """Return what all kernels give."""
+    counts = [large(kind, "fractional") for kind in KERNELS]
+    assert [count.call(1) for count in counts] == [-1] * len(counts)
+    return [*many_answers(1), *(array for count in counts for array in count.filled)]
+
+
+def test_levels_agree(level):
+    """What one instruction level gives, the baseline gives too, to 1e-12."""
+    mine = everything()
+    kernels.use_level("baseline")
+    plain = everything()
+    kernels.use_level(level)
+    for a, b in zip(mine, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.max(np.abs(b), where=np.isfinite(b), initial=0))
+
+
+# -- refusals: the first bad row is named, and nothing was changed -----------------------------------------------------
+
+BAD = {
+    "codes": (6, -1, -(2**63), 2**63 - 1),
+    "dense": (np.nan, np.inf, -np.inf, -1e-300),
+    "sparse": (np.nan, np.inf, -np.inf, -1e-300),
+    "moments": (np.nan, np.inf, -np.inf, 1e151, -1e300),
+}
+EACH_BAD = [(kind, value) for kind, values in BAD.items() for value in values]
+
+
+def spoil(count: Count, value: Any, where: float = 0.5) -> int:
+    """Put a value somewhere between the first row and the last; return in which row."""
+    x = count.rows.x
+    if isinstance(x, Csr):
+        at = int(len(x.rows) * where)
+        x.values[x.used.start + at] = value
+        return int(x.rows[at])
+    row = int(len(x) * where)
+    x[row, 1] = value
+    return row
+
+
+def assert_refuses(count: Count, row: int, threads: int) -> None:
+    """Assert that this is the first row refused, and that everything is as it was."""
+    before = [array.tobytes() for array in count.filled]
+    assert count.call(threads) == row
+    assert [array.tobytes() for array in count.filled] == before
+
+
+@pytest.mark.parametrize("rows", [7, ROWS])
+@pytest.mark.parametrize(("kind", "value"), EACH_BAD)
+def test_the_first_bad_row_is_refused_by_any_threads(kind, value, rows):
+    """Of several bad rows the first is named, wherever it lies, and no row was counted: of few rows or of many."""
+    for threads, where in zip(THREADS, (0.0, 0.3, 0.6, 0.99), strict=True):
+        count = large(kind, rows=rows)
+        spoil(count, value, 0.99)
+        assert_refuses(count, spoil(count, value, where), threads)
+
+
+@pytest.mark.parametrize("index", [COLUMNS, -1, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("rows", [7, ROWS])
+def test_sparse_columns_outside_are_refused_by_any_threads(rows, index):
+    """A column index outside the table refuses its row, at counting and at scoring; no memory there is touched."""
+    for threads in THREADS:
+        count = large("sparse", rows=rows)
+        x = count.rows.x
+        at = len(x.rows) * 2 // 3
+        x.columns[x.used.start + at] = index
+        assert_refuses(count, x.rows[at], threads)
+        scorer = kernels.Scorer(np.zeros(CLASSES))
+        scorer.sparse(*x.arrays, None, padded(np.ones((COLUMNS, CLASSES))))
+        assert scorer.log_joint(np.empty((rows, CLASSES)), threads) == x.rows[at]
+
+
+@given(rows=dense(("float64", "float32")), rng=seeds, kind=st.sampled_from(["dense", "presence", "moments"]))
+@checked
+def test_bad_cells_are_found_in_any_layout(rows, rng, kind):
+    """A cell that is no finite number refuses its row, in any type and layout, and nothing was changed."""
+    bad = rng.random(rows.x.shape) < 0.1
+    x = laid_out(np.where(bad, rng.choice([np.nan, np.inf, -np.inf]).astype(rows.x.dtype), rows.x), "stepped")
+    shape = rows.classes, x.shape[1]
+    counts, shift, sums = np.ones(shape), np.ones(shape), np.ones((3, *shape))
+    if kind == "moments":
+        row = kernels.count_moments(x, rows.y, rows.weights, False, shift, sums)
+    else:
+        row = kernels.count_dense(x, rows.y, rows.weights, 0.0 if kind == "presence" else None, None, counts)
+    assert row == (np.argmax(bad.any(axis=1)) if bad.any() else -1)
+    if bad.any():
+        assert all(np.all(array == 1) for array in (counts, shift, sums))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-300, 1.0])
+@pytest.mark.parametrize(("kind", "value"), [*EACH_BAD, ("moments", 1.05e150)])
+def test_few_rows_and_many_are_refused_alike(kind, value, weight):
+    """Whether a row is refused depends on what it holds and weighs, not on how many rows come with it."""
+    told = []
+    for rows in (7, ROWS):
+        count = large(kind, "ones", rows=rows)
+        if kind == "moments":
+            count.rows.x[:, 1] = 0.9e150  # near the end of what can be counted, so that the sums are no hint
+        row = spoil(count, value)
+        count.rows.weights[row] = weight
+        told.append({row: "refused", -1: "counted"}[count.call(1)])
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("holes", [True, False])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["normal", "student"])
+def test_scores_need_numbers(kind, value, holes):
+    """Infinity is refused, NaN too unless it is a hole; which row was the first is told."""
+    x, one = np.ones((600, 5)), padded(np.ones((5, 6)))
+    x[[417, 599], 3] = value
+    scorer, out = kernels.Scorer(np.zeros(6)), np.empty((600, 6))
+    tables = (0 * one, one, 3 * one) if kind == "normal" else (0 * one, one, one, 3 * one)
+    getattr(scorer, kind)(x, *tables, holes)
+    hole = holes and np.isnan(value)
+    assert scorer.log_joint(out) == (-1 if hole else 417)
+    if hole:
+        np.testing.assert_allclose(out[417], out[0] * 4 / 5, rtol=1e-14)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("threshold", [None, 0.0])
+@pytest.mark.parametrize("against", [False, True], ids=["for", "against"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_words_and_flags_need_numbers(kind, against, threshold, value):
+    """A cell that is no finite number refuses its row, whether it speaks for a class or against it."""
+    x, scorer = np.ones((600, 5)), kernels.Scorer(np.zeros(6))
+    x[417, 3] = value
+    if kind == "dense":
+        scorer.dense(x, threshold, padded(np.ones((5, 6))), against)
+    else:
+        starts, columns = np.arange(0, 3001, 5), np.tile(np.arange(5), 600)
+        scorer.sparse(starts, columns, x.reshape(-1), threshold, padded(np.ones((5, 6))), against)
+    assert scorer.choice(np.zeros(6), np.empty(600, np.int64)) == 417
+
+
+@pytest.mark.parametrize(("holes", "row"), [(True, -1), (False, 417)])
+def test_a_negative_code_is_a_hole_or_refused(holes, row):
+    x, scorer = np.zeros((600, 5), np.int32), kernels.Scorer(np.zeros(6))
+    x[[417, 599], 3] = -1
+    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), holes=holes)
+    assert scorer.log_joint(np.empty((600, 6))) == row
+
+
+# -- malformed arguments -----------------------------------------------------------------------------------------------
+
+X, Y, W, I32 = np.ones((4, 2)), np.zeros(4, np.int32), np.ones(4), np.int32
+C, N, T, OFFSETS = X.astype(I32), np.zeros((3, 2)), np.zeros((2, 4)), np.array([0, 2, 4])
+STARTS, AT, ONES = np.arange(5, dtype=I32), np.zeros(4, I32), np.ones(4)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a copy that cannot be written to."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def scorer(**steps: Any) -> Any:
+    """Make a scorer of three classes with these steps."""
+    made = kernels.Scorer(np.zeros(3))
+    for name, arguments in steps.items():
+        getattr(made, name)(*arguments)
+    return made
+
+
+def counting(x: Any = X, y: Any = Y, weights: Any = None, counts: Any = N, threads: Any = 1) -> int:
+    return kernels.count_dense(x, y, weights, None, None, counts, threads)
+
+
+def coding(x: Any = C, offsets: Any = OFFSETS, lines: int = 4) -> int:
+    return kernels.count_codes(x, Y, None, False, offsets, np.zeros((lines, 3)))
+
+
+def entering(starts: Any = STARTS, columns: Any = AT, values: Any = ONES) -> int:
+    return kernels.count_sparse(starts, columns, values, Y, None, None, None, N)
+
+
+def spanning(x: Any) -> None:
+    kernels.ranges(x, np.zeros(2), np.zeros(2))
+
+
+MALFORMED = {
+    "too few classes": lambda: counting(y=Y[:3]),
+    "too few weights": lambda: counting(weights=W[:3]),
+    "class beyond the table": lambda: counting(y=Y + 3),
+    "class below 0": lambda: kernels.count_rows(Y - 1, None, np.zeros(3)),
+    "class that needs 64 bits": lambda: kernels.count_rows(np.array([2**32 + 1]), None, np.zeros(3)),
+    "class that is no whole number": lambda: kernels.count_rows(np.array([1.5]), None, np.zeros(3)),
+    "class that is text": lambda: kernels.count_rows(np.array(["a"]), None, np.zeros(3)),
+    "counts of too few columns": lambda: counting(counts=N[:, :1].copy()),
+    "counts that are read-only": lambda: counting(counts=frozen(N)),
+    "counts in another order": lambda: counting(counts=np.asfortranarray(N)),
+    "counts of another type": lambda: counting(counts=N.astype("f4")),
+    "counts of one dimension": lambda: counting(counts=N[0]),
+    "threads beyond all numbers": lambda: counting(threads=2**40),
+    "threads that are no number": lambda: counting(threads="all"),
+    "codes with fractions": lambda: coding(x=X),
+    "offsets of another matrix": lambda: coding(offsets=OFFSETS[:2]),
+    "no offsets": lambda: coding(offsets=OFFSETS[:0]),
+    "offsets beyond the table": lambda: coding(lines=3),
+    "offsets that fall": lambda: coding(offsets=np.array([0, 5, 4])),
+    "offsets that start late": lambda: coding(offsets=np.array([1, 2, 4])),
+    "offsets far below": lambda: coding(offsets=np.array([0, -(2**63), 4])),
+    "offsets far above": lambda: coding(offsets=np.array([0, 2**63 - 1, 4])),
+    "no sparse rows": lambda: entering(starts=STARTS[:0]),
+    "sparse indices of two types": lambda: entering(columns=AT.astype(int)),
+    "sparse indices with fractions": lambda: entering(starts=STARTS * 1.0, columns=AT * 1.0),
+    "sparse values too few": lambda: entering(values=ONES[:3]),
+    "sparse values of text": lambda: entering(values=np.array(list("abcd"))),
+    "sparse rows beyond the entries": lambda: entering(starts=STARTS + I32(1)),
+    "sparse rows before the entries": lambda: entering(starts=STARTS - I32(1)),
+    "sparse rows that overlap": lambda: entering(starts=STARTS[::-1].copy()),
+    "sums of two planes": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((2, 3, 2))),
+    "sums of another shape": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((3, 2, 3))),
+    "shift of another shape": lambda: kernels.count_moments(X, Y, None, True, N.T.copy(), np.zeros((3, 2, 3))),
+    "ranges of too few columns": lambda: kernels.ranges(X, np.zeros(1), np.zeros(2)),
+    "a matrix of one dimension": lambda: spanning(W),
+    "a matrix of three dimensions": lambda: spanning(X[None]),
+    "no matrix": lambda: spanning(None),
+    "nested lists": lambda: spanning([[1.0, 2.0]]),
+    "steps of no whole elements": lambda: spanning(np.zeros((4, 2), [("flag", "u1"), ("x", "f8")])["x"]),
+    "labels of two dimensions": lambda: kernels.encode(C),
+    "labels of text": lambda: kernels.encode(np.array(["a"])),
+    "an unknown level": lambda: kernels.use_level("abacus"),
+    "a level that is no name": lambda: kernels.use_level(2),
+    "no classes at all": lambda: kernels.Scorer(np.zeros(0)).log_joint(np.zeros((4, 0))),
+    "a prior of two dimensions": lambda: kernels.Scorer(N),
+    "a constant for other classes": lambda: scorer(constant=(np.zeros(2),)),
+    "a table without padding": lambda: scorer(dense=(X, None, np.zeros((2, 3)))),
+    "a table for other columns": lambda: scorer(dense=(X, None, np.zeros((3, 4)))),
+    "a table of another type": lambda: scorer(dense=(X, None, T.astype("f4"))),
+    "no line for unknown codes": lambda: scorer(codes=(C, np.array([0, 0, 2]), T)),
+    "scores of codes with fractions": lambda: scorer(codes=(X, np.array([0, 1, 2]), T)),
+    "scores of sparse rows that overlap": lambda: scorer(sparse=(STARTS[::-1].copy(), AT, ONES, None, T)),
+    "centres without padding": lambda: scorer(normal=(X, np.zeros((2, 3)), T, T, True)),
+    "precisions of other columns": lambda: scorer(normal=(X, T, np.zeros((3, 4)), T, True)),
+    "powers of other columns": lambda: scorer(student=(X, T, T, np.zeros((3, 4)), T, True)),
+    "scores for other classes": lambda: scorer(given=(X,)),
+    "columns of different lengths": lambda: scorer(dense=(X, None, T), given=(np.zeros((5, 3)),)),
+    "answers for other rows": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((5, 3))),
+    "answers for other classes": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 4))),
+    "answers of whole numbers": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 3), int)),
+    "answers that are read-only": lambda: scorer(dense=(X, None, T)).log_joint(frozen(np.zeros((4, 3)))),
+    "answers in another order": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((3, 4)).T),
+    "choices for other rows": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(5, int)),
+    "choices of another type": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(4, I32)),
+    "a fallback for other classes": lambda: scorer(dense=(X, None, T)).posterior(np.zeros(2), np.zeros((4, 3))),
+    "a choice among other classes": lambda: scorer(dense=(X, None, T)).choice(np.zeros(2), np.zeros(4, int)),
+}
+
+
+@pytest.mark.parametrize("call", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_arguments_are_refused(call):
+    """Arguments that do not fit are an error of the caller's, never a crash."""
+    with pytest.raises((ValueError, TypeError)):
+        call()
+
+
+@pytest.mark.parametrize("dtype", [">f8", "f2", "i1", "u2", "u4", "u8", "c16", "M8[s]", "O", "U3", "V8"])
+def test_other_types_are_refused(dtype):
+    """What a kernel cannot read is refused as a type; converting is the caller's choice."""
+    with pytest.raises(TypeError):
+        spanning(np.zeros((4, 2), dtype))
+    with pytest.raises(TypeError):
+        counting(np.zeros((4, 2), dtype))
+
+
+@pytest.mark.parametrize("threads", [0, -5, 2**31 - 1])
+def test_any_number_of_threads_will_do(threads):
+    """Kernels use one thread at least, and no more than are of use."""
+    counts = np.zeros((3, 2))
+    assert counting(counts=counts, threads=threads) == -1
+    np.testing.assert_array_equal(counts, [[4, 4], [0, 0], [0, 0]])

@@ -1,0 +1,396 @@
+"""Threads: as many as are allowed and of use, the same answers with any number, none that outlives a call."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from naively import _kernels, threads
+from naively.errors import InvalidSetting
+from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from naively.threads import allowed, granted
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which only Linux has")
+binds = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to CPUs")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+UNLIMITED = 1 << 16
+
+RNG = np.random.default_rng(1)
+ROWS = 20_000
+Y = RNG.integers(3, size=ROWS)
+WORDS = sparse.random_array((ROWS, 300), density=0.05, format="csr", rng=RNG, dtype=float)
+CODES = RNG.integers(4, size=(ROWS, 30))
+NUMBERS = RNG.normal(size=(ROWS, 30))
+CASES = {
+    "GaussianNB": (GaussianNB, NUMBERS),
+    "BernoulliNB": (BernoulliNB, NUMBERS),
+    "CategoricalNB": (CategoricalNB, CODES),
+    "MultinomialNB": (MultinomialNB, WORDS),
+    "ComplementNB": (ComplementNB, WORDS),
+}
+each = pytest.mark.parametrize(("make", "X"), CASES.values(), ids=CASES.keys())
+
+
+def fresh(program: str, given: str = "") -> str:
+    """Return what a program prints in an interpreter of its own, which reads what is given."""
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    surroundings = {name: value for name, value in os.environ.items() if name != "NAIVELY_THREADS"}
+    done = subprocess.run(command, input=given, env=surroundings, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# -- how many ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_for_is_used(monkeypatch):
+    """The argument comes before the environment, and that before the CPUs."""
+    monkeypatch.setenv("NAIVELY_THREADS", "3")
+    assert (allowed(5), allowed(), allowed(5, cells=1)) == (5, 3, 5)
+    monkeypatch.delenv("NAIVELY_THREADS")
+    monkeypatch.setattr(threads, "bound_to", lambda: 6)
+    monkeypatch.setattr(threads, "granted", lambda: 4)
+    assert allowed() == 4
+    monkeypatch.setattr(threads, "granted", lambda: UNLIMITED)
+    assert allowed() == 6
+    assert allowed(cells=100) == 1  # not worth a second one
+
+
+@pytest.mark.parametrize(("text", "number"), [("1", 1), (" 12 ", 12), ("007", 7)])
+def test_the_environment_says_how_many(monkeypatch, text, number):
+    monkeypatch.setenv("NAIVELY_THREADS", text)
+    assert allowed() == number
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_variable_says_nothing(monkeypatch, text):
+    monkeypatch.setenv("NAIVELY_THREADS", text)
+    monkeypatch.setattr(threads, "bound_to", lambda: 1)
+    assert allowed() == 1
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "1e3", "²", "0x2"])
+def test_a_bad_variable_is_named(monkeypatch, text):
+    """The error says which variable holds what, and what to do."""
+    monkeypatch.setenv("NAIVELY_THREADS", text)
+    with pytest.raises(InvalidSetting, match=r"NAIVELY_THREADS='.*' is not a number of threads; set it to 1 or more"):
+        allowed()
+    with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
+        GaussianNB().fit(NUMBERS, Y)
+    GaussianNB(threads=1).fit(NUMBERS, Y)  # what is asked for is not looked up
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_fewer_than_one_thread_is_refused(number):
+    with pytest.raises(InvalidSetting, match=f"threads={number} is not a number of threads; give 1 or more"):
+        allowed(number)
+    with pytest.raises(ValueError, match="'threads' parameter"):
+        GaussianNB(threads=number).fit(NUMBERS, Y)
+    model = GaussianNB().fit(NUMBERS, Y).set_params(threads=number)
+    with pytest.raises(InvalidSetting, match=f"threads={number}"):
+        model.predict(NUMBERS)
+
+
+@pytest.mark.parametrize("number", ["all", 1.5])
+def test_what_is_no_number_of_threads_is_refused(number):
+    with pytest.raises(ValueError, match="'threads' parameter"):
+        GaussianNB(threads=number).fit(NUMBERS, Y)
+
+
+@binds
+def test_the_cpus_a_process_is_bound_to_are_respected():
+    """A process bound to one CPU uses one thread."""
+    program = """
+        import os
+        from naively.threads import allowed
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        print(allowed())
+    """
+    assert fresh(program).split() == ["1"]
+
+
+# -- control groups ----------------------------------------------------------------------------------------------------
+
+
+def groups(folder: Path, of_process: str, **files: str) -> int:
+    """Return what is granted under made-up control groups; a file is named by its path with __ for /."""
+    for name, text in files.items():
+        path = folder / "cgroup" / name.replace("__", "/").replace("cpu_", "cpu.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "self").write_text(of_process)
+    return granted(str(folder / "cgroup"), str(folder / "self"))
+
+
+VERSION_1 = "7:memory:/pod/box\n4:cpu,cpuacct:/pod/box\n1:name=systemd:/pod/box\n"
+VERSION_2 = "0::/pod/box\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "cpus"),
+    [
+        ({"pod__box__cpu_max": "200000 100000\n"}, 2),
+        ({"pod__box__cpu_max": "150000 100000\n"}, 2),  # time of one and a half CPUs is worth two threads
+        ({"pod__box__cpu_max": "1000 100000\n"}, 1),
+        ({"pod__box__cpu_max": "max 100000\n"}, UNLIMITED),
+        ({"pod__box__cpu_max": "400000 100000\n", "pod__cpu_max": "100000 100000\n"}, 1),  # the group around it
+        ({"pod__box__cpu_max": "max 100000\n", "pod__cpu_max": "300000 100000\n"}, 3),
+        ({"cpu_max": "500000 100000\n"}, 5),  # in a container its group is the root
+        ({"pod__box__cpu_max": "nonsense\n"}, UNLIMITED),
+        ({"pod__box__cpu_max": "\n"}, UNLIMITED),
+        ({"pod__box__cpu_max": "100000 0\n"}, UNLIMITED),
+        ({}, UNLIMITED),
+    ],
+)
+def test_limits_of_version_2(tmp_path, files, cpus):
+    """The smallest quota of a group and those around it counts, rounded up."""
+    assert groups(tmp_path, VERSION_2, **files) == cpus
+
+
+@pytest.mark.parametrize(
+    ("quotas", "cpus"),
+    [
+        ({"pod__box__": "250000"}, 3),
+        ({"pod__box__": "-1"}, UNLIMITED),
+        ({"pod__box__": "-1", "pod__": "200000"}, 2),
+        ({"pod__box__": "400000", "": "100000"}, 1),
+        ({"": "600000"}, 6),
+        ({}, UNLIMITED),
+    ],
+)
+def test_limits_of_version_1(tmp_path, quotas, cpus):
+    """The same in the older interface; only the CPU's own controller is asked."""
+    files = {}
+    for place, quota in quotas.items():
+        files |= {f"cpu__{place}cpu_cfs_quota_us": f"{quota}\n", f"cpu__{place}cpu_cfs_period_us": "100000\n"}
+        files |= {f"memory__{place}cpu_max": "1000 100000\n"}
+    assert groups(tmp_path, VERSION_1, **files) == cpus
+
+
+def test_without_control_groups_there_is_no_limit(tmp_path):
+    assert granted(str(tmp_path), str(tmp_path / "missing")) == UNLIMITED
+    assert groups(tmp_path, "0::/../../outside\n") == UNLIMITED
+    assert granted() >= 1  # whatever this machine says
+
+
+# -- the same answers --------------------------------------------------------------------------------------------------
+
+
+def bits(model, X) -> list[bytes]:
+    """Return all that a fitted classifier says, to the last bit."""
+    answers = model.predict(X), model.predict_proba(X), model.predict_log_proba(X), model.class_count_
+    return [np.ascontiguousarray(answer).tobytes() for answer in answers]
+
+
+@each
+def test_answers_do_not_depend_on_the_threads(make, X):
+    one, *others = (bits(make(threads=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
+    assert all(other == one for other in others)
+
+
+@each
+def test_threads_is_a_parameter_like_any_other(make, X):
+    model = make(threads=2)
+    assert model.get_params()["threads"] == 2
+    assert clone(model).threads == 2
+    assert bits(model.fit(X, Y).set_params(threads=3), X) == bits(model, X)
+
+
+@each
+def test_many_callers_at_once(make, X):
+    """Python threads that fit and ask at the same time get what they get alone; a model not yet asked too."""
+    alone = bits(make(threads=1).fit(X, Y), X)
+    shared, start = make(threads=2).fit(X, Y), threading.Barrier(12)
+
+    def work(number: int) -> list[bytes]:
+        start.wait()
+        return bits(shared if number % 2 else make(threads=2).fit(X, Y), X)
+
+    with ThreadPoolExecutor(12) as pool:
+        assert all(answer == alone for answer in pool.map(work, range(12)))
+
+
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
+def test_joblib_workers_get_fitted_models(backend):
+    """A fitted model travels to joblib's workers, processes or threads, and answers there as here."""
+    model = GaussianNB().fit(NUMBERS, Y)
+    parts = np.array_split(NUMBERS, 4)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = joblib.Parallel()(joblib.delayed(model.predict_proba)(part) for part in parts)
+        fitted = joblib.Parallel()(joblib.delayed(clone(model).fit)(NUMBERS, Y) for _ in range(2))
+    np.testing.assert_array_equal(np.concatenate(found), model.predict_proba(NUMBERS))
+    assert all(bits(other, NUMBERS) == bits(model, NUMBERS) for other in fitted)
+
+
+# -- threads come and go with a call -----------------------------------------------------------------------------------
+
+
+def alive() -> int:
+    """Return how many threads this process has."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+def settled() -> int:
+    """Return how many threads this process has, once those that just ended are gone from the list."""
+    time.sleep(0.1)
+    return alive()
+
+
+def most_alive(call) -> int:
+    """Return how many threads more there were during a call than before it, the watching one aside."""
+    most, done = [], threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            most.append(alive())
+
+    before, watcher = settled(), threading.Thread(target=watch)
+    watcher.start()
+    call()
+    done.set()
+    watcher.join()
+    return max(most, default=before + 1) - before - 1
+
+
+def repeated(rows: int, columns: int) -> np.ndarray:
+    """Return a matrix of any number of rows that takes the memory of one."""
+    return np.broadcast_to(np.random.default_rng(2).normal(size=(1, columns)), (rows, columns))
+
+
+@on_linux
+def test_threads_are_used_and_end_with_the_call():
+    """Four threads for a long call; after it, and after any other, as many as before."""
+    x, least, largest = repeated(200_000, 2_000), *np.empty((2, 2_000))
+    _kernels.ranges(x, least, largest, 4)
+    before = settled()
+    assert most_alive(lambda: _kernels.ranges(x, least, largest, 4)) == 3
+    assert most_alive(lambda: _kernels.ranges(x, least, largest, 1)) == 0
+    for make, X in CASES.values():
+        bits(make(threads=4).fit(X, Y), X)
+    assert settled() == before
+
+
+@on_linux
+def test_few_rows_stay_on_one_thread():
+    """However many threads are allowed, few rows start none."""
+    model, some = GaussianNB(threads=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
+
+    def call() -> None:
+        for _ in range(300):
+            model.predict(some)
+            GaussianNB(threads=64).fit(some, Y[:200])
+
+    assert most_alive(call) == 0
+
+
+@forks
+def test_a_fork_after_use_works():
+    """A child made by fork, after threads were used, can use them again: none was lost in between."""
+    program = """
+        import multiprocessing, os, warnings
+        import numpy as np
+        from naively.sklearn import GaussianNB
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
+        X = np.random.default_rng(1).normal(size=(50_000, 20))
+        y = np.arange(50_000) % 3
+        model = GaussianNB(threads=4).fit(X, y)
+        wanted = model.predict_proba(X)
+
+        def same():
+            again = GaussianNB(threads=4).fit(X, y)
+            return all(np.array_equal(m.predict_proba(X), wanted) for m in (model, again))
+
+        child = os.fork()
+        if not child:
+            os._exit(0 if same() else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.apply(same), same())
+    """
+    assert fresh(program).split() == ["0", "True", "True"]
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
+
+# Each would take seconds; `x` stands for 80 GB, all rows of it the same in memory.
+LONG = {
+    "moments": "_kernels.count_moments(x, y, None, False, shift, counts, threads)",
+    "moments with holes": "_kernels.count_moments(x, y, None, True, shift, counts, threads)",
+    "dense": "_kernels.count_dense(x, y, None, 0.0, None, counts[0], threads)",
+    "dense in one piece": "_kernels.count_dense(x, y, None, 0.0, None, large, threads)",
+    "codes": "_kernels.count_codes(codes, y, None, False, np.arange(5_001) * 2, large[:4].reshape(-1, 2), threads)",
+    "ranges": "_kernels.ranges(x, shift[0], shift[1], threads)",
+    "choice": "scorer.choice(np.zeros(2), np.empty(len(x), np.int64), threads)",
+    "fit": "GaussianNB(threads=threads).fit(x, y)",
+    "partial_fit": "fitted.partial_fit(x, y)",
+    "predict": "fitted.predict(x)",
+}
+
+INTERRUPTED = """
+    import json, os, signal, sys, threading, time
+    import numpy as np
+    from naively import _kernels
+    from naively.sklearn import GaussianNB
+
+    threads, calls = json.loads(sys.stdin.read())
+    rng = np.random.default_rng(1)
+    x = np.broadcast_to(rng.random((1, 5_000)), (2_000_000, 5_000))
+    codes = np.broadcast_to(rng.integers(2, size=(1, 5_000)), x.shape)
+    y = np.zeros(len(x), np.int32)
+    counts, shift, large = np.zeros((3, 2, 5_000)), np.zeros((2, 5_000)), np.zeros((1_000, 5_000))
+    table = np.zeros((5_000, 4))
+    scorer = _kernels.Scorer(np.zeros(2))
+    scorer.normal(x, table, table, table, True)
+    fitted = GaussianNB(threads=threads).fit(rng.normal(size=(10, 5_000)), np.arange(10) % 2)
+    fitted.predict(x[:1])
+
+    def press(sent):
+        time.sleep(0.2)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def interrupt(call):
+        sent = []
+        pressing = threading.Thread(target=press, args=(sent,))
+        pressing.start()
+        try:
+            exec(compile(call, "call", "exec"))
+            pressing.join()
+        except KeyboardInterrupt:
+            pass
+        seconds = time.monotonic() - sent[0]
+        pressing.join()
+        unchanged = not counts.any() and not large.any() and fitted.class_count_.tolist() == [5, 5]
+        counts[:], large[:] = 0, 0
+        return seconds, unchanged
+
+    print(json.dumps({name: interrupt(call) for name, call in calls.items()}))
+"""
+
+
+@cache
+def interruptions(number: int) -> dict[str, tuple[float, bool]]:
+    """Return for each long call the seconds from Ctrl-C to its end, and whether it left everything unchanged."""
+    return json.loads(fresh(INTERRUPTED, json.dumps([number, LONG])))
+
+
+@on_linux
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("call", LONG)
+def test_ctrl_c_is_answered_within_a_second(call, number):
+    """A long call ends in KeyboardInterrupt soon after Ctrl-C, and has changed nothing."""
+    seconds, unchanged = interruptions(number)[call]
+    assert unchanged, f"the call went on for {seconds:.1f} s after Ctrl-C and did its work"
+    assert seconds < 1
