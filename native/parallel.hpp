@@ -83,7 +83,7 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
     size_t rounds = (first_row(1) + round) / round;
     std::vector<std::vector<double>> tables(pieces);
     std::atomic<bool> doubtful{false};
-    for (size_t r = 0; r < rounds; ++r)
+    for (size_t r = 0; r < rounds; ++r) {
         share_out(pieces, cells, run, [&](size_t piece) {
             size_t begin = first_row(piece) + r * round, end = std::min(first_row(piece + 1), begin + round);
             if (begin >= end) return;
@@ -95,6 +95,8 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
                 for (size_t i = 0; i < table_size; ++i) sums[i] += part[i], part[i] = 0.0;
             }
         });
+        if (r + 1 < rounds && run.interrupted()) throw Interrupted();
+    }
     if (size_t refused = doubtful ? check() : NO_ROW; refused != NO_ROW) return refused;
     for (const auto& table : tables)
         for (size_t i = 0; i < table_size; ++i) total[i] += table[i];

@@ -17,7 +17,18 @@ from typing import Any
 
 
 class NaivelyError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. They can be pickled, so that worker processes can hand them back."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return revived, (type(self), self.args, vars(self))
+
+
+def revived(kind: type[NaivelyError], args: tuple[Any, ...], facts: dict[str, Any]) -> NaivelyError:
+    """Return an error as it was, without composing its words anew."""
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(facts)
+    return error
 
 
 class InvalidInput(NaivelyError, ValueError):

@@ -11,6 +11,8 @@ from .errors import InvalidSetting
 
 # Below this many cells a second thread costs more than it brings: the kernels then use one anyway.
 WORTHWHILE = 1 << 16
+# More threads than any machine has; a larger number is taken for this.
+MOST = 1 << 15
 
 
 def allowed(threads: int | None = None, cells: int = WORTHWHILE) -> int:
@@ -25,7 +27,7 @@ def allowed(threads: int | None = None, cells: int = WORTHWHILE) -> int:
         return max(1, min(bound_to(), granted())) if cells >= WORTHWHILE else 1
     if threads < 1:
         raise InvalidSetting(f"threads={threads!r} is not a number of threads; give 1 or more, or None for all CPUs.")
-    return threads
+    return min(threads, MOST)
 
 
 def from_environment() -> int | None:

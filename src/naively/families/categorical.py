@@ -25,7 +25,7 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Categorical:
-    """One label a row. P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, the seeds' and Laplace's formula.
+    """One label a row. P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, Laplace's formula.
 
     Parameters
     ----------
