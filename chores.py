@@ -6,6 +6,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import json
 import os
 import platform
 import re
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parent
 VENVS = ROOT / ".venvs"
 BIN = "Scripts" if os.name == "nt" else "bin"
 STUB = ROOT / "src" / "naively" / "_kernels.pyi"
+RECORD = ROOT / "benchmarks" / "instructions.json"
 
 CHORES: dict[str, Callable[..., int]] = {}
 
@@ -107,6 +109,28 @@ def bench(*arguments: str) -> int:
 
 
 @chore
+def sanitize() -> int:
+    """Test the kernels with checks of every access to memory, undefined behaviour and races between threads."""
+    names = ["test_kernels.py", "test_counting.py", "test_moments.py"]
+    tests = [f"tests/{name}" for name in names if (ROOT / "tests" / name).exists()]
+    return run_all(
+        ("addresses and undefined behaviour", lambda: sanitized("address,undefined", "libasan.so", *tests)),
+        ("threads", lambda: sanitized("thread", "libtsan.so", "tests/test_kernels.py", "-k", "threads")),
+    )
+
+
+@chore
+def instructions(*arguments: str) -> int:
+    """Compare the instructions that each kernel takes with the last record; --update makes a new record."""
+    counted = count_instructions()
+    if "--update" in arguments:
+        RECORD.write_text(json.dumps(counted, indent=2) + "\n", encoding="utf-8")
+        print(f"wrote {RECORD.relative_to(ROOT)}")
+        return 0
+    return compared(json.loads(RECORD.read_text(encoding="utf-8")), counted)
+
+
+@chore
 def docs() -> int:
     """Run every example in the README and the docs."""
     return test("tests/test_docs.py")
@@ -161,6 +185,102 @@ def run_all(*steps: tuple[str, Callable[[], bool]]) -> int:
     for good, seconds, name in results:
         print(f"{'passed' if good else 'FAILED'}  {seconds:7.1f} s  {name}")
     return 0 if all(good for good, _, _ in results) else 1
+
+
+# --- what the kernels do, looked at closely ---------------------------------------------------------------------------
+
+
+def sanitized(sanitizers: str, library: str, *arguments: str) -> bool:
+    """Run tests on kernels built with these sanitizers, and tell whether the tests passed and nothing was reported."""
+    variables = {
+        # The interpreter knows nothing of sanitizers, nor of C++: what they need must be there before it starts.
+        "LD_PRELOAD": f"{runtime(library)} {runtime('libstdc++.so')}",
+        "PYTHONPATH": str(package(sanitizers.replace(",", "-"), NAIVELY_SANITIZE=sanitizers)),
+        "PYTHONMALLOC": "malloc",  # Python's own allocator would hide where an array ends
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps memory to the end, and that is no leak of ours
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    print("testing", flush=True)
+    # Without capture, as pytest would keep the reports of tests that pass to itself.
+    passed, output = recorded(tested(), "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *arguments, **variables)
+    reports = re.findall(r"[^\n]*(?:runtime error:|(?:ERROR|WARNING): \w+Sanitizer:|Sanitizer: CHECK failed)", output)
+    print(output if reports or not passed else output.rstrip().rpartition("\n")[2])
+    print(f"{len(reports)} reports of {sanitizers}")
+    return passed and not reports
+
+
+def count_instructions() -> dict[str, Any]:
+    """Give the instructions of each kernel in the workload of benchmarks/instructions.py, with compiler and level."""
+    if not shutil.which("valgrind"):
+        raise ChoreError(f"Counting instructions needs valgrind:\n{advice('valgrind', 'valgrind', '(only on Linux)')}")
+    folder, python = package("symbols", NAIVELY_SYMBOLS="ON"), tested()
+    profile = folder.parent / "callgrind.out"
+    command = ("--tool=callgrind", f"--callgrind-out-file={profile}", python, "benchmarks/instructions.py")
+    print("counting", flush=True)
+    passed, output = recorded("valgrind", *command, PYTHONPATH=str(folder))
+    if not passed:
+        raise ChoreError(f"{output}\nThe workload failed under valgrind.")
+    level = next(line for line in output.splitlines() if not line.startswith("=="))
+    listing = quietly("callgrind_annotate", "--inclusive=yes", "--threshold=100", profile)
+    names = re.findall(r"\(\*(\w+)\)\(\w", (ROOT / "native" / "kernels.hpp").read_text(encoding="utf-8"))
+    return {
+        "compiler": quietly(compiler(), "--version").splitlines()[0],
+        "level": level,
+        "kernels": {name: instructions_of(f"naively::{level}::", name, listing) for name in names},
+    }
+
+
+def instructions_of(space: str, name: str, listing: str) -> int:
+    """Find the instructions of one function, with all that it calls, in what callgrind_annotate lists."""
+    pattern = rf"^ *([\d,]+) [^\n]*:{re.escape(space)}(?:\(anonymous namespace\)::)?{name}\([^\n{{<]*$"
+    found = [int(number.replace(",", "")) for number in re.findall(pattern, listing, re.MULTILINE)]
+    if not found:
+        raise ChoreError(f"{space}{name} was not run; add it to benchmarks/instructions.py.")
+    return max(found)
+
+
+def compared(before: dict[str, Any], now: dict[str, Any], allowance: float = 0.1) -> int:
+    """Print the kernels side by side, and give an exit code that says whether one grew by more than the allowance."""
+    alike = all(before[key] == now[key] for key in ("compiler", "level"))
+    grown = []
+    print(f"{'kernel':16}{'before':>14}{'now':>14}  change")
+    for name, count in now["kernels"].items():
+        then = before["kernels"].get(name)
+        change = count / then - 1 if then else 0.0
+        print(f"{name:16}{then or '–':>14}{count:>14}  {change:+.1%}")
+        grown += [name] * (change > allowance)
+    if not alike:
+        print(f"The record is of {before['compiler']}, {before['level']}; this is {now['compiler']}, {now['level']}.")
+        print("So this only informs.")
+    elif grown:
+        print(f"More than {allowance:.0%} longer: {', '.join(grown)}. Where that is meant, run this with --update.")
+    return 1 if alike and grown else 0
+
+
+def package(name: str, **options: str) -> Path:
+    """Give a folder for PYTHONPATH that holds the package, compiled with these options of CMakeLists.txt."""
+    folder = ROOT / "build" / name
+    settings = {"build-dir": folder / "cmake", "install.strip": "false"}
+    settings |= {f"cmake.define.{option}": value for option, value in options.items()}
+    print(f"building {folder.relative_to(ROOT)}", flush=True)
+    flags = [f"--config-settings={key}={value}" for key, value in settings.items()]
+    place = ("--no-deps", "--no-build-isolation", "--upgrade", "--target", folder / "package")
+    quietly(builder(), "-m", "pip", "install", *place, *flags, ROOT)
+    return folder / "package"
+
+
+def compiler() -> str:
+    """Give the C++ compiler that CMake would choose."""
+    return (shlex.split(os.environ.get("CXX", "")) or ["c++"])[0]
+
+
+def runtime(library: str) -> str:
+    """Give the path of a library that comes with the compiler."""
+    path = quietly(compiler(), f"-print-file-name={library}").strip()
+    if sys.platform != "linux" or not Path(path).is_absolute():
+        packages = advice("g++", "libasan libubsan libtsan", "(only on Linux)")
+        raise ChoreError(f"The sanitizers need {library} of GCC on Linux:\n{packages}")
+    return path
 
 
 # --- environments -----------------------------------------------------------------------------------------------------
@@ -313,6 +433,21 @@ def quietly(program: Path | str, *arguments: str | Path) -> str:
     return done.stdout
 
 
+def recorded(program: Path | str, *arguments: str | Path, **variables: str) -> tuple[bool, str]:
+    """Run a program, and give whether it succeeded and all that it wrote."""
+    command = [str(part) for part in (program, *arguments)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=surroundings(**variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return done.returncode == 0, done.stdout
+
+
 def surroundings(**variables: str) -> dict[str, str]:
     """Give the environment variables, without those that would let Python see another package than the installed."""
     return {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}} | variables
@@ -344,10 +479,10 @@ def main(arguments: list[str]) -> int:
     """Do the chore that was named, or list them all."""
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     function = CHORES.get(name)
-    if function is None or (rest and function not in (test, bench)):
+    if function is None or (rest and function not in (test, bench, instructions)):
         print("usage: python3 chores.py CHORE\n")
         for known, listed in CHORES.items():
-            print(f"  {known:8} {(listed.__doc__ or '').splitlines()[0]}")
+            print(f"  {known:12} {(listed.__doc__ or '').splitlines()[0]}")
         return 2 if arguments and name not in {"-h", "--help", "help"} else 0
     try:
         if function not in (lines, clean):

@@ -98,6 +98,7 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
         if (r + 1 < rounds && run.interrupted()) throw Interrupted();
     }
     if (size_t refused = doubtful ? check() : NO_ROW; refused != NO_ROW) return refused;
+    if (run.interrupted()) throw Interrupted();  // the last moment at which nothing is changed yet
     for (const auto& table : tables)
         for (size_t i = 0; i < table_size; ++i) total[i] += table[i];
     return NO_ROW;

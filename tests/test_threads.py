@@ -30,7 +30,7 @@ UNLIMITED = 1 << 16
 RNG = np.random.default_rng(1)
 ROWS = 20_000
 Y = RNG.integers(3, size=ROWS)
-WORDS = sparse.random_array((ROWS, 300), density=0.05, format="csr", rng=RNG, dtype=float)
+WORDS = sparse.csr_array(RNG.random((ROWS, 300)) * (RNG.random((ROWS, 300)) < 0.05))
 CODES = RNG.integers(4, size=(ROWS, 30))
 NUMBERS = RNG.normal(size=(ROWS, 30))
 CASES = {

@@ -112,7 +112,8 @@ def native(x: Any) -> Any:
         kind = readable(x.data.dtype)
         return x if x.data.dtype == kind else x.astype(kind)
     array = np.asarray(x)
-    return array if array.dtype in READABLE and array.dtype.isnative else array.astype(readable(array.dtype))
+    plain = array.dtype in READABLE and array.dtype.isnative and array.flags.aligned
+    return array if plain else array.astype(readable(array.dtype))
 
 
 def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:

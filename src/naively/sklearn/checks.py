@@ -121,7 +121,8 @@ def is_plain(X: Any, kinds: str) -> bool:
     """Tell whether the kernels can read X as it is: a matrix, dense or sparse and in order, of these kinds of type."""
     if type(X) is np.ndarray:
         dtype = X.dtype
-        return X.ndim == 2 and X.size > 0 and dtype.kind in kinds and dtype in READABLE and dtype.isnative
+        readable = dtype.kind in kinds and dtype in READABLE and dtype.isnative and X.flags.aligned
+        return X.ndim == 2 and X.size > 0 and readable
     if "s" not in kinds or type(X) not in (sparse.csr_matrix, sparse.csr_array) or min(X.shape) == 0:
         return False
     alike = X.indices.dtype == X.indptr.dtype and len(X.indptr) == X.shape[0] + 1 and len(X.indices) == len(X.data)
