@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -76,8 +77,9 @@ class DiscreteNB(BaseNB):
     def _start(self, classes: Axis, X: Any) -> Any:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]))
 
+    @abstractmethod
     def _family(self, parameters: dict[str, Any]) -> Family:
-        raise NotImplementedError
+        """Return the family that these parameters describe."""
 
     def _assume(self, counts: Counts) -> Assumptions:
         parameters = self._learned.parameters
