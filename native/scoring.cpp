@@ -28,9 +28,10 @@ struct Chosen {
     }
 };
 
-// What counts for a cell. Infinity is not just present: like NaN it becomes a score that is no number.
+// What counts for a cell. One that could not have been counted becomes a score that is no number: infinity is not just
+// present, and a count beyond all bounds not just large.
 inline double read(double x, Reading reading) {
-    if (!reading.presence) return x;
+    if (!reading.presence) return x <= LARGEST_COUNT && x >= -LARGEST_COUNT ? x : REFUSED;
     return x - x == 0 ? double(x > reading.threshold) : REFUSED;
 }
 

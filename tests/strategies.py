@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -178,25 +177,8 @@ def scale_of(whole: Any) -> dict[Any, np.ndarray]:
 
 # -- rows for the kernels -----------------------------------------------------------------------------------------
 
-TYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
-INDEX_TYPES = ("int32", "int64")
-LAYOUTS = ("C", "F", "flipped", "stepped", "inside", "read-only", "repeated")
-HOLE, INFINITE = (np.nan,), (np.inf, -np.inf)
 
 threads = st.sampled_from([1, 2, 7, 1000, 0, -1])
-thresholds = st.sampled_from([None, 0.0, 1.0, -0.5, np.inf])
-
-
-def pool_of(dtype: np.dtype[Any], special: tuple[float, ...]) -> np.ndarray:
-    """Return cells of a type: small, extreme, and the special ones where the type knows them."""
-    if dtype.kind == "f":
-        large = 1e150 if dtype.itemsize == 8 else 3e38
-        return np.array([0, 1, -0.0, 2, -1.5, 0.1, 100, large, -large, 1e-300, 5e-324, *special], dtype)
-    if dtype.kind == "b":
-        return np.array([False, True])
-    return np.array(
-        [0, 1, 2, 3, 5, np.iinfo(dtype).max, *([-1, -3, np.iinfo(dtype).min] if dtype.kind == "i" else [])], dtype
-    )
 
 
 def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
@@ -224,41 +206,3 @@ def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
 def choices(size: int) -> st.SearchStrategy[Choices]:
     """Draw so many choices at once."""
     return st.binary(min_size=size, max_size=size).map(Choices)
-
-
-@st.composite
-def matrices(draw: Any, types: tuple[str, ...] = TYPES, special: tuple[float, ...] = ()) -> np.ndarray:
-    """Draw a small dense matrix of any type, shape and layout; no rows or no columns among them."""
-    dtype, layout = np.dtype(draw(st.sampled_from(types))), draw(st.sampled_from(LAYOUTS))
-    rows, columns = draw(st.integers(0, 7)), draw(st.integers(0, 5))
-    return laid_out(draw(choices(35)).of(pool_of(dtype, special), rows, columns), layout)
-
-
-@st.composite
-def sparse_matrices(
-    draw: Any, special: tuple[float, ...] = ()
-) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int]:
-    """Draw the three arrays of a sparse matrix, and its width: unsorted, with duplicates, gaps and empty rows."""
-    dtype, index = np.dtype(draw(st.sampled_from(TYPES))), draw(st.sampled_from(INDEX_TYPES))
-    rows, width, chosen = draw(st.integers(0, 7)), draw(st.integers(0, 6)), draw(choices(100))
-    sizes = chosen.of(range(5 if width else 1), rows + 1)  # the first entries belong to no row
-    starts = np.cumsum(sizes).astype(index)
-    columns = chosen.of(range(max(width, 1)), int(starts[-1])).astype(index)
-    values = chosen.of(pool_of(dtype, special), int(starts[-1]))
-    for part in (starts, columns, values):
-        part.flags.writeable = False
-    return (starts, columns, values), width
-
-
-def entries_of(starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> list[tuple[int, int, float]]:
-    """Return the entries of a sparse matrix: (row, column, value)."""
-    bounds = enumerate(pairwise(starts))
-    return [(row, int(columns[e]), float(values[e])) for row, (start, end) in bounds for e in range(start, end)]
-
-
-@st.composite
-def rows_of(draw: Any, size: int, classes: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Draw the class of each row and what it weighs: one each, or zeros, whole numbers and fractions."""
-    chosen = draw(choices(2 * size))
-    y = chosen.of(range(classes), size).astype(np.int32)
-    return y, chosen.of([1, 0, 2, 0.5, 0.1, 1e-9], size) if draw(st.booleans()) else None

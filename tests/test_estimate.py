@@ -10,7 +10,7 @@ from scipy import sparse
 
 from naively import Bernoulli, Categorical, Counts, Gaussian, Poisson, Settings, Words
 from naively.engines import memory
-from naively.errors import InvalidSetting
+from naively.errors import InvalidSetting, RowRefused
 from naively.estimate import empirical_prior, estimate, given_prior, uniform_prior
 from naively.model import Model, log_posterior, posterior
 from naively.statistics import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
@@ -221,3 +221,10 @@ def test_fifty_thousand_flags_do_not_underflow():
     for row, line in enumerate(np.vstack([x, none])):
         expected = [np.log(np.where(line, q, 1 - np.array(q))).sum() + np.log(0.5) for q in exact]
         np.testing.assert_allclose(joint[row], expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("made", [posterior, log_posterior])
+def test_a_log_joint_that_is_no_number_is_refused(made):
+    """NaN among the log joints is an error that names the row, never an answer."""
+    with pytest.raises(RowRefused, match="Row 1 holds infinity or no number; only finite numbers can be scored"):
+        made(np.array([[0.0, -1.0], [np.nan, 0.0]]), np.log([0.5, 0.5]))

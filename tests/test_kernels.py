@@ -13,6 +13,8 @@ from scipy.special import softmax
 
 from naively import _kernels as kernels
 
+from .strategies import laid_out
+
 # A shared machine may pause any example; how long one takes says nothing.
 checked = settings(deadline=None, max_examples=60)
 pytestmark = pytest.mark.usefixtures("level")
@@ -41,28 +43,6 @@ weighings = st.sampled_from(["none", "some", "fractional"])
 layouts = st.sampled_from(LAYOUTS)
 thread_counts = st.sampled_from([1, 50])
 thresholds = st.sampled_from([None, 0.0, 0.5, -2.0])
-
-
-def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
-    """Return the same matrix in another layout of memory."""
-    rows, columns = x.shape
-    if layout == "F":
-        return np.asfortranarray(x)
-    if layout == "flipped":
-        return np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
-    if layout == "stepped":
-        wide = np.zeros((2 * rows, 3 * columns), x.dtype)
-        wide[::2, ::3] = x
-        return wide[::2, ::3]
-    if layout == "inside":
-        wide = np.zeros((rows + 2, columns + 3), x.dtype)
-        wide[1:-1, 2:-1] = x
-        return wide[1:-1, 2:-1]
-    if layout == "repeated":  # all rows are one in memory
-        return np.broadcast_to(x[:1], x.shape)
-    x = np.ascontiguousarray(x)
-    x.flags.writeable = layout != "read-only"
-    return x
 
 
 def cells(rng: np.random.Generator, shape: Any, dtype: Any, least: float = -LARGEST) -> np.ndarray:
@@ -283,15 +263,6 @@ def test_sparse_cells_are_counted(rows, threshold, threads):
 
 
 PILOTS = 32  # rows of a class that its shift is the mean of
-
-
-def assert_shifts(shift: np.ndarray, n: np.ndarray, rows: Rows) -> None:
-    """Assert that each class and column without a number so far was shifted by the mean of its first ones."""
-    for k, j in np.argwhere(n == 0):
-        first = rows.x[(rows.y == k) & (rows.w != 0), j][:PILOTS].astype(np.longdouble)
-        first = first[~np.isnan(first)]
-        if first.size:
-            assert_near(shift[k, j], first.mean(), np.abs(first).max())
 
 
 def assert_moments(shift: np.ndarray, sums: np.ndarray, batches: list[Rows]) -> None:

@@ -72,7 +72,8 @@ class RowRefused(InvalidInput):
     """A row that cannot be counted or scored: it holds what is no number, or none that is allowed there."""
 
     def __init__(self, row: int, column: Any, value: Any, needed: str) -> None:
-        super().__init__(f"Row {row}, column {column!r} holds {value}; {needed}")
+        place = f"Row {row}" if column is None else f"Row {row}, column {column!r}"
+        super().__init__(f"{place} holds {value}; {needed}")
         self.row, self.column, self.value = row, column, value
 
 

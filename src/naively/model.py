@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._kernels import Scorer
-from .errors import RowRefused
 from .families import Likelihood
+from .families.family import check_scored
 from .families.wide import Split
 from .statistics import Axis
 from .statistics.axis import Floats
@@ -35,7 +35,7 @@ class Model:
     ) -> Floats:
         """Return log P(class) + Σ log P(column | class) as [row, class], up to terms that all classes share."""
         scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
-        check(scorer.log_joint(out, threads), columns)
+        check_scored(scorer.log_joint(out, threads))
         return out
 
     def posterior(
@@ -43,7 +43,7 @@ class Model:
     ) -> Floats:
         """Return P(class | row) as [row, class]."""
         scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
-        check(scorer.posterior(self._fallback, out, threads), columns)
+        check_scored(scorer.posterior(self._fallback, out, threads))
         return out
 
     def log_posterior(
@@ -51,7 +51,7 @@ class Model:
     ) -> Floats:
         """Return log P(class | row), exact where the probability itself would be 0."""
         scorer, out = self._scorer(columns, holes), self._answers(columns, dtype)
-        check(scorer.log_posterior(self._fallback, out, threads), columns)
+        check_scored(scorer.log_posterior(self._fallback, out, threads))
         return out
 
     def most_probable(
@@ -59,7 +59,7 @@ class Model:
     ) -> npt.NDArray[np.int64]:
         """Return the code of the most probable class of each row: the choice under 0/1 cost."""
         scorer, out = self._scorer(columns, holes), np.empty(rows_of(columns), dtype=np.int64)
-        check(scorer.choice(self._fallback, out, threads), columns)
+        check_scored(scorer.choice(self._fallback, out, threads))
         return out
 
     @cached_property
@@ -76,12 +76,6 @@ class Model:
         return np.empty((rows_of(columns), len(self.classes)), dtype=dtype)
 
 
-def check(row: int, columns: Mapping[str, Any]) -> None:
-    """Raise the error of a row that was refused, if one was."""
-    if row >= 0:
-        raise RowRefused(row, None, "infinity or no number", f"scores need finite numbers in {list(columns)}.")
-
-
 def rows_of(columns: Mapping[str, Any]) -> int:
     """Return how many rows the columns have."""
     return int(next(iter(columns.values())).shape[0])
@@ -90,14 +84,14 @@ def rows_of(columns: Mapping[str, Any]) -> int:
 def posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
     """Return P(class | row) from the log joint; a row that rules out every class gets the fallback (logarithms)."""
     scorer, out = given(log_joint), np.empty(log_joint.shape)
-    scorer.posterior(fallback, out, threads)
+    check_scored(scorer.posterior(fallback, out, threads))
     return out
 
 
 def log_posterior(log_joint: Floats, fallback: Floats, threads: int = 1) -> Floats:
     """Return log P(class | row) from the log joint."""
     scorer, out = given(log_joint), np.empty(log_joint.shape)
-    scorer.log_posterior(fallback, out, threads)
+    check_scored(scorer.log_posterior(fallback, out, threads))
     return out
 
 

@@ -92,10 +92,14 @@ def scores_of(likelihood: Likelihood, x: Any, threads: int = 1) -> Floats:
     """Return what a column alone adds to the scores, [row, class]."""
     scorer, out = Scorer(np.zeros(len(likelihood.classes))), np.empty((x.shape[0], len(likelihood.classes)))
     likelihood.add_to(scorer, x)
-    row = scorer.log_joint(out, threads)
-    if row >= 0:
-        raise RowRefused(row, None, "infinity or no number", "scores need finite numbers.")
+    check_scored(scorer.log_joint(out, threads))
     return out
+
+
+def check_scored(row: int) -> None:
+    """Raise the error of a row that could not be scored, if there was one (the kernels say -1 if not)."""
+    if row >= 0:
+        raise RowRefused(row, None, "infinity or no number", "only finite numbers can be scored.")
 
 
 class Likelihood(Protocol):
