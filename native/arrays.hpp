@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu
 using Classes = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = std::optional<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -38,6 +41,12 @@ inline bool interrupted() {
 
 inline void require(bool true_, const char* otherwise) {
     if (!true_) throw nb::value_error(otherwise);
+}
+
+// Raises the library's own error for bad data.
+[[noreturn]] inline void refuse(const std::string& message) {
+    PyErr_SetString(nb::module_::import_("naively.errors").attr("InvalidInput").ptr(), message.c_str());
+    throw nb::python_error();
 }
 
 template <class Array>
@@ -84,7 +93,11 @@ inline Rows rows_of(const Classes& classes, const Weights& weights, size_t n_row
     const int32_t* y = classes.data();
     bool inside = true;
     for (size_t row = 0; row < n_rows; ++row) inside &= y[row] >= 0 && size_t(y[row]) < n_classes;
-    require(inside, "A class code lies outside the table.");
+    if (!inside) {
+        auto [low, high] = std::minmax_element(y, y + n_rows);
+        refuse("Class codes must lie in 0 … " + std::to_string(n_classes - 1) + "; found " + std::to_string(*low) + " to " +
+               std::to_string(*high) + ".");
+    }
     return {y, weights ? weights->data() : nullptr, n_classes};
 }
 

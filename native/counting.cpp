@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "by_class.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "scoring.hpp"
@@ -11,67 +12,105 @@ namespace {
 
 double weight_of(const Rows& rows, size_t row) { return rows.weights ? rows.weights[row] : 1.0; }
 
+// Where the cells of a row of codes lie in the counts, and whether all its codes have a place.
+// Found for a whole row at once, four or eight cells at a time, before any of them is counted.
+template <class Code>
+class Places {
+    // As one of these a negative code is larger than any size, and any size finds room.
+    using Bits = std::conditional_t<sizeof(Code) == 1, uint16_t, std::make_unsigned_t<Code>>;
+
+  public:
+    Places(const int64_t* offsets, size_t columns, size_t classes, bool holes) : classes_(classes), holes_(holes), at_(columns) {
+        for (size_t j = 0; j < columns; ++j) {
+            first_.push_back(uint32_t(offsets[j]) * uint32_t(classes));
+            sizes_.push_back(Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j], std::numeric_limits<Bits>::max())));
+        }
+    }
+    bool find(const Code* __restrict line) {
+        size_t columns = at_.size();
+        const Bits* __restrict sizes = sizes_.data();
+        const uint32_t* __restrict first = first_.data();
+        uint32_t *__restrict at = at_.data(), classes = classes_;
+        Bits outside = 0;
+        for (size_t j = 0; j < columns; ++j) {
+            Bits here = Bits(line[j]) >= sizes[j];
+            outside |= holes_ && is_hole(line[j]) ? Bits(0) : here;
+            at[j] = first[j] + uint32_t(line[j]) * classes;
+        }
+        return !outside;
+    }
+    const uint32_t* begin() const { return at_.data(); }
+
+  private:
+    uint32_t classes_;  // tables have fewer than 2^32 cells
+    bool holes_;
+    std::vector<uint32_t> first_, at_;
+    std::vector<Bits> sizes_;
+};
+
 size_t count_codes(const Matrix& x, const Rows& rows, bool holes, const int64_t* offsets, double* counts,
                    const Run& run) {
-    size_t classes = rows.n_classes;
-    std::vector<uint64_t> sizes(x.columns);
-    for (size_t j = 0; j < x.columns; ++j) sizes[j] = uint64_t(offsets[j + 1] - offsets[j]);
     return with_codes(x, [&](auto lines) {
-        auto inside = [&](auto line) {
-            bool all = true;
-            if (holes)
-                for (size_t j = 0; j < x.columns; ++j) all &= int64_t(line[j]) < int64_t(sizes[j]);
-            else
-                for (size_t j = 0; j < x.columns; ++j) all &= uint64_t(int64_t(line[j])) < sizes[j];  // negative is huge
-            return all;
-        };
-        auto check = [&, line_of = lines]() mutable {
+        using Code = std::remove_cvref_t<decltype(*lines(0))>;
+        Places<Code> places(offsets, x.columns, rows.n_classes, holes);
+        auto check = [&, line_of = lines, places]() mutable {
             for (size_t row = 0; row < x.rows; ++row)
-                if (weight_of(rows, row) != 0 && !inside(line_of(row))) return row;
+                if (weight_of(rows, row) != 0 && !places.find(line_of(row))) return row;
             return NO_ROW;
         };
-        return add_up(x.rows, x.columns, offsets[x.columns] * classes, counts, run, check,
-                      [&](size_t begin, size_t end, double* n) {
-                          auto line_of = lines;
-                          for (size_t row = begin; row < end; ++row) {
-                              auto line = line_of(row);
-                              double weight = weight_of(rows, row), *of_class = n + rows.classes[row];
-                              if (weight == 0) continue;  // a row of no weight was never there
-                              if (!inside(line)) return false;
-                              for (size_t j = 0; j < x.columns; ++j)
-                                  if (!holes || int64_t(line[j]) >= 0)
-                                      of_class[size_t(offsets[j] + int64_t(line[j])) * classes] += weight;
-                          }
-                          return true;
-                      });
+        auto fill = [&, lines, places](size_t begin, size_t end, auto* n) {
+            auto line_of = lines;
+            auto at = places;
+            for (size_t row = begin; row < end; ++row) {
+                auto line = line_of(row);
+                auto weight = std::remove_pointer_t<decltype(n)>(weight_of(rows, row));
+                if (weight == 0) continue;  // a row of no weight was never there
+                if (!at.find(line)) return false;
+                auto of_class = n + rows.classes[row];
+                const uint32_t* place = at.begin();
+                if (holes) {
+                    for (size_t j = 0; j < x.columns; ++j)
+                        if (!is_hole(line[j])) of_class[place[j]] += weight;
+                } else {
+                    for (size_t j = 0; j < x.columns; ++j) of_class[place[j]] += weight;
+                }
+            }
+            return true;
+        };
+        size_t size = size_t(offsets[x.columns]) * rows.n_classes;
+        return rows.weights ? add_up<double>(x.rows, x.columns, size, counts, run, check, fill)
+                            : add_up<uint32_t>(x.rows, x.columns, size, counts, run, check, fill);
     });
 }
 
 // The first row of a dense matrix with a cell outside the limits.
 size_t first_outside(const Matrix& x, Limits limits) {
-    Lines<double> line_of(x);
-    for (size_t row = 0; row < x.rows; ++row)
-        if (!within(line_of(row), x.columns, limits)) return row;
-    return NO_ROW;
+    return with_numbers(x, 1, [&](auto line_of) {
+        for (size_t row = 0; row < x.rows; ++row)
+            if (!within(line_of(row), x.columns, limits)) return row;
+        return NO_ROW;
+    });
 }
 
 size_t count_dense(const Matrix& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
     auto check = [&] { return first_outside(x, limits); };
-    return add_up(x.rows, x.columns, rows.n_classes * x.columns, counts, run, check,
-                  [&](size_t begin, size_t end, double* table) {
-                      Lines<double> line_of(x);
-                      for (size_t row = begin; row < end; ++row) {
-                          const double* __restrict line = line_of(row);
-                          if (!within(line, x.columns, limits)) return false;
-                          double weight = weight_of(rows, row);
-                          double* __restrict n = table + size_t(rows.classes[row]) * x.columns;
-                          if (reading.presence)
-                              for (size_t j = 0; j < x.columns; ++j) n[j] += line[j] > reading.threshold ? weight : 0.0;
-                          else
-                              for (size_t j = 0; j < x.columns; ++j) n[j] += weight * line[j];
-                      }
-                      return true;
-                  });
+    return with_numbers(x, 1, [&](auto lines) {
+        auto fill = [&](size_t begin, size_t end, double* table) {
+            auto line_of = lines;
+            for (size_t row = begin; row < end; ++row) {
+                auto line = line_of(row);
+                if (!within(line, x.columns, limits)) return false;
+                double weight = weight_of(rows, row);
+                double* __restrict n = table + size_t(rows.classes[row]) * x.columns;
+                if (reading.presence)
+                    for (size_t j = 0; j < x.columns; ++j) n[j] += line[j] > reading.threshold ? weight : 0.0;
+                else
+                    for (size_t j = 0; j < x.columns; ++j) n[j] += weight * line[j];
+            }
+            return true;
+        };
+        return add_up(x.rows, x.columns, rows.n_classes * x.columns, counts, run, check, fill);
+    });
 }
 
 size_t count_sparse(const Sparse& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
@@ -86,21 +125,20 @@ size_t count_sparse(const Sparse& x, const Rows& rows, Reading reading, Limits l
                 if (!good(entries, row, entries.values(row))) return row;
             return NO_ROW;
         };
-        return add_up(x.rows, entries_per_row(x), rows.n_classes * x.width, counts, run, check,
-                      [&](size_t begin, size_t end, double* table) {
-                          Reader entries(x);
-                          for (size_t row = begin; row < end; ++row) {
-                              auto columns = entries.columns(row);
-                              const double* values = entries.values(row);
-                              if (!good(entries, row, values)) return false;
-                              double weight = weight_of(rows, row);
-                              double* n = table + size_t(rows.classes[row]) * x.width;
-                              for (size_t e = 0, size = entries.size(row); e < size; ++e)
-                                  n[columns[e]] += !reading.presence ? weight * values[e]
-                                                                     : (values[e] > reading.threshold) * weight;
-                          }
-                          return true;
-                      });
+        auto fill = [&](const auto* begin, const auto* end, auto line_of) {
+            Reader entries(x);
+            for (auto at = begin; at < end; ++at) {
+                size_t row = *at;
+                auto columns = entries.columns(row);
+                const double* values = entries.values(row);
+                if (!good(entries, row, values)) return false;
+                double weight = weight_of(rows, row), *n = line_of(row);
+                for (size_t e = 0, size = entries.size(row); e < size; ++e)
+                    n[columns[e]] += !reading.presence ? weight * values[e] : (values[e] > reading.threshold) * weight;
+            }
+            return true;
+        };
+        return add_up_by_class(rows, x.rows, entries_per_row(x), x.width, counts, run, check, fill);
     });
 }
 
@@ -152,7 +190,7 @@ struct Sums {
 // Differences from a shift near the mean keep all their digits, whatever the mean.
 template <class SumsOf>
 void set_shifts(const Matrix& x, const Rows& rows, SumsOf&& sums_of) {
-    Lines<double> line_of(x);
+    Lines<double> line_of(x);  // few lines: converting them costs nothing
     std::vector<double> met(x.columns), total(x.columns);
     for (const auto& [k, chosen] : first_rows(rows, x.rows)) {
         Sums known = sums_of(k);
@@ -187,7 +225,8 @@ void move_shifts(const Sums& sums, size_t columns) {
 
 // Adds a line to the sums of its class. Rows of the class are counted apart where there are no holes: one addition
 // a row instead of one a cell.
-void add_line(const double* __restrict line, const double* __restrict from, size_t columns, double weight, bool holes,
+template <class Number>
+void add_line(const Number* __restrict line, const double* __restrict from, size_t columns, double weight, bool holes,
               double* __restrict n, double* __restrict sum, double* __restrict square) {
     if (holes)
         for (size_t j = 0; j < columns; ++j) {
@@ -227,23 +266,26 @@ size_t count_moments(const Matrix& x, const Rows& rows, Limits limits, double* s
         return Sums{from + at, all + at, all + plane + at, all + 2 * plane + at};
     };
     set_shifts(x, rows, sums_of);
-    size_t refused = add_up(x.rows, x.columns, 3 * plane, all, run, check, [&](size_t begin, size_t end, double* table) {
-        Lines<double> line_of(x);
-        std::vector<double> met(few || limits.holes ? 0 : rows.n_classes);
-        for (size_t row = begin; row < end; ++row) {
-            const double* line = line_of(row);
-            if (!within(line, x.columns, limits)) return false;
-            double weight = weight_of(rows, row), *n = table + size_t(rows.classes[row]) * x.columns;
-            add_line(line, from + (n - table), x.columns, weight, limits.holes, n, n + plane, n + 2 * plane);
-            if (!met.empty())
-                met[rows.classes[row]] += weight;
-            else if (!limits.holes)
-                for (size_t j = 0; j < x.columns; ++j) n[j] += weight;
-        }
-        for (size_t i = 0; i < met.size(); ++i)
-            if (met[i] != 0)
-                for (size_t j = 0; j < x.columns; ++j) table[i * x.columns + j] += met[i];
-        return true;
+    size_t refused = with_numbers(x, 1, [&](auto lines) {
+        auto fill = [&](size_t begin, size_t end, double* table) {
+            auto line_of = lines;
+            std::vector<double> met(few || limits.holes ? 0 : rows.n_classes);
+            for (size_t row = begin; row < end; ++row) {
+                auto line = line_of(row);
+                if (!within(line, x.columns, limits)) return false;
+                double weight = weight_of(rows, row), *n = table + size_t(rows.classes[row]) * x.columns;
+                add_line(line, from + (n - table), x.columns, weight, limits.holes, n, n + plane, n + 2 * plane);
+                if (!met.empty())
+                    met[rows.classes[row]] += weight;
+                else if (!limits.holes)
+                    for (size_t j = 0; j < x.columns; ++j) n[j] += weight;
+            }
+            for (size_t i = 0; i < met.size(); ++i)
+                if (met[i] != 0)
+                    for (size_t j = 0; j < x.columns; ++j) table[i * x.columns + j] += met[i];
+            return true;
+        };
+        return add_up(x.rows, x.columns, 3 * plane, all, run, check, fill);
     });
     if (refused != NO_ROW) return refused;
     if (few) {

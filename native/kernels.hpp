@@ -79,6 +79,7 @@ struct Finish {
     size_t classes, width;
     const double* closed;    // -inf for classes that the prior rules out, else 0; `width` of them, the rest -inf
     const double* fallback;  // the log posterior of a row that rules out every class
+    const int64_t* labels;   // what to answer for each class, or null: its code
     void* out;               // [row][class] as f64 or f32, or an int64_t for each row
     Type type;
 };

@@ -1,4 +1,6 @@
 // The extension module: arrays in, checks, one call of the kernels of the best instruction level, GIL released.
+#include <memory>
+
 #include "arrays.hpp"
 #include "pyscorer.hpp"
 
@@ -45,8 +47,15 @@ void count_rows(Classes classes, Weights weights, Vector counts) {
     Rows rows = rows_of(classes, weights, classes.shape(0), counts.shape(0));
     double* n = counts.data();
     size_t end = classes.shape(0);
-    if (!rows.weights || end <= 1024) {
+    if (end <= 1024) {
         for (size_t row = 0; row < end; ++row) n[rows.classes[row]] += rows.weights ? rows.weights[row] : 1.0;
+        return;
+    }
+    if (!rows.weights) {
+        // Neighbours are counted apart: two rows of one class need not wait for each other.
+        std::vector<uint64_t> met(4 * counts.shape(0), 0);
+        for (size_t row = 0; row < end; ++row) ++met[4 * size_t(rows.classes[row]) + row % 4];
+        for (size_t i = 0; i < met.size(); ++i) n[i / 4] += double(met[i]);
         return;
     }
     // Fractions in steps that are added up apart: sums of sums round less than one long sum.
@@ -62,6 +71,7 @@ int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool holes, O
                     int threads) {
     Matrix view = codes(x);
     check_offsets(offsets, view.columns, counts.shape(0), 0);
+    require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
     Rows rows = rows_of(classes, weights, view.rows, counts.shape(1));
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) { row = kernels().count_codes(view, rows, holes, offsets.data(), counts.data(), run); });
@@ -112,25 +122,43 @@ void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
+nb::object owned(int32_t* codes, size_t n) {
+    nb::capsule owner(codes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes, {n}, owner));
+}
+
 // Whole-number labels as codes: the labels in order, and the place of each among them. None if they lie too far apart.
 template <class T>
 nb::object encoded(const T* y, size_t n) {
     constexpr uint64_t FARTHEST = uint64_t{1} << 20;
     if (!n) return nb::none();
-    auto [low, high] = std::minmax_element(y, y + n);
-    uint64_t least = uint64_t(int64_t(*low)), span = uint64_t(int64_t(*high)) - least;
+    T low = y[0], high = y[0];
+    for (size_t i = 0; i < n; ++i) low = std::min(low, y[i]), high = std::max(high, y[i]);
+    uint64_t least = uint64_t(int64_t(low)), span = uint64_t(int64_t(high)) - least;
     if (span >= FARTHEST) return nb::none();
     std::vector<int32_t> code(span + 1, -1);
     for (size_t i = 0; i < n; ++i) code[uint64_t(int64_t(y[i])) - least] = 0;
     auto labels = new std::vector<int64_t>();
+    nb::capsule own_labels(labels, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
     for (uint64_t i = 0; i <= span; ++i)
         if (code[i] == 0) code[i] = int32_t(labels->size()), labels->push_back(int64_t(least + i));
     auto codes = new int32_t[n];
     for (size_t i = 0; i < n; ++i) codes[i] = code[uint64_t(int64_t(y[i])) - least];
-    nb::capsule own_labels(labels, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
-    nb::capsule own_codes(codes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
     return nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(labels->data(), {labels->size()}, own_labels),
-                          nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes, {n}, own_codes));
+                          owned(codes, n));
+}
+
+// The place of each label among the known ones, which are sorted. None if one is not there.
+nb::object places(Labels known, Labels y) {
+    size_t n = y.shape(0);
+    std::unique_ptr<int32_t[]> codes(new int32_t[n]);
+    const int64_t *first = known.data(), *last = first + known.shape(0);
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t* found = std::lower_bound(first, last, y(i));
+        if (found == last || *found != y(i)) return nb::none();
+        codes[i] = int32_t(found - first);
+    }
+    return owned(codes.release(), n);
 }
 
 nb::object encode(AnyVector y) {
@@ -153,6 +181,8 @@ NB_MODULE(_kernels, m) {
 
     m.def("encode", &encode, "y"_a,
           "Whole-number labels in order, and the code of each row; None if the labels lie too far apart.");
+    m.def("places", &places, "known"_a.noconvert(), "y"_a.noconvert(),
+          "The place of each label among the known ones, which are sorted; None if one is not among them.");
     m.def("count_rows", &count_rows, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "counts"_a.noconvert(),
           "counts[class] += weight for each row.");
     m.def("count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "holes"_a, "offsets"_a.noconvert(),
@@ -195,6 +225,6 @@ NB_MODULE(_kernels, m) {
              "Probabilities; rows that rule out every class get the fallback (logarithms).")
         .def("log_posterior", &PyScorer::log_posterior, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "Logarithms of the probabilities.")
-        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
-             "The first class of the highest score, for each row.");
+        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1, "labels"_a = nb::none(),
+             "The first class of the highest score, for each row: its label, or its code if there are no labels.");
 }

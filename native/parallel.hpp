@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "kernels.hpp"
@@ -17,6 +18,8 @@ namespace naively::NAIVELY_LEVEL {
 constexpr size_t CELLS_PER_THREAD = size_t{1} << 16;
 // Enough pieces to share among threads; their number follows from the data alone, never from the threads.
 constexpr size_t PIECES = 16;
+// What is counted between two looks for Ctrl-C: some milliseconds.
+constexpr size_t CELLS_PER_ROUND = size_t{1} << 23;
 // What the private tables of all pieces may take together.
 constexpr size_t TABLE_BYTES = size_t{32} << 20;
 
@@ -64,10 +67,11 @@ inline bool straight(size_t cells, size_t table_size) { return cells < CELLS_PER
 // refused; only then does check(), which changes nothing, look for the first such row.
 // Each piece of the rows fills a table of its own, and these are added in order: the result is the same to the last
 // bit whatever the number of threads, and a call that is refused or interrupted has changed nothing.
-template <class Check, class Fill>
+// A Part of whole numbers is half as large, and needs no care for rounding.
+template <class Part = double, class Check, class Fill>
 size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* total, const Run& run, Check&& check,
               Fill&& fill) {
-    size_t cells = rows * std::max<size_t>(cells_per_row, 1);
+    size_t per_row = std::max<size_t>(cells_per_row, 1), cells = rows * per_row;
     if (straight(cells, table_size)) {
         size_t refused = check();
         if (refused == NO_ROW) fill(0, rows, total);
@@ -76,10 +80,11 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
     size_t affordable = TABLE_BYTES / (2 * std::max<size_t>(table_size, 1) * sizeof(double));
     size_t pieces = std::clamp<size_t>(std::min(affordable, cells / CELLS_PER_THREAD), 1, PIECES);
     auto first_row = [&](size_t piece) { return rows * piece / pieces; };
-    // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece; within them in
-    // steps that are added up apart: sums of sums round less than one long sum.
-    size_t per_row = std::max<size_t>(cells_per_row, 1);
-    size_t step = std::max<size_t>({1024, 8 * table_size / per_row, 1}), round = std::max(step, (size_t{1} << 23) / per_row);
+    // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece; within them
+    // fractions are added up in steps: sums of sums round less than one long sum.
+    constexpr bool whole = !std::is_floating_point_v<Part>;
+    size_t step = std::max<size_t>(1024, 32 * table_size / per_row), round = std::max(step, CELLS_PER_ROUND / per_row);
+    if (whole) step = round;
     size_t rounds = (first_row(1) + round) / round;
     std::vector<std::vector<double>> tables(pieces);
     std::atomic<bool> doubtful{false};
@@ -89,10 +94,10 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
             if (begin >= end) return;
             auto& sums = tables[piece];
             if (sums.empty()) sums.resize(table_size, 0.0);
-            std::vector<double> part(table_size, 0.0);
+            std::vector<Part> part(table_size, Part{});
             for (size_t row = begin; row < end; row += step) {
                 if (!fill(row, std::min(end, row + step), part.data())) doubtful = true;
-                for (size_t i = 0; i < table_size; ++i) sums[i] += part[i], part[i] = 0.0;
+                for (size_t i = 0; i < table_size; ++i) sums[i] += double(part[i]), part[i] = Part{};
             }
         });
         if (r + 1 < rounds && run.interrupted()) throw Interrupted();

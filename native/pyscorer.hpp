@@ -27,6 +27,7 @@ class PyScorer {
     void codes(AnyMatrix x, Offsets offsets, ConstTable table, bool against, bool holes) {
         Matrix view = naively::codes(x);
         check_offsets(offsets, view.columns, table.shape(0), 1);
+        require(table.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
         Padded lines = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
         take(view.rows, x, offsets, table);
         add([=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
@@ -92,10 +93,12 @@ class PyScorer {
     int64_t log_posterior(ConstVector fallback, Answers out, int threads) const {
         return run(Answer::log_posterior, &fallback, out, threads);
     }
-    int64_t choice(ConstVector fallback, Choices out, int threads) const {
+    int64_t choice(ConstVector fallback, Choices out, int threads, std::optional<Labels> labels) const {
         require(fallback.shape(0) == scorer_.classes(), "There must be a fallback for each class.");
+        require(!labels || labels->shape(0) == scorer_.classes(), "There must be a label for each class.");
         require(rows_ == NO_ROW || out.shape(0) == rows_, "There must be a place for each row.");
-        return finish(out.shape(0), {Answer::choice, 0, 0, nullptr, fallback.data(), out.data(), Type::i64}, threads);
+        const int64_t* names = labels ? labels->data() : nullptr;
+        return finish(out.shape(0), {Answer::choice, 0, 0, nullptr, fallback.data(), names, out.data(), Type::i64}, threads);
     }
 
   private:
@@ -128,7 +131,8 @@ class PyScorer {
         require(!fallback || fallback->shape(0) == scorer_.classes(), "There must be a fallback for each class.");
         Type type = type_of(out);
         require(type == Type::f64 || type == Type::f32, "Answers are float64 or float32.");
-        return finish(out.shape(0), {answer, 0, 0, nullptr, fallback ? fallback->data() : nullptr, out.data(), type}, threads);
+        return finish(out.shape(0), {answer, 0, 0, nullptr, fallback ? fallback->data() : nullptr, nullptr, out.data(), type},
+                      threads);
     }
 
     int64_t finish(size_t rows, Finish how, int threads) const {

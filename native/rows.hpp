@@ -1,5 +1,5 @@
 // Rows of any type and layout, read as plain doubles or codes: each loop above is then written and compiled once.
-// Lines already in that form are used where they lie; others are converted line by line, within the first cache.
+// Lines already in such a form are used where they lie; others are converted line by line, within the first cache.
 #pragma once
 
 #include <type_traits>
@@ -32,7 +32,8 @@ void convert(const From* __restrict from, ptrdiff_t step, size_t n, To* __restri
 }
 
 // Whether all cells lie within the limits; NaN lies in no interval, so it needs leave.
-inline bool within(const double* line, size_t n, Limits limits) {
+template <class Number>
+bool within(const Number* line, size_t n, Limits limits) {
     auto outside = [&](auto x, auto least, auto largest) { return ~((x >= least) & (x <= largest)); };
     Mask bad{};
     size_t i = 0;
@@ -46,38 +47,53 @@ inline bool within(const double* line, size_t n, Limits limits) {
     return good;
 }
 
-// The lines of a dense matrix as To (double or int64_t). One for each thread: it holds the lines it converts.
+// The lines of a dense matrix, converted to To. One for each thread: it holds the last lines asked for.
 template <class To>
 class Lines {
   public:
-    explicit Lines(const Matrix& x, size_t at_once = 1) : x_(x) {
-        direct_ = x.type == (std::is_same_v<To, double> ? Type::f64 : Type::i64) && x.column_step == 1;
-        if (!direct_) kept_.resize(x.columns * at_once);
-    }
-    // The line of a row, valid until the next line is asked for in the same slot.
-    const To* operator()(size_t row, size_t slot = 0) {
-        ptrdiff_t start = ptrdiff_t(row) * x_.row_step;
-        if (direct_) return static_cast<const To*>(x_.data) + start;
-        To* line = kept_.data() + slot * x_.columns;
-        with_type(x_.type, x_.data, [&](auto data) { convert(data + start, x_.column_step, x_.columns, line); });
+    explicit Lines(const Matrix& x, size_t at_once = 1) : x_(x), at_once_(at_once), kept_(x.columns * at_once) {}
+    const To* operator()(size_t row) {
+        To* line = kept_.data() + row % at_once_ * x_.columns;
+        with_type(x_.type, x_.data, [&](auto data) {
+            convert(data + ptrdiff_t(row) * x_.row_step, x_.column_step, x_.columns, line);
+        });
         return line;
     }
 
   private:
     Matrix x_;
-    bool direct_;
+    size_t at_once_;
     std::vector<To> kept_;
 };
 
-// Calls f(line_of) where line_of(row) gives a row of codes in their own type, if they lie side by side, else as int64_t.
+// Calls f(line_of), where line_of(row) gives a row where it lies: side by side, and of type T.
+template <class T, class F>
+decltype(auto) with_lines(const Matrix& x, F&& f) {
+    return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) { return first + ptrdiff_t(row) * step; });
+}
+
+// Calls f(line_of) for numbers: as float or double where they lie so, else converted to double. The lines of so many
+// consecutive rows stay valid.
+template <class F>
+decltype(auto) with_numbers(const Matrix& x, size_t at_once, F&& f) {
+    if (x.column_step == 1 && x.type == Type::f32) return with_lines<float>(x, f);
+    if (x.column_step == 1 && x.type == Type::f64) return with_lines<double>(x, f);
+    return f(Lines<double>(x, at_once));
+}
+
+// A missing code is a negative one.
+template <class Code>
+constexpr bool is_hole(Code code) {
+    if constexpr (std::is_signed_v<Code>) return code < 0;
+    return false;
+}
+
+// Calls f(line_of) for codes: in their own type where they lie side by side, else converted to int64_t.
 template <class F>
 decltype(auto) with_codes(const Matrix& x, F&& f) {
-    auto direct = [&](auto kind) {
-        using T = decltype(kind);
-        return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) { return first + ptrdiff_t(row) * step; });
-    };
-    if (x.column_step == 1 && x.type == Type::i32) return direct(int32_t{});
-    if (x.column_step == 1 && x.type == Type::u8) return direct(uint8_t{});
+    if (x.column_step == 1 && x.type == Type::i32) return with_lines<int32_t>(x, f);
+    if (x.column_step == 1 && x.type == Type::i64) return with_lines<int64_t>(x, f);
+    if (x.column_step == 1 && x.type == Type::u8) return with_lines<uint8_t>(x, f);
     return f(Lines<int64_t>(x));
 }
 

@@ -55,22 +55,6 @@ void add_lines(const Chosen& chosen, size_t from, double* score) {
     for (int c = 0; c < C; ++c) store(score + from + c * LANES, sums[c]);
 }
 
-// Calls f<C>(from) for groups of at most Most vectors that together cover the width.
-template <int Most, class F>
-void by_vectors(size_t width, F&& f) {
-    size_t from = 0;
-    auto rest = [&] { return (width - from) / LANES; };
-    for (; rest() >= Most; from += Most * LANES) f(std::integral_constant<int, Most>{}, from);
-    if constexpr (Most > 1) {
-        auto tail = [&](auto self, auto count) {
-            constexpr int C = decltype(count)::value;
-            if (rest() >= C) f(count, from), from += C * LANES;
-            if constexpr (C > 1) self(self, std::integral_constant<int, C - 1>{});
-        };
-        tail(tail, std::integral_constant<int, Most - 1>{});
-    }
-}
-
 void add_chosen(const Chosen& chosen, size_t width, double* score) {
     by_vectors<6>(width, [&](auto count, size_t from) { add_lines<decltype(count)::value>(chosen, from, score); });
 }
@@ -79,19 +63,56 @@ void add_chosen(const Chosen& chosen, size_t width, double* score) {
 
 namespace {
 
-// score[v] += Σ table[offset + code][v] over the columns, for C vectors that stay in registers meanwhile.
-template <int C, class Code>
-void add_codes(const Code* line, size_t columns, const int64_t* offsets, const Padded& table, size_t from,
-               double* score) {
-    Vec sums[C];
-    for (int c = 0; c < C; ++c) sums[c] = load(score + from + c * LANES);
-    for (size_t j = 0; j < columns; ++j) {
-        int64_t code = int64_t(line[j]), unknown = offsets[j + 1] - offsets[j] - 1;
-        if (code < 0) continue;
-        const double* said = table.data + size_t(offsets[j] + std::min(code, unknown)) * table.width + from;
-        for (int c = 0; c < C; ++c) sums[c] += load(said + c * LANES);
+// Where the lines of a row's codes begin in the table, found for a whole row at once.
+template <class Code>
+class CodeLines {
+    using Bits = std::conditional_t<sizeof(Code) == 1, uint16_t, std::make_unsigned_t<Code>>;
+
+  public:
+    CodeLines(const int64_t* offsets, size_t columns, size_t width) : width_(uint32_t(width)), at_(columns) {
+        for (size_t j = 0; j < columns; ++j) {
+            first_.push_back(uint32_t(offsets[j]) * width_);
+            last_.push_back(Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j] - 1, std::numeric_limits<Bits>::max())));
+        }
     }
-    for (int c = 0; c < C; ++c) store(score + from + c * LANES, sums[c]);
+    // The codes' lines, without those of holes; whether there are holes is told apart.
+    bool find(const Code* __restrict line) {
+        size_t columns = at_.size();
+        const Bits* __restrict last = last_.data();
+        const uint32_t* __restrict first = first_.data();
+        uint32_t *__restrict at = at_.data(), width = width_;
+        Code together = 0;  // negative if one of them is
+        for (size_t j = 0; j < columns; ++j) {
+            together |= line[j];
+            Bits code = Bits(line[j]), known = last[j];
+            at[j] = first[j] + uint32_t(code < known ? code : known) * width;
+        }
+        size = columns;
+        bool holes = is_hole(together);
+        if (holes) {
+            size = 0;
+            for (size_t j = 0; j < columns; ++j)
+                if (!is_hole(line[j])) at[size++] = at[j];
+        }
+        return holes;
+    }
+    const uint32_t* begin() const { return at_.data(); }
+    size_t size = 0;
+
+  private:
+    uint32_t width_;  // tables have fewer than 2^32 cells
+    std::vector<uint32_t> first_, at_;
+    std::vector<Bits> last_;
+};
+
+// score[v] += Σ table[at + v], for C vectors that stay in registers meanwhile.
+template <int C>
+void add_at(const uint32_t* at, size_t size, const double* table, double* score) {
+    Vec sums[C];
+    for (int c = 0; c < C; ++c) sums[c] = load(score + c * LANES);
+    for (size_t i = 0; i < size; ++i)
+        for (int c = 0; c < C; ++c) sums[c] += load(table + at[i] + c * LANES);
+    for (int c = 0; c < C; ++c) store(score + c * LANES, sums[c]);
 }
 
 }  // namespace
@@ -99,13 +120,13 @@ void add_codes(const Code* line, size_t columns, const int64_t* offsets, const P
 void score_codes(const Matrix& x, bool holes, const int64_t* offsets, const Padded& table, size_t begin, size_t end,
                  double* scores) {
     with_codes(x, [&](auto line_of) {
+        CodeLines<std::remove_cvref_t<decltype(*line_of(0))>> lines(offsets, x.columns, table.width);
         for (size_t row = begin; row < end; ++row, scores += table.width) {
-            auto line = line_of(row);
+            bool missing = lines.find(line_of(row));
             by_vectors<6>(table.width, [&](auto count, size_t from) {
-                add_codes<decltype(count)::value>(line, x.columns, offsets, table, from, scores);
+                add_at<decltype(count)::value>(lines.begin(), lines.size, table.data + from, scores + from);
             });
-            if (!holes && std::any_of(line, line + x.columns, [](auto code) { return int64_t(code) < 0; }))
-                scores[0] = REFUSED;
+            if (missing && !holes) scores[0] = REFUSED;
         }
     });
 }
@@ -149,111 +170,6 @@ void score_sparse(const Sparse& x, Reading reading, const Padded& table, size_t 
 
 namespace {
 
-struct Squared {
-    Vec operator()(size_t, Vec far) const { return far; }
-};
-struct Tailed {
-    const Padded& power;
-    Vec operator()(size_t at, Vec far) const {
-        return load(power.data + at) * log_of_one_plus(far);  // no number where far is infinite
-    }
-};
-
-// scores -= Σ penalty((x - centre)² * precision), for R rows and C vectors of classes that stay in registers.
-template <int R, int C, class Penalty>
-void add_distances(const double* const* lines, size_t columns, const Padded& centre, const Padded& precision,
-                   size_t from, double* scores, const Penalty& penalty) {
-    Vec sums[R][C];
-    for (int r = 0; r < R; ++r)
-        for (int c = 0; c < C; ++c) sums[r][c] = load(scores + r * centre.width + from + c * LANES);
-    for (size_t j = 0, at = from; j < columns; ++j, at += centre.width)
-        for (int c = 0; c < C; ++c) {
-            Vec middle = load(centre.data + at + c * LANES), sharpness = load(precision.data + at + c * LANES);
-            for (int r = 0; r < R; ++r) {
-                Vec gap = all(lines[r][j]) - middle;
-                sums[r][c] -= penalty(at + c * LANES, gap * gap * sharpness);
-            }
-        }
-    for (int r = 0; r < R; ++r)
-        for (int c = 0; c < C; ++c) store(scores + r * centre.width + from + c * LANES, sums[r][c]);
-}
-
-bool all_finite(const double* scores, size_t width) {
-    Mask bad{};
-    for (size_t c = 0; c < width; c += LANES) bad |= not_finite(load(scores + c));
-    return !any(bad);
-}
-
-// The same for one row, with care: holes say nothing, and no distance is infinite.
-template <class Penalty>
-void add_carefully(const double* line, size_t columns, bool holes, const Padded& centre, const Padded& precision,
-                   const Padded& base, const double* total, double* score, const Penalty& penalty) {
-    size_t width = centre.width;
-    for (size_t c = 0; c < width; ++c) score[c] += total[c];
-    for (size_t j = 0, at = 0; j < columns; ++j, at += width) {
-        if (line[j] != line[j] && holes) {
-            for (size_t c = 0; c < width; ++c) score[c] -= base.data[at + c];
-            continue;
-        }
-        // Neither a number too large nor infinity may pass for the other: only the first is brought nearer.
-        double v = std::abs(line[j]) <= std::numeric_limits<double>::max() ? std::clamp(line[j], -LARGEST, LARGEST) : line[j];
-        for (size_t c = 0; c < width; c += LANES) {
-            Vec gap = all(v) - load(centre.data + at + c), far = gap * gap * load(precision.data + at + c);
-            far = choose(all(v - v) == all(0.0), smaller(far, all(LARGEST_SQUARE)), far);
-            store(score + c, load(score + c) - penalty(at + c, far));
-        }
-    }
-}
-
-// With three vectors of classes each, the sums of three rows fill the registers; four would spill.
-constexpr int AT_ONCE = 3;
-
-template <class Penalty>
-void score_distances(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
-                     const double* total, size_t begin, size_t end, double* scores, const Penalty& penalty) {
-    size_t width = centre.width;
-    Lines<double> line_of(x, AT_ONCE);
-    std::vector<double> before(AT_ONCE * width);
-    for (size_t row = begin; row < end;) {
-        size_t rows = std::min<size_t>(AT_ONCE, end - row);
-        const double* lines[AT_ONCE];
-        for (size_t r = 0; r < rows; ++r) lines[r] = line_of(row + r, r);
-        std::copy(scores, scores + rows * width, before.begin());
-        for (size_t r = 0; r < rows; ++r)
-            for (size_t c = 0; c < width; c += LANES)
-                store(scores + r * width + c, load(scores + r * width + c) + load(total + c));
-        by_vectors<3>(width, [&](auto count, size_t from) {
-            constexpr int C = decltype(count)::value;
-            if (rows == AT_ONCE)
-                add_distances<AT_ONCE, C>(lines, x.columns, centre, precision, from, scores, penalty);
-            else
-                for (size_t r = 0; r < rows; ++r)
-                    add_distances<1, C>(lines + r, x.columns, centre, precision, from, scores + r * width, penalty);
-        });
-        // Holes, infinities and overflow all end in a score that is not finite: only such rows are done again.
-        for (size_t r = 0; r < rows; ++r, scores += width)
-            if (!all_finite(scores, width)) {
-                std::copy_n(before.data() + r * width, width, scores);
-                add_carefully(lines[r], x.columns, holes, centre, precision, base, total, scores, penalty);
-            }
-        row += rows;
-    }
-}
-
-}  // namespace
-
-void score_normal(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
-                  const double* total, size_t begin, size_t end, double* scores) {
-    score_distances(x, holes, centre, precision, base, total, begin, end, scores, Squared{});
-}
-
-void score_student(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& power,
-                   const Padded& base, const double* total, size_t begin, size_t end, double* scores) {
-    score_distances(x, holes, centre, precision, base, total, begin, end, scores, Tailed{power});
-}
-
-namespace {
-
 constexpr double MINUS_INFINITY = -std::numeric_limits<double>::infinity();
 
 template <class T>
@@ -261,6 +177,23 @@ void write(const double* from, size_t n, void* to, size_t row) {
     T* out = static_cast<T*>(to) + row * n;
     for (size_t c = 0; c < n; ++c) out[c] = T(from[c]);
 }
+
+// The highest of the scores seen so far in each lane, and the first class that had it.
+struct Highest {
+    Vec score = all(MINUS_INFINITY);
+    Mask at{};
+    void see(Vec v, size_t from) {
+        Mask better = Mask(v > score);
+        at = better ? Mask{} + int64_t(from) : at;
+        score = choose(better, v, score);
+    }
+    double top() const { return largest(score); }
+    int64_t first() const {
+        // Without a branch: which lane it is nobody can foresee.
+        Mask found = Mask(score == all(top())) ? at + Mask{0, 1, 2, 3} : Mask{} + INT64_MAX;
+        return std::min(std::min(found[0], found[1]), std::min(found[2], found[3]));
+    }
+};
 
 int64_t first_largest(const double* scores, size_t n) { return std::max_element(scores, scores + n) - scores; }
 
@@ -285,22 +218,26 @@ void normalise(double* score, size_t width, double top, bool logarithms) {
 size_t finish(double* scores, const double* against, size_t begin, size_t end, const Finish& how) {
     size_t width = how.width;
     for (size_t row = begin; row < end; ++row, scores += width, against += against ? width : 0) {
-        if (!all_finite(scores, width) || (against && !all_finite(against, width))) return row;
-        Vec highest = all(MINUS_INFINITY);
+        Highest highest;
+        Mask bad{};
         for (size_t c = 0; c < width; c += LANES) {
-            Vec v = load(scores + c) + load(how.closed + c);
-            if (against) v = choose(load(against + c) > all(0.5), all(MINUS_INFINITY), v);
-            store(scores + c, v);
-            highest = larger(highest, v);
+            Vec v = load(scores + c);
+            bad |= not_finite(v);
+            v += load(how.closed + c);
+            if (against) {
+                Vec rule = load(against + c);
+                bad |= not_finite(rule);
+                v = choose(rule > all(0.5), all(MINUS_INFINITY), v);
+            }
+            if (how.answer != Answer::choice) store(scores + c, v);
+            highest.see(v, c);
         }
-        double top = largest(highest);
+        if (any(bad)) return row;
+        double top = highest.top();
         bool ruled_out = top == MINUS_INFINITY;  // everywhere: nothing was learned from the row
         if (how.answer == Answer::choice) {
-            int64_t& out = static_cast<int64_t*>(how.out)[row];
-            if (ruled_out)
-                out = first_largest(how.fallback, how.classes);
-            else
-                for (out = 0; scores[out] != top;) ++out;
+            int64_t code = ruled_out ? first_largest(how.fallback, how.classes) : highest.first();
+            static_cast<int64_t*>(how.out)[row] = how.labels ? how.labels[code] : code;
             continue;
         }
         if (how.answer != Answer::log_joint) {

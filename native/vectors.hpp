@@ -1,9 +1,15 @@
 // Four doubles at a time, with the elementary functions that the loops need.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 #include "kernels.hpp"
 
@@ -20,22 +26,48 @@ inline Vec load(const double* from) {
     std::memcpy(&v, from, sizeof v);
     return v;
 }
+inline Vec load(const float* from) {
+    typedef float Half __attribute__((vector_size(LANES * sizeof(float))));
+    Half h;
+    std::memcpy(&h, from, sizeof h);
+    return __builtin_convertvector(h, Vec);
+}
 inline void store(double* to, Vec v) { std::memcpy(to, &v, sizeof v); }
 inline Vec all(double x) { return Vec{x, x, x, x}; }
 inline Vec choose(Mask where, Vec a, Vec b) { return where ? a : b; }
 inline Mask bits(Vec v) { return std::bit_cast<Mask>(v); }
 inline Vec doubles(Mask m) { return std::bit_cast<Vec>(m); }
+#if defined(__AVX__)
+inline bool any(Mask m) { return !_mm256_testz_si256(__m256i(m), __m256i(m)); }  // gcc would take the lanes one by one
+#else
 inline bool any(Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+#endif
 #else
 #error "The kernels need the vector types of gcc or clang; on Windows build with clang-cl."
 #endif
 
 inline Vec larger(Vec a, Vec b) { return choose(a > b, a, b); }
 inline Vec smaller(Vec a, Vec b) { return choose(a < b, a, b); }
-inline double largest(Vec v) { return std::fmax(std::fmax(v[0], v[1]), std::fmax(v[2], v[3])); }
+inline double largest(Vec v) { return std::max(std::max(v[0], v[1]), std::max(v[2], v[3])); }
 inline double sum(Vec v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 // Whether every number is finite: infinity minus itself is not a number, and that is not equal to anything.
 inline Mask not_finite(Vec v) { return Mask((v - v) != all(0.0)); }
+
+// Calls f<C>(from) for groups of at most Most vectors that together cover the width.
+template <int Most, class F>
+inline void by_vectors(size_t width, F&& f) {
+    size_t from = 0;
+    auto rest = [&] { return (width - from) / LANES; };
+    for (; rest() >= Most; from += Most * LANES) f(std::integral_constant<int, Most>{}, from);
+    if constexpr (Most > 1) {
+        auto tail = [&](auto self, auto count) {
+            constexpr int C = decltype(count)::value;
+            if (rest() >= C) f(count, from), from += C * LANES;
+            if constexpr (C > 1) self(self, std::integral_constant<int, C - 1>{});
+        };
+        tail(tail, std::integral_constant<int, Most - 1>{});
+    }
+}
 
 // log 2 in two parts; the first has so few digits that its product with an exponent is exact.
 constexpr double LOG2_HIGH = 0x1.62e42feep-1, LOG2_LOW = 0x1.a39ef35793c76p-33;

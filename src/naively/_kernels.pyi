@@ -20,6 +20,11 @@ def encode(y: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', wr
     Whole-number labels in order, and the code of each row; None if the labels lie too far apart.
     """
 
+def places(known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    The place of each label among the known ones, which are sorted; None if one is not among them.
+    """
+
 def count_rows(classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """counts[class] += weight for each row."""
 
@@ -91,5 +96,7 @@ class Scorer:
     def log_posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
         """Logarithms of the probabilities."""
 
-    def choice(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> int:
-        """The first class of the highest score, for each row."""
+    def choice(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int:
+        """
+        The first class of the highest score, for each row: its label, or its code if there are no labels.
+        """

@@ -55,11 +55,16 @@ class Model:
         return out
 
     def most_probable(
-        self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True
+        self,
+        columns: Mapping[str, Any],
+        threads: int = 1,
+        *,
+        holes: bool = True,
+        labels: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Return the code of the most probable class of each row: the choice under 0/1 cost."""
+        """Return the most probable class of each row, the choice under 0/1 cost: its code, or its label if given."""
         scorer, out = self._scorer(columns, holes), np.empty(rows_of(columns), dtype=np.int64)
-        check_scored(scorer.choice(self._fallback, out, threads))
+        check_scored(scorer.choice(self._fallback, out, threads, labels))
         return out
 
     @cached_property

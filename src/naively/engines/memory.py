@@ -29,7 +29,7 @@ def add(
     through before the first is counted.
     """
     matrices = {name: native(matrix) for name, matrix in batch.items()}
-    codes, weights = checked_rows(y, weights, len(counts.classes))
+    codes, weights = checked_rows(y, weights)
     for name, accumulator in counts.columns.items():
         check_column(name, accumulator, matrices.get(name), len(y))
     if len(counts.columns) > 1:
@@ -40,14 +40,12 @@ def add(
     counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def checked_rows(y: npt.NDArray[Any], weights: Any, classes: int) -> tuple[npt.NDArray[np.int32], Any]:
-    """Return class codes and weights as the kernels read them, if they can be counted."""
+def checked_rows(y: npt.NDArray[Any], weights: Any) -> tuple[npt.NDArray[np.int32], Any]:
+    """Return class codes and weights as the kernels read them; whether there are such classes the kernels will see."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
     if weights is not None and np.shape(weights) != y.shape:
         raise InvalidInput(f"Weights of shape {np.shape(weights)} do not fit {len(y)} rows; give one for each row.")
-    if len(y) and not (y.min() >= 0 and y.max() < classes):
-        raise InvalidInput(f"Class codes must lie in 0 … {classes - 1}; found {y.min()} to {y.max()}.")
     return as_codes(y), as_weights(weights)
 
 
@@ -61,7 +59,7 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
         raise InvalidInput(f"Column {name!r} holds {x.dtype}; convert it to numbers first.")
     if isinstance(accumulator, TableAccumulator):
         return
-    if sparse.issparse(x):
+    if is_sparse(x):
         raise InvalidInput(f"Column {name!r} is sparse, but {type(accumulator).__name__} counts dense rows.")
     if isinstance(accumulator, CodesAccumulator) and x.dtype.kind not in "iub":
         raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.")
@@ -70,7 +68,7 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
 def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int, name: str = "X") -> None:
     """Count one column, which may be a whole matrix; a row that is refused changes nothing."""
     if isinstance(accumulator, TableAccumulator):
-        row = (accumulator.add_sparse if sparse.issparse(x) else accumulator.add_dense)(x, y, weights, threads)
+        row = (accumulator.add_sparse if is_sparse(x) else accumulator.add_dense)(x, y, weights, threads)
     else:
         row = accumulator.add(x, y, weights, threads)
     if row >= 0:
@@ -79,9 +77,9 @@ def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any,
 
 def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     """Return the error that says which cell of a refused row cannot be counted, and why."""
-    entries = slice(*x.indptr[row : row + 2]) if sparse.issparse(x) else row
-    cells = (x.data if sparse.issparse(x) else x)[entries].astype(np.float64)
-    columns = x.indices[entries] if sparse.issparse(x) else np.arange(len(cells))
+    entries = slice(*x.indptr[row : row + 2]) if is_sparse(x) else row
+    cells = (x.data if is_sparse(x) else x)[entries].astype(np.float64)
+    columns = x.indices[entries] if is_sparse(x) else np.arange(len(cells))
     if isinstance(accumulator, CodesAccumulator):
         at = int(np.argmax((cells >= accumulator.sizes) | ((cells < 0) & ~np.bool_(accumulator.holes))))
         return RowRefused(row, at, f"{cells[at]:.0f}", f"its codes are 0 … {accumulator.sizes[at] - 1}.")
@@ -103,9 +101,14 @@ def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     )
 
 
+def is_sparse(x: Any) -> bool:
+    """Tell whether x is a sparse matrix; plain arrays, the most frequent case, are recognised at once."""
+    return type(x) is not np.ndarray and bool(sparse.issparse(x))
+
+
 def native(x: Any) -> Any:
     """Return the matrix in a type the kernels read, itself where it already is."""
-    if sparse.issparse(x):
+    if is_sparse(x):
         x = x if x.format == "csr" else x.tocsr()
         if x.indices.dtype != x.indptr.dtype:
             x = sparse.csr_array((x.data, x.indices.astype(np.int64), x.indptr.astype(np.int64)), shape=x.shape)

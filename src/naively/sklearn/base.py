@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
@@ -30,6 +28,8 @@ from .arrays import brought, to_numpy
 from .checks import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
 
 COLUMN = "X"  # the whole matrix is one wide column
+INT64 = np.dtype(np.int64)
+UNCHANGEABLE = (type(None), bool, int, float, str)
 
 
 class Assumptions(NamedTuple):
@@ -119,12 +119,16 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         -------
         self
         """
-        with all_or_nothing(self):
+        before = dict(vars(self))
+        try:
             X, y = self._accepted(X, y, reset=True)
             if not is_plain_target(y):
                 check_classification_targets(y)
             classes, codes = encoded(y)
             return self._learn(X, y, codes, classes, sample_weight, learned=None)
+        except BaseException:
+            restore(self, before)
+            raise
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too: the result is that of one `fit` on all rows.
@@ -144,13 +148,17 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         -------
         self
         """
-        with all_or_nothing(self):
-            learned: Learned | None = vars(self).get("_counted")
+        before = dict(vars(self))
+        try:
+            learned: Learned | None = before.get("_counted")
             if learned is None:
                 self._validate_params()
-            known = self._known_classes(classes)
+            known = learned.classes if learned and classes is None else self._known_classes(classes)
             X, y = self._accepted(X, y, reset=learned is None)
             return self._learn(X, y, codes_among(known, y), known, sample_weight, learned)
+        except BaseException:
+            restore(self, before)
+            raise
 
     def _accepted(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         """Return rows and classes that can be counted.
@@ -174,10 +182,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     def _known_classes(self, classes: Any) -> npt.NDArray[Any]:
         known: npt.NDArray[Any] | None = self._counted.classes if hasattr(self, "_counted") else None
-        if known is None and classes is None:
-            raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if classes is None:
-            return known  # type: ignore[return-value]
+            raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if np.ndim(to_numpy(classes)) != 1 or not len(classes):
             raise InvalidInput(f"`classes={classes!r}` must list all classes that will ever come, e.g. [0, 1].")
         classes = np.asarray(plain_labels(classes))
@@ -286,20 +292,16 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
-        codes = self._answer(Model.most_probable, X)
-        return self._counted.classes[codes]  # type: ignore[no-any-return]
+        classes = self._learned.classes
+        if classes.dtype == INT64:
+            return self._answer(Model.most_probable, X, labels=classes)  # type: ignore[no-any-return]
+        return classes[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
 
 
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave the estimator as it was if anything goes wrong."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def restore(estimator: Any, before: dict[str, Any]) -> None:
+    """Leave the estimator as it was before something went wrong."""
+    vars(estimator).clear()
+    vars(estimator).update(before)
 
 
 def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -314,6 +316,10 @@ def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 def codes_among(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the code of each row's class among the known ones."""
+    if known.dtype == INT64 and y.dtype == INT64:
+        places: Any = _kernels.places(known, np.ascontiguousarray(y))
+        if places is not None:
+            return places  # type: ignore[no-any-return]
     number = "biuf"
     alike = (known.dtype.kind in number) == (y.dtype.kind in number)  # numbers and texts cannot be compared
     codes = known.searchsorted(y) if alike else np.zeros(len(y), dtype=np.intp)
@@ -327,12 +333,12 @@ def codes_among(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any
 
 def unshared(parameter: Any) -> Any:
     """Return a parameter that nobody else can change."""
-    return parameter if parameter is None or isinstance(parameter, (bool, int, float, str)) else deepcopy(parameter)
+    return parameter if type(parameter) in UNCHANGEABLE else deepcopy(parameter)
 
 
 def cells(X: Any) -> int:
     """Return how many cells of the matrix are looked at."""
-    return int(X.nnz if sparse.issparse(X) else X.size)
+    return int(X.nnz if memory.is_sparse(X) else X.size)
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

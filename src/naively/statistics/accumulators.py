@@ -19,6 +19,7 @@ from .moments import Moments
 from .table import Table, Tables
 
 Codes = npt.NDArray[np.int32]
+INT32 = np.dtype(np.int32)
 
 
 class Accumulator(Protocol):
@@ -168,7 +169,9 @@ def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def as_codes(y: npt.NDArray[Any]) -> Codes:
     """Return class codes as the kernels read them; whole numbers only, and none that would become another."""
-    if y.dtype == np.int32 or y.dtype.kind not in "iu":
+    if y.dtype == INT32 and y.flags.c_contiguous:
+        return y
+    if y.dtype == INT32 or y.dtype.kind not in "iu":
         return np.ascontiguousarray(y)  # what are no whole numbers the kernels refuse
     codes = y.astype(np.int32)
     if not np.array_equal(codes, y):
