@@ -302,16 +302,18 @@ void ranges(const Matrix& x, double* least, double* largest, const Run& run) {
     constexpr double inf = std::numeric_limits<double>::infinity();
     size_t pieces = std::min(PIECES, x.rows);
     std::vector<double> low(pieces * x.columns, inf), high(pieces * x.columns, -inf);
-    share_out(pieces, x.rows * x.columns, run, [&](size_t piece) {
-        Lines<double> line_of(x);
-        double *__restrict a = low.data() + piece * x.columns, *__restrict b = high.data() + piece * x.columns;
-        for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
-            const double* __restrict line = line_of(row);
-            for (size_t j = 0; j < x.columns; ++j) {
-                a[j] = line[j] < a[j] ? line[j] : a[j];
-                b[j] = line[j] > b[j] ? line[j] : b[j];
+    with_numbers(x, 1, [&](auto lines) {
+        share_out(pieces, x.rows * x.columns, run, [&](size_t piece) {
+            auto line_of = lines;
+            double *__restrict a = low.data() + piece * x.columns, *__restrict b = high.data() + piece * x.columns;
+            for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
+                auto line = line_of(row);
+                for (size_t j = 0; j < x.columns; ++j) {
+                    a[j] = line[j] < a[j] ? line[j] : a[j];
+                    b[j] = line[j] > b[j] ? line[j] : b[j];
+                }
             }
-        }
+        });
     });
     std::fill(least, least + x.columns, inf);
     std::fill(largest, largest + x.columns, -inf);

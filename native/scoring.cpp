@@ -28,11 +28,13 @@ struct Chosen {
     }
 };
 
-// What counts for a cell. One that could not have been counted becomes a score that is no number: infinity is not just
-// present, and a count beyond all bounds not just large.
-inline double read(double x, Reading reading) {
-    if (!reading.presence) return x <= LARGEST_COUNT && x >= -LARGEST_COUNT ? x : REFUSED;
-    return x - x == 0 ? double(x > reading.threshold) : REFUSED;
+// What counts for a cell.
+inline double read(double x, Reading reading) { return reading.presence ? double(x > reading.threshold) : x; }
+
+// What could not have been counted is not scored either: infinity is not just present, nor a count beyond all bounds large.
+inline Limits readable(Reading reading) {
+    double most = reading.presence ? std::numeric_limits<double>::max() : LARGEST_COUNT;
+    return {-most, most, false};
 }
 
 // How far ahead a line is asked for: a table larger than the cache answers late.
@@ -132,22 +134,26 @@ void score_codes(const Matrix& x, bool holes, const int64_t* offsets, const Padd
 }
 
 void score_dense(const Matrix& x, Reading reading, const Padded& table, size_t begin, size_t end, double* scores) {
-    Lines<double> line_of(x);
-    Chosen chosen(x.columns);
-    for (size_t row = begin; row < end; ++row, scores += table.width) {
-        const double* line = line_of(row);
-        chosen.size = 0;
-        for (size_t j = 0; j < x.columns; ++j) {
-            double v = read(line[j], reading);
-            if (v != 0) chosen.add(table.data + j * table.width, v);
+    with_numbers(x, 1, [&](auto line_of) {
+        Limits limits = readable(reading);
+        Chosen chosen(x.columns);
+        for (size_t row = begin; row < end; ++row, scores += table.width) {
+            auto line = line_of(row);
+            chosen.size = 0;
+            for (size_t j = 0; j < x.columns; ++j) {
+                double v = read(line[j], reading);
+                if (v != 0) chosen.add(table.data + j * table.width, v);
+            }
+            add_chosen(chosen, table.width, scores);
+            if (!within(line, x.columns, limits)) scores[0] = REFUSED;
         }
-        add_chosen(chosen, table.width, scores);
-    }
+    });
 }
 
 void score_sparse(const Sparse& x, Reading reading, const Padded& table, size_t begin, size_t end, double* scores) {
     with_index(x, [&](auto index) {
         Entries<decltype(index)> entries(x);
+        Limits limits = readable(reading);
         Chosen chosen(entries_per_row(x));
         for (size_t row = begin; row < end; ++row, scores += table.width) {
             size_t size = entries.size(row);
@@ -163,7 +169,7 @@ void score_sparse(const Sparse& x, Reading reading, const Padded& table, size_t 
                 if (v != 0 && here) chosen.add(table.data + size_t(columns[e]) * table.width, v);
             }
             add_chosen(chosen, table.width, scores);
-            if (!inside) scores[0] = REFUSED;
+            if (!inside || !within(values, size, limits)) scores[0] = REFUSED;
         }
     });
 }
@@ -215,8 +221,37 @@ void normalise(double* score, size_t width, double top, bool logarithms) {
 
 }  // namespace
 
+namespace {
+
+// The choice of each row, where nothing but the prior rules classes out: C vectors of classes that stay in registers.
+template <int C>
+size_t choose_classes(const double* scores, size_t begin, size_t end, const Finish& how) {
+    Vec closed[C];
+    for (int c = 0; c < C; ++c) closed[c] = load(how.closed + c * LANES);
+    for (size_t row = begin; row < end; ++row, scores += C * LANES) {
+        Highest highest;
+        Mask bad{};
+        for (int c = 0; c < C; ++c) {
+            Vec v = load(scores + c * LANES);
+            bad |= not_finite(v);
+            highest.see(v + closed[c], c * LANES);
+        }
+        if (any(bad)) return row;
+        int64_t code = highest.top() == MINUS_INFINITY ? first_largest(how.fallback, how.classes) : highest.first();
+        static_cast<int64_t*>(how.out)[row] = how.labels ? how.labels[code] : code;
+    }
+    return NO_ROW;
+}
+
+}  // namespace
+
 size_t finish(double* scores, const double* against, size_t begin, size_t end, const Finish& how) {
     size_t width = how.width;
+    if (how.answer == Answer::choice && !against) {  // unrolled for few classes
+        if (width == LANES) return choose_classes<1>(scores, begin, end, how);
+        if (width == 2 * LANES) return choose_classes<2>(scores, begin, end, how);
+        if (width == 3 * LANES) return choose_classes<3>(scores, begin, end, how);
+    }
     for (size_t row = begin; row < end; ++row, scores += width, against += against ? width : 0) {
         Highest highest;
         Mask bad{};
