@@ -1,4 +1,4 @@
-"""NaiveBayes: a table in, probabilities and decisions out. A thin shell: it counts, estimates and decides by calling."""
+"""NaiveBayes: a table in, probabilities and decisions out. A thin shell over counting, estimating and deciding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .families import Settings
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
-from .read.rows import are_few_rows
+from .read.rows import few_rows
 from .report import importance, probabilities, summary
 from .schema import Schema
 from .statistics import Counts
@@ -147,13 +147,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if counter is None:
             declared = self.classes if classes is None else classes
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
-            vars(self).update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
             return self
         if classes is not None:
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
-        count_rows(counter, rows, allowed(self.threads))
+        count_rows(counter, rows, allowed(self.threads, rows.cells))
         self._take(counter, rows)
         return self
 
@@ -168,10 +168,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
         """Hold these counts from now on."""
-        self._counter, self._counts, self._made = counter, None, None
+        self._counter = counter
+        self._counts: Counts | None = None
+        self._made: tuple[list[Any], TableModel] | None = None
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
             if rows.named:
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
             self._schema, self._label_type = rows.with_hints(counter), rows.label_type
@@ -186,8 +188,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counter: TableCounter | None = vars(self).get("_counter")
         if counter is None:
             raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using "
-                "this estimator."
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
             )
         return counter
 
@@ -202,7 +204,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
-        return self._schema if self._learned else self._schema
+        self._learned  # noqa: B018  # says so if there is none
+        return self._schema
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -224,7 +227,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_categories is not None and not self.max_categories >= 1:
             raise InvalidSetting(f"max_categories={self.max_categories!r} must be 1 or more, or None.")
         if not np.isscalar(self.smoothing):
-            raise InvalidSetting(f"smoothing={self.smoothing!r} must be one number; give a column its own by its family.")
+            raise InvalidSetting(
+                f"smoothing={self.smoothing!r} must be one number; give a column its own by its family."
+            )
         self._settings(self.smoothing)
         self._settings(self.prior_smoothing)
         allowed(self.threads)
@@ -239,8 +244,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         now = [getattr(self, name) for name in ESTIMATING]
         if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
             self._check_settings()
-            self._made = [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now], self._estimated()
-        return self._made[1]  # type: ignore[no-any-return]
+            self._made = (
+                [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now],
+                self._estimated(),
+            )
+        return self._made[1]
 
     def _estimated(self) -> TableModel:
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
@@ -256,7 +264,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidSetting(f"prior={self.prior!r} is unknown; use 'empirical', 'uniform', a dict or an array.")
         if isinstance(self.prior, dict):
             if set(self.prior) != set(labels):
-                raise InvalidSetting(f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}.")
+                raise InvalidSetting(
+                    f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}."
+                )
             return given_prior([self.prior[label] for label in labels], len(labels))
         return given_prior(self.prior, len(labels))
 
@@ -264,10 +274,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
         model = self._table_model
-        if are_few_rows(X):
-            return model.answer(ask, [X] if isinstance(X, dict) else X, 1, **how)
+        rows = few_rows(X, model.schema)
+        if rows is not None and not model.schema.of_kind("vectors"):
+            return model.answer(ask, rows, 1, **how)
         frame = self._frame(X)
-        return model.answer(ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how)
+        return model.answer(
+            ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how
+        )
 
     def _frame(self, X: Any) -> Frame:
         frame = frame_of(X).on(self._schema)
@@ -291,17 +304,17 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return posterior
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the answer of least expected cost for each row: the most probable class, unless `cost` says otherwise."""
+        """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
         if self.cost is None and self.reject is None:
             return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
         posterior = self.predict_proba(X)
         if isinstance(self.cost, str):
-            return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))  # type: ignore[arg-type]
+            return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
         cost, choices = labelled_cost(self.cost, self.classes_)
         chosen = decide(posterior, cost, self.reject)
         if self.reject is None:
-            return choices[chosen]  # type: ignore[no-any-return]
-        return np.append(choices.astype(object), None)[chosen]  # type: ignore[no-any-return]
+            return np.asarray(choices[chosen])
+        return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
 
     def expected_cost(self, X: Any) -> Floats:
         """Return what each choice is expected to cost, as [row, choice]."""
@@ -331,7 +344,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: Any) -> None:
         """Write the model to one Parquet file: its counts, its schema, its settings."""
-        settings = {name: plain(name, value) for name, value in self.get_params(deep=False).items() if name != "families"}
+        settings = {
+            name: plain(name, value) for name, value in self.get_params(deep=False).items() if name != "families"
+        }
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         from . import store
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .hints import hints_of
 from .read.frame import Frame, frame_of
-from .read.rows import are_few_rows
+from .read.rows import few_rows
 from .read.target import Shares, Target, target_of
 from .schema import Schema
 from .statistics import Counts
@@ -37,6 +36,11 @@ class Rows:
         return not isinstance(self.source, Frame) or self.source.named
 
     @property
+    def cells(self) -> int:
+        """How many cells there are, at most a few too many."""
+        return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
+
+    @property
     def label_type(self) -> np.dtype[Any]:
         """The type to give labels back in."""
         return self.target.dtype
@@ -47,27 +51,26 @@ class Rows:
             self.source = frame_of(self.source).on(families)
             return families
         self.source = frame_of(self.source)
-        return self.source.schema().with_families(families)
+        schema: Schema = self.source.schema().with_families(families)
+        return schema
 
     def with_hints(self, counter: TableCounter) -> Schema:
         """Return the schema with remarks on columns that look odd."""
         return replace(counter.schema, hints=hints_of(counter, self.source))
 
 
-def rows_of(
-    X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None
-) -> Rows:
+def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Rows:
     """Return the rows of any table, with their classes: given apart, or as a column of the table."""
-    source = X
-    if schema is None or not are_few_rows(X):
+    source: Any = None if schema is None or target is not None else few_rows(X, schema)
+    if source is None or schema is None or schema.of_kind("vectors"):
         source = frame_of(X)
         if target is not None:
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
             source, y = without(source, target)
         source = source if schema is None else source.on(schema)
-    elif isinstance(X, Mapping):
-        source, y = [X], y if np.ndim(y) else [y]
+    elif type(X) is dict and (isinstance(y, str) or not np.ndim(y)):
+        y = [y]  # one row, one label
     found = target_of(y)
     n = source.rows if isinstance(source, Frame) else len(source)
     if not n:
@@ -75,7 +78,9 @@ def rows_of(
     if isinstance(source, Frame) and not source.columns:
         raise InvalidInput("Found array with 0 feature(s) while a minimum of 1 is required by NaiveBayes.")
     if found.rows != n:
-        raise InvalidInput(f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels.")
+        raise InvalidInput(
+            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+        )
     return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
 
 
@@ -92,13 +97,15 @@ def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
     if isinstance(rows.target, Shares):
         return rows
     labels, codes, dtype = rows.target
+    if len(codes) == 1 and codes[0] >= 0:
+        return rows  # at once, for those who learn row by row
     none = codes < 0
     if not none.any():
         return rows
     if unlabelled != "skip":
         raise InvalidInput(
-            f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)} rows. Leave "
-            "these rows out, or set unlabelled='skip'."
+            f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
+            "Leave these rows out, or set unlabelled='skip'."
         )
     if none.all():
         raise InvalidInput("No row has a label: there is nothing to learn from.")

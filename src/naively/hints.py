@@ -55,7 +55,7 @@ def about_numbers(counter: TableCounter, frame: Frame) -> list[str]:
             remarks.append(f"{column.name!r} holds the same number in every row looked at, and says nothing.")
         elif column.type == "whole" and 2 < len(different) <= FEW and column.family.name == "gaussian":
             remarks.append(
-                f"{column.name!r} holds only {len(different)} different whole numbers; if they are codes rather than amounts: "
-                f'families={{{column.name!r}: "categorical"}}.'
+                f"{column.name!r} holds only {len(different)} different whole numbers; if they are codes rather than "
+                f'amounts: families={{{column.name!r}: "categorical"}}.'
             )
     return remarks

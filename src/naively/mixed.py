@@ -17,7 +17,7 @@ from .families.categorical import LogTable, LogTables
 from .model import Model
 from .read.block import ROWS, codes_of, numbers_of, vectors_of
 from .read.frame import Frame
-from .read.rows import label_reader, number_reader, row_values
+from .read.rows import Reader, cells_of, label_reader, number_reader
 from .schema import Column, Schema
 from .statistics import Axis, Counts, Table
 from .statistics.axis import Floats
@@ -54,13 +54,17 @@ class LabelColumn:
         """Return the code of each label."""
         return np.fromiter((self.code(label) for label in labels), dtype=np.int32, count=len(labels))
 
+    def code_of(self, value: Any) -> int:
+        """Return the code of a value as people write it."""
+        return self.code(self.read(value))
+
     def code(self, label: Any) -> int:
         """Return the code of a label; of one that was never met, the last, if that is no error."""
         code = self.places.get(label, self.unseen)
         if code == self.unseen and self.settings.unseen == "error" and label is not None:
             raise InvalidInput(
-                f"Column {self.column.name!r} holds {label!r}, which was never met in training. Set unseen='skip' to let "
-                "such values say nothing, or 'smooth' to give them a place of their own."
+                f"Column {self.column.name!r} holds {label!r}, which was never met in training. Set unseen='skip' to "
+                "let such values say nothing, or 'smooth' to give them a place of their own."
             )
         return code
 
@@ -99,7 +103,9 @@ class TableModel:
         ]
         numbers = schema.of_kind("numbers")
         # Whether a number is missing says something, too, if missing values shall: a flag beside the number.
-        self.gaps = [(at, gap_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"]
+        self.gaps = [
+            (at, gap_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"
+        ]
         self.numbers = by_family(numbers)
         likelihoods: dict[str, Any] = {}
         if self.labels or self.gaps:
@@ -111,7 +117,9 @@ class TableModel:
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
         self.model = Model(counts.classes, log_prior, likelihoods)
-        self._readers = {column.name: number_reader(column) for column in numbers}
+        self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
+        self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
+        self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]
 
     # -- cells as the kernels read them -------------------------------------------------------------------------
 
@@ -121,8 +129,8 @@ class TableModel:
         for key, (_, columns) in self.numbers.items():
             out[key] = memory.native(numbers_of(frame, columns, begin, end))
         if self.labels or self.gaps:
-            columns = [label.column for label in self.labels]
-            codes = codes_of(frame, columns, [label.codes for label in self.labels], begin, end, threads)
+            of_labels = [label.column for label in self.labels]
+            codes = codes_of(frame, of_labels, [label.codes for label in self.labels], begin, end, threads)
             gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
             out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
         for column in self.schema.of_kind("vectors"):
@@ -135,21 +143,11 @@ class TableModel:
 
     def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return rows given as dicts, a matrix for each part of the model."""
-        out: dict[str, Any] = {}
-        numbers: dict[str, list[float]] = {}
-        for key, (_, columns) in self.numbers.items():
-            for column in columns:
-                read = self._readers[column.name]
-                numbers[column.name] = [read(value) for value in row_values(rows, column.name, self.schema)]
-            out[key] = np.array([numbers[column.name] for column in columns], dtype=np.float64).T.copy()
-        if self.labels or self.gaps:
-            codes = [
-                [label.code(label.read(value)) for value in row_values(rows, label.column.name, self.schema)]
-                for label in self.labels
-            ]
-            names = [column.name for column in self.schema.of_kind("numbers")]
-            codes += [[number != number for number in numbers[names[at]]] for at, _ in self.gaps]
-            out[LABELS] = np.array(codes, dtype=np.int32).T.copy()
+        out: dict[str, Any] = {
+            key: np.array(cells_of(rows, read), dtype=np.float64) for key, read in self._numbers.items()
+        }
+        if self._codes:
+            out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
         return out
 
     # -- answers ------------------------------------------------------------------------------------------------
@@ -193,6 +191,12 @@ def gap_table(counts: Counts, column: Column, settings: Settings) -> LogTable:
     return Categorical(column.family.smoothing).estimate(table, counts.rows, counts.classes, settings)  # type: ignore[attr-defined]
 
 
+def gap_reader(column: Column) -> Reader:
+    """Return what tells whether a number is missing."""
+    number = number_reader(column)
+    return lambda value: np.isnan(number(value))
+
+
 def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column, ...]]]:
     """Return columns of numbers, those of the same family together: they are scored as one matrix."""
     groups: list[tuple[Family, list[Column]]] = []
@@ -202,4 +206,3 @@ def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column
             groups.append((column.family, group := []))
         group.append(column)
     return {f"numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}
-

@@ -48,7 +48,9 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
         if hasattr(likelihood, name):
             table = np.exp(getattr(likelihood, name))
             return frame({"feature": np.arange(table.shape[1]), **dict(zip(labels, table, strict=True))})
-    return frame({"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))})
+    return frame(
+        {"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))}
+    )
 
 
 def number_likelihood(model: TableModel, name: str) -> tuple[Any, int]:
@@ -91,10 +93,8 @@ def bits_of_numbers(likelihood: Any, at: int, prior: Floats) -> float:
     """Return the mutual information of a number and the class, each class a bell: E[log p(x | class) - log p(x)]."""
     n, mean, ssd = (part[at] for part in likelihood.summary[:3])
     met = (n > 0) & (prior > 0)
-    if isinstance(likelihood, Bells):
-        variance = np.where(met, ssd / np.where(met, n, 1.0), 0.0)
-    else:
-        variance = mean  # of numbers of events
+    of_bells = isinstance(likelihood, Bells)  # the variance of numbers of events is their mean
+    variance = np.where(met, ssd / np.where(met, n, 1.0), 0.0) if of_bells else mean
     overall = float(np.average(variance[met], weights=prior[met])) if met.any() else 0.0
     if overall <= 0:
         return 0.0
@@ -105,7 +105,8 @@ def bits_of_numbers(likelihood: Any, at: int, prior: Floats) -> float:
     top = density.max(axis=2, keepdims=True)
     mixture = top[..., 0] + np.log((np.exp(density - top) * shares).sum(axis=2))
     own = np.einsum("kpk->kp", density)
-    return max(float(shares @ ((own - mixture) @ WEIGHTS)) / np.sqrt(2 * np.pi) / np.log(2), 0.0)
+    nats = float(shares @ ((own - mixture) @ WEIGHTS)) / float(np.sqrt(2 * np.pi))
+    return max(nats / float(np.log(2)), 0.0)
 
 
 def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
@@ -117,8 +118,8 @@ def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
     )
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
     told = bits_of_columns(model, counts)
-    for name in sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0):
-        lines.append(f"{told[name]:.3f} bits  {said(model, model.schema[name])}")
+    names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
+    lines += [f"{told[name]:.3f} bits  {said(model, model.schema[name])}" for name in names]
     lines += parameters(model, counts)
     lines += [f"Note: {hint}" for hint in schema.hints]
     return "\n".join(lines)
@@ -143,8 +144,15 @@ def parameters(model: TableModel, counts: Counts) -> list[str]:
         return []
     classes = len(counts.classes)
     full = classes * int(np.prod([float(s) for s in sizes])) if np.sum(np.log10(np.maximum(sizes, 1))) < 15 else None
-    whole = f"{full:,}" if full is not None else f"about 10^{np.sum(np.log10(np.maximum(sizes, 1))) + np.log10(classes):.0f}"
-    return [f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); all combinations would take {whole} (K·ΠS)."]
+    whole = (
+        f"{full:,}"
+        if full is not None
+        else f"about 10^{np.sum(np.log10(np.maximum(sizes, 1))) + np.log10(classes):.0f}"
+    )
+    return [
+        f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+        f"all combinations would take {whole} (K·ΠS)."
+    ]
 
 
 def compare(a: Counts, b: Counts) -> Any:
@@ -160,7 +168,12 @@ def compare(a: Counts, b: Counts) -> Any:
     """
     a + b  # says what does not fit, if something does not
     lines: list[tuple[str, str, float, float, float]] = []
-    lines += changes("(class)", Table(a.classes, Axis(["n"]), a.rows[:, None]), Table(b.classes, Axis(["n"]), b.rows[:, None]), by_class=True)
+    lines += changes(
+        "(class)",
+        Table(a.classes, Axis(["n"]), a.rows[:, None]),
+        Table(b.classes, Axis(["n"]), b.rows[:, None]),
+        by_class=True,
+    )
     for name, statistic in a.columns.items():
         if isinstance(statistic, Moments):
             lines += moved(name, statistic, b.columns[name])
@@ -169,15 +182,15 @@ def compare(a: Counts, b: Counts) -> Any:
     lines.sort(key=lambda line: -abs(line[4]))
     column, value, before, after, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
     change = [y - x for x, y in zip(before, after, strict=True)]
-    return frame({"column": column, "value": value, "before": before, "after": after, "change": change, "strength": strength})
+    return frame(
+        {"column": column, "value": value, "before": before, "after": after, "change": change, "strength": strength}
+    )
 
 
 def changes(name: str, a: Table, b: Table, by_class: bool = False) -> list[tuple[str, str, float, float, float]]:
     """Return the shares of each value before and after."""
     axis = a.classes | b.classes if by_class else a.values | b.values
-    met = [
-        t.on(axis).sum(axis=1) if by_class else t.on(t.classes, axis).sum(axis=0) for t in (a, b)
-    ]
+    met = [t.on(axis).sum(axis=1) if by_class else t.on(t.classes, axis).sum(axis=0) for t in (a, b)]
     totals = [max(float(n.sum()), 1e-300) for n in met]
     before, after = met[0] / totals[0], met[1] / totals[1]
     both = (met[0] + met[1]) / (totals[0] + totals[1])

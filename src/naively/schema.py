@@ -40,8 +40,8 @@ class Column:
             )
         if family.name == "words" and self.type != "vector":
             raise InvalidSetting(
-                f"Column {self.name!r} holds {NOUNS[self.type]}; the family 'words' counts vectors: give a sparse matrix or a "
-                "two-dimensional array, such as CountVectorizer makes."
+                f"Column {self.name!r} holds {NOUNS[self.type]}; the family 'words' counts vectors: give a sparse "
+                "matrix or a two-dimensional array, such as CountVectorizer makes."
             )
 
     @property
@@ -78,7 +78,8 @@ def family_of(column: str, family: Any) -> Family:
     if type(family) in FAMILIES.values():
         return family  # type: ignore[no-any-return]
     raise InvalidSetting(
-        f"families={{{column!r}: {family!r}}} names no family; use one of {sorted(FAMILIES)}, or a value such as nv.Poisson()."
+        f"families={{{column!r}: {family!r}}} names no family; use one of {sorted(FAMILIES)}, or a value such as "
+        "nv.Poisson()."
     )
 
 
@@ -99,6 +100,10 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
+        kinds: dict[Kind, list[Column]] = {"labels": [], "numbers": [], "vectors": []}
+        for column in self.columns:
+            kinds[column.kind].append(column)
+        object.__setattr__(self, "_kinds", {kind: tuple(columns) for kind, columns in kinds.items()})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,7 +126,7 @@ class Schema:
 
     def of_kind(self, kind: Kind) -> tuple[Column, ...]:
         """Return the columns that are counted in this way."""
-        return tuple(column for column in self.columns if column.kind == kind)
+        return self._kinds[kind]  # type: ignore[attr-defined, no-any-return]
 
     def with_families(self, families: Mapping[str, Any] | None) -> Schema:
         """Return the same columns, some with another family."""
@@ -180,7 +185,7 @@ def settings_of(family: Any) -> dict[str, Any]:
 
 def same(a: Any, b: Any) -> bool:
     """Tell whether two settings are equal; arrays count as lists."""
-    return getattr(a, "tolist", lambda: a)() == getattr(b, "tolist", lambda: b)()
+    return bool(getattr(a, "tolist", lambda: a)() == getattr(b, "tolist", lambda: b)())
 
 
 def column_of_statistic(name: str, statistic: Any) -> Column:

@@ -12,7 +12,7 @@ from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
 from ..read.frame import Frame
-from ..read.rows import label_reader, number_reader, row_values
+from ..read.rows import Reader, cells_of, label_reader, number_reader
 from ..schema import Column, Schema
 from ..statistics import Axis, Counts, Moments
 from ..statistics.accumulators import Codes
@@ -33,15 +33,17 @@ class TableCounter:
         self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
         self.of_vectors = schema.of_kind("vectors")
         # A missing label is counted, too: as None, whose code is 0.
-        self.words = [Vocabulary([None, *levels_of(column)]) for column in self.of_labels]
-        self._labels = [label_reader(column) for column in self.of_labels]
-        self._numbers = [number_reader(column) for column in self.of_numbers]
+        self.growth = [0]
+        self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        self._labels = [(c.name, coded(label_reader(c), w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
         self._empty()
 
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
         self.vectors: dict[str, Any] = {}
+        self._room = -1  # how many labels there is room for
 
     def fresh(self) -> TableCounter:
         """Return an empty one with the same codes."""
@@ -91,14 +93,9 @@ class TableCounter:
         """Count a few rows given as dicts."""
         codes = numbers = None
         if self.of_numbers:
-            read = [[r(v) for v in row_values(rows, c.name, self.schema)] for c, r in zip(self.of_numbers, self._numbers, strict=True)]
-            numbers = np.array(read, dtype=np.float64).T.copy()
+            numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
-            met = [
-                [words.code(read(value)) for value in row_values(rows, column.name, self.schema)]
-                for column, words, read in zip(self.of_labels, self.words, self._labels, strict=True)
-            ]
-            codes = np.array(met, dtype=np.int32).T.copy()
+            codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
         try:
             self.add_encoded(codes, numbers, {}, y, weights, 1)
         except (RowRefused, NumberTooLarge) as error:
@@ -133,7 +130,9 @@ class TableCounter:
         classes = len(self.classes)
         if classes > len(self.rows):
             self.rows = np.concatenate([self.rows, np.zeros(max(classes, 2 * len(self.rows)) - len(self.rows))])
-        self.labels.make_room([len(words) for words in self.words], classes)
+        if self.growth[0] != self._room or classes > self.labels.n.shape[1]:
+            self.labels.make_room([len(words) for words in self.words], classes)
+            self._room = self.growth[0]
         self.numbers.make_room(classes)
         for vectors in self.vectors.values():
             vectors.make_room(classes)
@@ -174,13 +173,13 @@ class TableCounter:
 
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
+        self.make_room()
         met = list(self.classes.places)
         axis = Axis(met, self.declared)
         rows = np.zeros(len(axis))
         rows[axis.places(met)] = self.rows[: len(met)]
         found: dict[str, Any] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            self.labels.make_room([len(w) for w in self.words], len(met))
             found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
         moments = self.numbers.moments(met, axis)
         found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
@@ -204,13 +203,20 @@ class TableCounter:
             place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
             counter.labels.part(at, len(words), len(met))[place] = table.n.T
         if counter.of_numbers:
-            counter.numbers.take(joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met)
+            counter.numbers.take(
+                joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+            )
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
             width = len(statistic.values if hasattr(statistic, "values") else statistic.columns)
             counter.vectors[column.name] = started(column, width)
             counter.vectors[column.name].take(statistic, met)
         return counter
+
+
+def coded(read: Reader, words: Vocabulary) -> Reader:
+    """Return what makes a code of a value, a new one if its label is new."""
+    return lambda value: words.code(read(value))
 
 
 def levels_of(column: Column) -> tuple[Any, ...]:
@@ -247,7 +253,10 @@ def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | Non
             assert numbers is not None
             row = begin + int(np.argmax(np.isinf(numbers[:, error.column])))
             return RowRefused(
-                row, columns[error.column].name, "infinity", "give a finite number, or leave the cell empty if it is unknown."
+                row,
+                columns[error.column].name,
+                "infinity",
+                "give a finite number, or leave the cell empty if it is unknown.",
             )
         return NumberTooLarge(columns[error.column].name, error.value)
     if isinstance(error, RowRefused):

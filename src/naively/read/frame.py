@@ -21,7 +21,13 @@ class Frame:
     """Named columns of the same length, where they lie. A matrix of numbers is kept whole, too."""
 
     def __init__(
-        self, columns: Mapping[str, Any], rows: int, *, named: bool = True, library: str | None = None, matrix: Any = None
+        self,
+        columns: Mapping[str, Any],
+        rows: int,
+        *,
+        named: bool = True,
+        library: str | None = None,
+        matrix: Any = None,
     ) -> None:
         self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
 
@@ -88,13 +94,14 @@ def frame_of(X: Any) -> Frame:
 def frame_of_array(X: Any) -> Frame:
     """Return the columns of an array; they are called x0, x1, … unless the array names them."""
     if isinstance(X, np.ma.MaskedArray):
-        X = X.filled(np.nan) if X.dtype.kind == "f" else X.astype(object).filled(None)
+        hidden: Any = X
+        X = hidden.filled(np.nan) if X.dtype.kind == "f" else hidden.astype(object).filled(None)
     if X.dtype.names:
         return checked({name: Values(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X))
     if X.ndim != 2:
         raise InvalidInput(
-            f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. Reshape your data: array.reshape(-1, 1) if it "
-            "has a single column, array.reshape(1, -1) if it is a single row."
+            f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. Reshape your data: array.reshape(-1, 1) "
+            "if it has a single column, array.reshape(1, -1) if it is a single row."
         )
     if X.dtype.kind in "cSV":
         kind = "Complex data" if X.dtype.kind == "c" else f"Data of type {X.dtype}"
@@ -111,7 +118,9 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     columns = {}
     for name, value in X.items():
         if not is_sequence(value):
-            raise InvalidInput(f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none.")
+            raise InvalidInput(
+                f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none."
+            )
         columns[str(name)] = values_of(str(name), value)
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -121,7 +130,11 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
 
 def is_sequence(value: Any) -> bool:
     """Tell whether something is a column rather than a cell."""
-    return not isinstance(value, (str, bytes)) and (hasattr(value, "__len__") or sparse.issparse(value)) and np.ndim(value) != 0
+    return (
+        not isinstance(value, (str, bytes))
+        and (hasattr(value, "__len__") or sparse.issparse(value))
+        and np.ndim(value) != 0
+    )
 
 
 def values_of(name: str, value: Any) -> Any:
@@ -130,7 +143,7 @@ def values_of(name: str, value: Any) -> Any:
         return value.tocsr()
     if isinstance(value, (pa.Array, pa.ChunkedArray)):
         return Values(name, value)
-    if isinstance(value, np.ndarray) or hasattr(value, "__array__") and not hasattr(value, "dtype"):
+    if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
         array = np.asarray(value)
         return array if array.ndim == 2 else Values(name, array)
     if hasattr(value, "dtype"):
@@ -154,7 +167,9 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
         columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
         return checked(columns, len(X))
     if all(isinstance(row, str) for row in X):
-        raise InvalidInput("X is a list of texts, not of rows. Give a column of a data frame, or counts of their words.")
+        raise InvalidInput(
+            "X is a list of texts, not of rows. Give a column of a data frame, or counts of their words."
+        )
     try:
         array = np.asarray(X)
     except ValueError:

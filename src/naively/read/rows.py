@@ -17,13 +17,36 @@ from .values import is_missing, seconds, type_of_value
 FEW = 16
 
 Reader = Callable[[Any], Any]
+PLAIN = frozenset((str, float, int, bool, type(None)))
 
 
-def are_few_rows(X: Any) -> bool:
-    """Tell whether X is a row, or a few rows, given as dicts of single values."""
+def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
+    """Return a row, or a few, as dicts of single values; None if X is something else or more."""
     if type(X) is dict:
-        return not any(isinstance(value, (list, np.ndarray)) or hasattr(value, "__array__") for value in X.values())
-    return type(X) is list and 0 < len(X) <= FEW and all(type(row) is dict for row in X)
+        return [X] if all(type(value) in PLAIN or not is_column(value) for value in X.values()) else None
+    if type(X) is list:
+        return X if 0 < len(X) <= FEW and all(type(row) is dict for row in X) else None
+    if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
+        return None
+    return rows_of_frame(X, schema)
+
+
+def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names) or not set(schema.names) <= set(names):
+        return None  # the way of larger frames says what is wrong
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        return [dict(zip(names, row, strict=True)) for row in X.rows()]
+    if library == "pandas":
+        return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
+    return None
+
+
+def is_column(value: Any) -> bool:
+    """Tell whether a value is a column of values rather than a single one."""
+    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__") and np.ndim(value) != 0
 
 
 def label_reader(column: Column) -> Reader:
@@ -73,10 +96,20 @@ def check(column: Column, value: Any) -> None:
     )
 
 
-def row_values(rows: Sequence[Mapping[str, Any]], name: str, schema: Schema) -> list[Any]:
-    """Return what the rows hold in a column; a column that none of them has is an error."""
-    values = [row.get(name) for row in rows]
-    if values[0] is None and not any(name in row for row in rows):
+def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Reader]]) -> list[list[Any]]:
+    """Return what each row holds in some columns, each read by its reader; a column that no row has is an error."""
+    cells = []
+    for row in rows:
+        try:
+            cells.append([read(row[name]) for name, read in readers])
+        except KeyError:
+            cells.append([read(row[name] if name in row else absent(rows, name)) for name, read in readers])
+    return cells
+
+
+def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return None for a value that a row leaves out, if another row has it."""
+    if not any(name in row for row in rows):
         known = tuple(dict.fromkeys(str(key) for row in rows for key in row))
         raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}")
-    return values
+    return None

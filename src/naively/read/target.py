@@ -13,6 +13,8 @@ from ..statistics.axis import Floats
 from .frame import frame_of, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
+ONE = np.zeros(1, dtype=np.int32)
+
 
 class Target(NamedTuple):
     """The different labels of some rows, which of them each row has (-1: none), and the type to give them back in."""
@@ -44,7 +46,9 @@ def target_of(y: Any) -> Target | Shares:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
-    if hasattr(y, "columns") and np.ndim(y) == 2 or isinstance(y, dict):
+    if type(y) is list and len(y) == 1 and type(y[0]) in (str, int, bool):
+        return Target(y, ONE, np.dtype(type(y[0])))  # at once, for those who learn row by row
+    if (hasattr(y, "columns") and np.ndim(y) == 2) or isinstance(y, dict):
         frame = frame_of(y)
         if len(frame.columns) > 1:
             return shares_of(frame)
@@ -100,7 +104,9 @@ def labels_of(y: Any) -> Target:
 def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the NumPy type that labels are given back in."""
     if dtype.kind in "biufO":
-        return dtype if dtype.kind != "O" or not labels or isinstance(labels[0], (str, Enum)) else np.asarray(labels).dtype
+        return (
+            dtype if dtype.kind != "O" or not labels or isinstance(labels[0], (str, Enum)) else np.asarray(labels).dtype
+        )
     return np.dtype(str)
 
 
@@ -110,7 +116,7 @@ def labels_of_objects(y: npt.NDArray[Any]) -> Target:
     codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
     labels = list(places)
     kinds = {"enum" if isinstance(label, Enum) else type_of_value(label) for label in labels}
-    if len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"} or None in kinds or "time" in kinds:
+    if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise InvalidInput(
             f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
@@ -125,8 +131,8 @@ def check_numbers(labels: list[Any]) -> None:
     for label in labels:
         if isinstance(label, (float, np.floating)) and not float(label).is_integer():
             raise InvalidInput(
-                f"Unknown label type: continuous. The label {label!r} is no whole number; a class is a text, a whole number or "
-                "a boolean. Cut the target into classes first."
+                f"Unknown label type: continuous. The label {label!r} is no whole number; a class is a text, a whole "
+                "number or a boolean. Cut the target into classes first."
             )
 
 

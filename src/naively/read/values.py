@@ -157,7 +157,7 @@ def is_missing(value: Any) -> bool:
 
 def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     """Return the type that all objects of a column have in common."""
-    kinds = {kind: value for kind, value in ((type(v), v) for v in data if not is_missing(v))}
+    kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
     if None in found:
         strange = next(kind for kind, value in kinds.items() if type_of_value(value) is None)
@@ -170,8 +170,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     if len(found) > 1:
         mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInput(
-            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, for instance all to "
-            "text."
+            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text."
         )
     return found.pop() if found else None
 

@@ -22,8 +22,9 @@ from .table import Table
 class Vocabulary:
     """Labels and their codes: 0, 1, … in the order in which they were met."""
 
-    def __init__(self, labels: Iterable[Any] = ()) -> None:
+    def __init__(self, labels: Iterable[Any] = (), growth: list[int] | None = None) -> None:
         self.places: dict[Any, int] = {}
+        self.growth = [0] if growth is None else growth  # how many labels there are, of several vocabularies together
         self.codes(labels)
 
     def __len__(self) -> int:
@@ -31,7 +32,11 @@ class Vocabulary:
 
     def code(self, label: Any) -> int:
         """Return the code of a label, a new one if it was not met before."""
-        return self.places.setdefault(label, len(self.places))
+        found = self.places.get(label)
+        if found is None:
+            found = self.places[label] = len(self.places)
+            self.growth[0] += 1
+        return found
 
     def codes(self, labels: Iterable[Any]) -> npt.NDArray[np.int32]:
         """Return the code of each label."""
@@ -69,7 +74,9 @@ class GrowingLabels:
         begin = int(self.offsets[column])
         return self.n[begin : begin + size, :classes]
 
-    def table(self, column: int, labels: Sequence[Any], classes: Sequence[Any], axis: Axis, levels: Iterable[Any]) -> Table:
+    def table(
+        self, column: int, labels: Sequence[Any], classes: Sequence[Any], axis: Axis, levels: Iterable[Any]
+    ) -> Table:
         """Return the counts of one column with its labels, sorted."""
         values = Axis(labels, levels)
         n = np.zeros((len(axis), len(values)))
@@ -105,7 +112,9 @@ class GrowingMoments(MomentsAccumulator):
         place, size = moments.classes.places(classes), len(classes)
         self.sums[:, :size], self.shift[:size] = 0.0, 0.0
         known = np.flatnonzero(place >= 0)
-        for to, part in zip((*self.sums, self.shift), (moments.n, moments.total, moments.squares, moments.shift), strict=True):
+        for to, part in zip(
+            (*self.sums, self.shift), (moments.n, moments.total, moments.squares, moments.shift), strict=True
+        ):
             to[known] = part[place[known]]
 
 
