@@ -123,8 +123,6 @@ class River:
     strings named here a fraction of that of River's OneHotEncoder. Holes are left out.
     """
 
-    name = "River GaussianNB + BernoulliNB"
-
     def __init__(self) -> None:
         from river import naive_bayes
 

@@ -174,8 +174,8 @@ def run_row(options: argparse.Namespace) -> bool:
 def run_stream(options: argparse.Namespace) -> bool:
     """Learn dicts one at a time, beside River, and into a model that has met many values."""
     table, y = workloads.mixed(4_000)
-    met = beside_river("20 mixed columns", table, y)
-    met &= beside_river("10 numbers", table.select(NUMBERS), y)
+    met = beside_river("20 mixed columns", "River GaussianNB + BernoulliNB", table, y)
+    met &= beside_river("10 numbers", "River GaussianNB", table.select(NUMBERS), y)
     few, many = (seconds_in_model(values) for values in (10, 100_000))
     title = "one dict at a time, a column of {} values"
     line(title.format("10"), "partial_fit", "–", None, few, "–", True)
@@ -183,7 +183,7 @@ def run_stream(options: argparse.Namespace) -> bool:
     return line(title.format("100,000"), "partial_fit", "naively, 10 values", few, many, "≥ 0.5×", good) and met
 
 
-def beside_river(what: str, table: Any, y: Any) -> bool:
+def beside_river(what: str, name: str, table: Any, y: Any) -> bool:
     """Learn a quarter of the rows at once, then the others one by one."""
     rows, labels, title = table.to_pylist(), y.tolist(), f"one dict at a time, {what}"
     start = len(rows) // 4
@@ -194,9 +194,9 @@ def beside_river(what: str, table: Any, y: Any) -> bool:
     try:
         river = peers.River()
     except ImportError:
-        return line(title, "partial_fit", "River is not installed", None, fast, "≥ 1×", True)
+        return line(title, "partial_fit", f"{name}: not installed", None, fast, "≥ 1×", True)
     slow = seconds_each(river.learn_one, rows, labels)
-    return line(title, "partial_fit", river.name, slow, fast, "≥ 1×", fast <= slow)
+    return line(title, "partial_fit", name, slow, fast, "≥ 1×", fast <= slow)
 
 
 def seconds_in_model(values: int) -> float:
@@ -235,7 +235,7 @@ def measure_memory(options: argparse.Namespace) -> int:
     X, y = mixed_as(options.form, int(1_000_000 * options.scale))
     settle()
     model = NaiveBayes()
-    fit = peak_of(lambda: model.fit(X, y))
+    fit = peak_of(lambda: CALLS["fit"](model, X, y))
     size, held = (X.memory_usage(deep=True).sum() if options.form == "pandas" else bytes_of(X)), model_bytes(model)
     mark = "" if fit <= (64 << 20) + held + size / 4 else " ✗"
     sizes = " | ".join(f"{part / 2**20:.1f}" for part in (size, held, fit))
