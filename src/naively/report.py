@@ -150,8 +150,10 @@ def parameters(model: TableModel, counts: Counts) -> list[str]:
         else f"about 10^{np.sum(np.log10(np.maximum(sizes, 1))) + np.log10(classes):.0f}"
     )
     return [
-        f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
-        f"all combinations would take {whole} (K·ΠS)."
+        (
+            f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+            f"all combinations would take {whole} (K·ΠS)."
+        )
     ]
 
 
