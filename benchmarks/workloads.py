@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from scipy import sparse
 
 Labels = npt.NDArray[np.int64]
@@ -49,3 +50,36 @@ def bags(rows: int, words: int = 100_000, classes: int = 20, entries: int = 24_0
     X = sparse.csr_matrix((np.ones(draws), (row, column)), shape=(rows, words))
     X.sum_duplicates()
     return X, y
+
+
+def strings(rows: int, classes: int = 5) -> tuple[Any, Labels]:
+    """Return an Arrow table of twenty columns of strings: the codes above, spelt out."""
+    X, y = codes(rows, classes)
+    return pa.table({f"s{j}": spelt(X[:, j], size) for j, size in enumerate(CARDINALITIES)}), y
+
+
+def mixed(rows: int, classes: int = 5, missing: float = 0.05, most: int = 1_000) -> tuple[Any, Labels]:
+    """Return an Arrow table of ten columns of strings, one with `most` values, and ten of numbers, all with holes."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(classes, size=rows)
+    columns = {}
+    for j, size in enumerate((2, 3, 4, 6, 10, 16, 32, 80, 200, most)):
+        code = ((size * rng.random(rows) ** 2).astype(np.int64) + y * size // classes) % size
+        columns[f"s{j}"] = spelt(code, size, rng.random(rows) < missing)
+    centre, width = rng.normal(size=(10, classes)), rng.uniform(0.5, 2.0, (10, classes))
+    for j in range(10):
+        number = centre[j, y] + width[j, y] * rng.standard_normal(rows)
+        columns[f"x{j}"] = pa.array(number, mask=rng.random(rows) < missing)
+    return pa.table(columns), y
+
+
+def crowded(rows: int, values: int) -> tuple[Any, Labels]:
+    """Return a mixed table whose last column of strings holds every one of so many values."""
+    table, y = mixed(rows, most=values)
+    return table.set_column(9, "s9", spelt(np.arange(rows) % values, values)), y
+
+
+def spelt(code: npt.NDArray[Any], size: int, hole: npt.NDArray[np.bool_] | None = None) -> Any:
+    """Return an Arrow column of the strings that the codes stand for."""
+    names = pa.array([f"value {number}" for number in range(size)])
+    return pa.DictionaryArray.from_arrays(pa.array(code, mask=hole), names).cast(pa.string())

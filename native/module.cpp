@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "pyscorer.hpp"
+#include "pystrings.hpp"
 
 using namespace nb::literals;
 using namespace naively;
@@ -227,4 +228,16 @@ NB_MODULE(_kernels, m) {
              "Logarithms of the probabilities.")
         .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1, "labels"_a = nb::none(),
              "The first class of the highest score, for each row: its label, or its code if there are no labels.");
+
+    nb::class_<TextCodes>(m, "TextCodes", "Codes of texts, by a dictionary that grows or stays as it is.")
+        .def(nb::init<>())
+        .def("add", &TextCodes::add, "texts"_a, "codes"_a, "Give texts their codes; those that have one keep it.")
+        .def_rw("next", &TextCodes::next_, "The code of the next text that was never met.")
+        .def("encode", &TextCodes::encode, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a,
+             "missing"_a, "unseen"_a, "out"_a.noconvert(),
+             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new\n"
+             "codes; returned are the rows in which they were met first.")
+        .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a,
+             "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
+    m.attr("NEW") = Dictionary::NONE;
 }

@@ -9,13 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifier import NaiveBayes, load
+    from .counting import count
     from .decision import decide, expected_cost
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .report import compare
+    from .schema import Column, Schema
     from .statistics import Counts, Moments, Table
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "NaiveBayes": "classifier",
+    "load": "classifier",
+    "compare": "report",
+    "count": "counting",
+    "Column": "schema",
+    "Schema": "schema",
     "decide": "decision",
     "expected_cost": "decision",
     "Bernoulli": "families",
@@ -32,15 +42,21 @@ _HOMES = {
 __all__ = [
     "Bernoulli",
     "Categorical",
+    "Column",
     "Counts",
     "Gaussian",
     "Moments",
+    "NaiveBayes",
     "Poisson",
+    "Schema",
     "Settings",
     "Table",
     "Words",
+    "compare",
+    "count",
     "decide",
     "expected_cost",
+    "load",
 ]
 
 

@@ -104,6 +104,39 @@ def decide_number(p: Floats, cost: Cost, reject: float | None, values: npt.Array
     return answer if reject is None else np.where(costs > reject, np.nan, answer)
 
 
+def labelled_cost(cost: Any, classes: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]]:
+    """Return a cost matrix in the order of the classes, and the choices that its columns stand for.
+
+    A dict names pairs (true, chosen); mistakes it does not name cost 1. A data frame may name its choices.
+
+    >>> labelled_cost({("bad", "good"): 5}, np.array(["bad", "good"]))
+    (array([[0., 5.],
+           [1., 0.]]), array(['bad', 'good'], dtype='<U4'))
+    """
+    if cost is None:
+        return None, classes
+    if isinstance(cost, dict):
+        return cost_of_pairs(cost, classes), classes
+    choices = getattr(cost, "columns", None)
+    matrix = checked_cost(np.asarray(cost, dtype=np.float64), len(classes))
+    if choices is not None and len(choices) == matrix.shape[1]:
+        return matrix, np.asarray(list(choices))
+    return matrix, classes if matrix.shape[1] == len(classes) else np.arange(matrix.shape[1])
+
+
+def cost_of_pairs(cost: dict[Any, Any], classes: npt.NDArray[Any]) -> Floats:
+    """Return the matrix of costs that a dict of pairs (true, chosen) describes."""
+    matrix, places = 1.0 - np.eye(len(classes)), {label: at for at, label in enumerate(classes.tolist())}
+    for pair, price in cost.items():
+        if not isinstance(pair, tuple) or len(pair) != 2 or any(label not in places for label in pair):
+            raise InvalidInput(
+                f"cost names {pair!r}; give pairs (true, chosen) of the classes {list(places)}, such as "
+                f"{{{(classes[0], classes[-1])!r}: 5}}."
+            )
+        matrix[places[pair[0]], places[pair[1]]] = float(price)
+    return checked_cost(matrix, len(classes))
+
+
 def checked_posterior(posterior: npt.ArrayLike) -> Floats:
     """Return the probabilities as [row, class], if they are."""
     p = np.asarray(posterior, dtype=np.float64)

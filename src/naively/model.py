@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from ._kernels import Scorer
 from .families import Likelihood
@@ -66,6 +67,13 @@ class Model:
         scorer, out = self._scorer(columns, holes), np.empty(rows_of(columns), dtype=np.int64)
         check_scored(scorer.choice(self._fallback, out, threads, labels))
         return out
+
+    def log_density(self, columns: Mapping[str, Any], threads: int = 1, *, dtype: Any = float) -> Floats:
+        """Return log P(row), whatever its class: the log joint whole, summed over the classes."""
+        joint = np.tile(self.log_prior, (rows_of(columns), 1))
+        for name, likelihood in self.likelihoods.items():
+            joint += likelihood.log_likelihood(columns[name], threads)
+        return np.asarray(logsumexp(joint, axis=1), dtype=dtype)
 
     @cached_property
     def _fallback(self) -> Floats:

@@ -49,6 +49,11 @@ def checked_rows(y: npt.NDArray[Any], weights: Any) -> tuple[npt.NDArray[np.int3
     return as_codes(y), as_weights(weights)
 
 
+def add_rows(rows: npt.NDArray[np.float64], y: npt.NDArray[np.int32], weights: Any) -> None:
+    """Count the classes of the rows."""
+    _kernels.count_rows(y, weights, rows)
+
+
 def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
     """Refuse a matrix that its accumulator cannot count."""
     wanted = (rows, accumulator.width)

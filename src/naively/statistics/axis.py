@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ def sort_key(label: Any) -> tuple[int, str, Any]:
         return (0, "", label)
     if isinstance(label, str):
         return (1, "", label)
+    if isinstance(label, Enum):
+        return (2, type(label).__name__, list(type(label)).index(label))
     return (2, type(label).__name__, label)
 
 

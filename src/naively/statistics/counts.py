@@ -35,8 +35,11 @@ class Counts:
     classes: Axis
     rows: Floats
     columns: Mapping[str, Any]
+    schema: Any = None  # what the columns are, if the rows came from a table
 
-    def __init__(self, classes: Axis | Sequence[Any], rows: Any, columns: Mapping[str, Any]) -> None:
+    def __init__(
+        self, classes: Axis | Sequence[Any], rows: Any, columns: Mapping[str, Any], schema: Any = None
+    ) -> None:
         classes, order = labelled(classes)
         given = np.asarray(rows, dtype=np.float64)
         if given.shape != (len(classes),):
@@ -46,6 +49,7 @@ class Counts:
         object.__setattr__(self, "classes", classes.only(keep))
         object.__setattr__(self, "rows", frozen(given[keep]))
         object.__setattr__(self, "columns", dict(columns))
+        object.__setattr__(self, "schema", schema)
 
     def on(self, classes: Axis) -> Floats:
         """Return the rows of these classes, zero for those that were not met."""
@@ -57,7 +61,7 @@ class Counts:
         self._check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
-        return Counts(classes, self.on(classes) + other.on(classes), columns)
+        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other))
 
     def __radd__(self, other: object) -> Counts:
         return self if other == 0 else NotImplemented
@@ -73,7 +77,7 @@ class Counts:
             k = int(np.argmin(rows))
             raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
-        return Counts(classes.declaring(self.classes), rows, columns)
+        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part))
 
     def _column_without(self, name: str, part: Counts) -> Any:
         try:
@@ -83,7 +87,8 @@ class Counts:
 
     def __mul__(self, weight: float) -> Counts:
         w = checked_weight(weight)
-        return Counts(self.classes, self.rows * w, {name: column * w for name, column in self.columns.items()})
+        columns = {name: column * w for name, column in self.columns.items()}
+        return Counts(self.classes, self.rows * w, columns, self.schema)
 
     __rmul__ = __mul__
 
@@ -107,6 +112,11 @@ class Counts:
     def __repr__(self) -> str:
         shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
         return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
+
+    def _schema_beside(self, other: Counts) -> Any:
+        if self.schema is None or other.schema is None:
+            return self.schema or other.schema
+        return self.schema.beside(other.schema)
 
     def _check_columns(self, other: Counts) -> None:
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):

@@ -159,7 +159,8 @@ def labelled(labels: Axis | Sequence[Any]) -> tuple[Axis, list[int] | None]:
     axis = Axis(labels)
     if len(axis) != len(labels):
         raise DoesNotFit(f"Each label may stand once; found {list(labels)!r}.")
-    return axis, [list(labels).index(label) for label in axis.labels]
+    stands = {label: at for at, label in enumerate(labels)}
+    return axis, [stands[label] for label in axis.labels]
 
 
 def grid(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:

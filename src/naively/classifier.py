@@ -1,0 +1,428 @@
+"""NaiveBayes: a table in, probabilities and decisions out. A thin shell over counting, estimating and deciding."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from .counting import Rows, count_rows, rows_of
+from .decision import decide, expected_cost, labelled_cost
+from .engines.tables import TableCounter
+from .errors import InvalidInput, InvalidSetting
+from .estimate import empirical_prior, given_prior, uniform_prior
+from .families import Settings
+from .mixed import TableModel
+from .model import Model
+from .read.frame import Frame, frame_of
+from .read.rows import few_rows
+from .report import importance, probabilities, summary
+from .schema import Schema
+from .statistics import Counts
+from .statistics.axis import Floats
+from .threads import allowed
+
+# What a model is estimated with; changes act at once, without the data.
+ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
+
+
+class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
+
+    Parameters
+    ----------
+    families : dict or Schema, optional
+        The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
+        categories and booleans are categorical; numbers, dates and times are Gaussian; sparse matrices are words.
+    model : "textbook"
+        Columns are independent within a class.
+    estimate : "bayes", "map" or "mle"
+        The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
+    smoothing : float
+        The λ of the prior of every column.
+    prior : "empirical", "uniform", dict or array
+        Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
+        `classes_`. It takes the place of scikit-learn's ``class_weight``.
+    prior_smoothing : float
+        The λ of the class prior: (n + λ) / (N + K·λ).
+    classes : list, optional
+        Labels that stay known even where no row has them.
+    columns : list of str, optional
+        The columns that may speak; by default all.
+    missing : "skip" or "value"
+        Whether a missing cell says nothing, or is a value like any other.
+    unseen : "skip", "smooth" or "error"
+        Whether a category never met says nothing, has a reserved place in every class, or is an error.
+    max_categories : int, optional
+        At most so many categories of a column are told apart; the rarest are taken as one.
+    cost : array, dict or "squared" or "absolute", optional
+        ``cost[true, chosen]`` in the order of `classes_`, or a dict such as ``{("bad", "good"): 5}`` whose other
+        mistakes cost 1. With numbers as labels, "squared" answers with their mean and "absolute" with their median.
+    reject : float, optional
+        The price of not answering; `predict` then gives None where every answer is expected to cost more.
+    unlabelled : "error" or "skip"
+        Whether a row without a label is an error, or left out.
+    threads : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    random_state : int
+        Nothing is random in this model; kept for those that are.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted, with their own type.
+    counts_ : Counts
+        Everything that was counted.
+    schema_ : Schema
+        What each column is.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> table = {"sky": ["sunny", "rain", None, "rain"], "wind": [3.0, 9.5, 4.0, 8.0]}
+    >>> nb = nv.NaiveBayes().fit(table, ["out", "in", "out", "in"])
+    >>> nb.predict([{"sky": "sunny", "wind": 5.0}, {"sky": "snow", "wind": None}])
+    array(['out', 'in'], dtype='<U3')
+    >>> nb.predict_proba({"sky": "rain", "wind": 9.0}).round(3)
+    array([[0.998, 0.002]])
+    """
+
+    def __init__(
+        self,
+        *,
+        families: Any = None,
+        model: str = "textbook",
+        estimate: str = "bayes",
+        smoothing: float = 1.0,
+        prior: Any = "empirical",
+        prior_smoothing: float = 1.0,
+        classes: Any = None,
+        columns: Any = None,
+        missing: str = "skip",
+        unseen: str = "skip",
+        max_categories: int | None = None,
+        cost: Any = None,
+        reject: float | None = None,
+        unlabelled: str = "error",
+        threads: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.families = families
+        self.model = model
+        self.estimate = estimate
+        self.smoothing = smoothing
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.classes = classes
+        self.columns = columns
+        self.missing = missing
+        self.unseen = unseen
+        self.max_categories = max_categories
+        self.cost = cost
+        self.reject = reject
+        self.unlabelled = unlabelled
+        self.threads = threads
+        self.random_state = random_state
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
+        """Learn from these rows alone; the target may be a column of the table, by name."""
+        self._check_settings()
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled)
+        counter = TableCounter(rows.schema(self.families), list(self.classes) if self.classes is not None else [])
+        count_rows(counter, rows, allowed(self.threads))
+        self._take(counter, rows, fitted=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
+        counter: TableCounter | None = vars(self).get("_counter")
+        if counter is None:
+            declared = self.classes if classes is None else classes
+            fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
+            self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            return self
+        if classes is not None:
+            counter.classes.codes(classes)
+            counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
+        rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
+        count_rows(counter, rows, allowed(self.threads, rows.cells))
+        self._take(counter, rows)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learned before: the model is then as if they had never been shown."""
+        rows = rows_of(X, y, None, sample_weight, self.unlabelled, self.schema_)
+        part = TableCounter(self.schema_)
+        count_rows(part, rows, allowed(self.threads))
+        rest = self.counts_ - part.value()
+        self._take(TableCounter.of(rest, self.schema_))
+        return self
+
+    def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
+        """Hold these counts from now on."""
+        self._counter = counter
+        self._counts: Counts | None = None
+        self._made: tuple[list[Any], TableModel] | None = None
+        if fitted and rows is not None:
+            self.n_features_in_ = len(counter.schema)
+            self.__dict__.pop("feature_names_in_", None)
+            if rows.named:
+                self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
+            self._schema, self._label_type = rows.with_hints(counter), rows.label_type
+
+    @classmethod
+    def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> NaiveBayes:
+        """Return the classifier of these counts; without a schema, columns are what their statistics suggest."""
+        return holding(cls(**params), counts, schema or getattr(counts, "schema", None))
+
+    @property
+    def _learned(self) -> TableCounter:
+        counter: TableCounter | None = vars(self).get("_counter")
+        if counter is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return counter
+
+    @property
+    def counts_(self) -> Counts:
+        """Everything that was counted."""
+        counter = self._learned
+        if self._counts is None:
+            self._counts = counter.value()
+        return self._counts
+
+    @property
+    def schema_(self) -> Schema:
+        """What each column is, with remarks on what looks odd."""
+        self._learned  # noqa: B018  # says so if there is none
+        return self._schema
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The labels, sorted."""
+        labels = list(self.counts_.classes.labels)
+        if self._label_type.kind == "O":
+            out = np.empty(len(labels), dtype=object)
+            out[:] = labels
+            return out
+        return np.array(labels, dtype=self._label_type if self._label_type.kind != "U" else None)
+
+    # -- estimating ---------------------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        if self.model != "textbook":
+            raise InvalidSetting(f"model={self.model!r} is unknown; use 'textbook'.")
+        if self.unlabelled not in ("error", "skip"):
+            raise InvalidSetting(f"unlabelled={self.unlabelled!r} is unknown; use 'error' or 'skip'.")
+        if self.max_categories is not None and not self.max_categories >= 1:
+            raise InvalidSetting(f"max_categories={self.max_categories!r} must be 1 or more, or None.")
+        if not np.isscalar(self.smoothing):
+            raise InvalidSetting(
+                f"smoothing={self.smoothing!r} must be one number; give a column its own by its family."
+            )
+        self._settings(self.smoothing)
+        self._settings(self.prior_smoothing)
+        allowed(self.threads)
+
+    def _settings(self, smoothing: Any) -> Settings:
+        return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type]
+
+    @property
+    def _table_model(self) -> TableModel:
+        """The model under the settings as they are now."""
+        self._learned  # noqa: B018  # says so if there is none
+        now = [getattr(self, name) for name in ESTIMATING]
+        if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
+            self._check_settings()
+            self._made = (
+                [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now],
+                self._estimated(),
+            )
+        return self._made[1]
+
+    def _estimated(self) -> TableModel:
+        schema = self._schema if self.columns is None else self._schema.only(self.columns)
+        return TableModel(self.counts_, schema, self._settings(self.smoothing), self._log_prior(), self.max_categories)
+
+    def _log_prior(self) -> Floats:
+        counts, labels = self.counts_, list(self.counts_.classes.labels)
+        if isinstance(self.prior, str):
+            if self.prior == "empirical":
+                return empirical_prior(counts.rows, self._settings(self.prior_smoothing))
+            if self.prior == "uniform":
+                return uniform_prior(len(labels))
+            raise InvalidSetting(f"prior={self.prior!r} is unknown; use 'empirical', 'uniform', a dict or an array.")
+        if isinstance(self.prior, dict):
+            if set(self.prior) != set(labels):
+                raise InvalidSetting(
+                    f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}."
+                )
+            return given_prior([self.prior[label] for label in labels], len(labels))
+        return given_prior(self.prior, len(labels))
+
+    # -- answering ----------------------------------------------------------------------------------------------
+
+    def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
+        model = self._table_model
+        rows = few_rows(X, model.schema)
+        if rows is not None and not model.schema.of_kind("vectors"):
+            return model.answer(ask, rows, 1, **how)
+        frame = self._frame(X)
+        return model.answer(
+            ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how
+        )
+
+    def _frame(self, X: Any) -> Frame:
+        frame = frame_of(X).on(self._schema)
+        if not frame.rows:
+            raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
+        return frame
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log P(row, class) up to a constant of the row, in the order of `classes_`."""
+        joint: Floats = self._answer(Model.log_joint, X)
+        return joint
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log P(class | row) of each row and class, in the order of `classes_`."""
+        logarithms: Floats = self._answer(Model.log_posterior, X)
+        return logarithms
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return P(class | row) of each row and class, in the order of `classes_`."""
+        posterior: Floats = self._answer(Model.posterior, X)
+        return posterior
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
+        if self.cost is None and self.reject is None:
+            return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
+        posterior = self.predict_proba(X)
+        if isinstance(self.cost, str):
+            return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
+        cost, choices = labelled_cost(self.cost, self.classes_)
+        chosen = decide(posterior, cost, self.reject)
+        if self.reject is None:
+            return np.asarray(choices[chosen])
+        return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
+
+    def expected_cost(self, X: Any) -> Floats:
+        """Return what each choice is expected to cost, as [row, choice]."""
+        cost, _ = labelled_cost(self.cost, self.classes_)
+        return expected_cost(self.predict_proba(X), cost)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return log P(row): how usual each row is, whatever its class."""
+        density: Floats = self._answer(Model.log_density, X)
+        return density
+
+    # -- reporting ----------------------------------------------------------------------------------------------
+
+    def probabilities(self, column: str) -> Any:
+        """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
+        return probabilities(self._table_model, self.schema_[column])
+
+    def importance(self) -> Any:
+        """Return how much each column tells about the class, in bits (mutual information), as a frame."""
+        return importance(self._table_model, self.counts_)
+
+    def summary(self) -> str:
+        """Return what was learned, in words."""
+        return summary(self._table_model, self.counts_, self.schema_)
+
+    # -- keeping ------------------------------------------------------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Write the model to one Parquet file: its counts, its schema, its settings."""
+        settings = {
+            name: plain(name, value) for name, value in self.get_params(deep=False).items() if name != "families"
+        }
+        about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
+        from . import store
+
+        store.write(path, self.counts_, about | {"labels": self._label_type.str})
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_made": None} if "_made" in state else state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_counter" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def load(path: Any) -> NaiveBayes:
+    """Return the classifier that `save` wrote."""
+    from . import store
+
+    counts, about = store.read(path)
+    settings = {name: revived(name, value) for name, value in about["settings"].items()}
+    nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
+    nb._label_type = np.dtype(about["labels"])
+    return nb
+
+
+def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool = True) -> NaiveBayes:
+    """Give a classifier counts that were made elsewhere."""
+    schema = schema or Schema.of_counts(counts)
+    nb._check_settings()
+    nb._take(TableCounter.of(counts, schema.with_families(nb.families if isinstance(nb.families, dict) else None)))
+    nb._schema, nb.n_features_in_ = nb._counter.schema, len(schema)
+    labels = np.array(counts.classes.labels)
+    nb._label_type = labels.dtype if labels.dtype.kind in "biufU" else np.dtype(object)
+    if named:
+        nb.feature_names_in_ = np.array(schema.names, dtype=object)
+    return nb
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Tell whether a setting is still what it was."""
+    try:
+        return type(a) is type(b) and bool(np.all(np.asarray(a == b)))
+    except (TypeError, ValueError):
+        return False
+
+
+def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the labels as numbers, if they are."""
+    if classes.dtype.kind not in "biuf":
+        raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")
+    return classes
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return a setting as plain data that JSON can hold."""
+    if isinstance(value, dict):
+        return {"dict": [[list(k) if isinstance(k, tuple) else k, v] for k, v in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [v.item() if isinstance(v, np.generic) else v for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise InvalidSetting(f"{name}={value!r} cannot be written to a file; set it to a number, a text, a list or a dict.")
+
+
+def revived(name: str, value: Any) -> Any:
+    """Return a setting that plain made plain."""
+    if isinstance(value, dict):
+        return {tuple(k) if isinstance(k, list) else k: v for k, v in value["dict"]}
+    return value

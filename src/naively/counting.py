@@ -1,0 +1,168 @@
+"""Rows with their classes and weights, from any source → counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .engines.tables import TableCounter
+from .errors import InvalidInput
+from .hints import hints_of
+from .read.frame import Frame, frame_of
+from .read.rows import few_rows
+from .read.target import Shares, Target, target_of
+from .schema import Schema
+from .statistics import Counts
+from .statistics.axis import Floats
+from .threads import allowed
+
+# A heavier row could make sums overflow.
+MOST_WEIGHT = 1e150
+
+
+@dataclass
+class Rows:
+    """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
+
+    source: Any
+    target: Target | Shares
+    weights: Floats | None
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return not isinstance(self.source, Frame) or self.source.named
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, at most a few too many."""
+        return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
+
+    @property
+    def label_type(self) -> np.dtype[Any]:
+        """The type to give labels back in."""
+        return self.target.dtype
+
+    def schema(self, families: Any) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema."""
+        if isinstance(families, Schema):
+            self.source = frame_of(self.source).on(families)
+            return families
+        self.source = frame_of(self.source)
+        schema: Schema = self.source.schema().with_families(families)
+        return schema
+
+    def with_hints(self, counter: TableCounter) -> Schema:
+        """Return the schema with remarks on columns that look odd."""
+        return replace(counter.schema, hints=hints_of(counter, self.source))
+
+
+def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Rows:
+    """Return the rows of any table, with their classes: given apart, or as a column of the table."""
+    source: Any = None if schema is None or target is not None else few_rows(X, schema)
+    if source is None or schema is None or schema.of_kind("vectors"):
+        source = frame_of(X)
+        if target is not None:
+            if y is not None:
+                raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
+            source, y = without(source, target)
+        source = source if schema is None else source.on(schema)
+    elif type(X) is dict and (isinstance(y, str) or not np.ndim(y)):
+        y = [y]  # one row, one label
+    found = target_of(y)
+    n = source.rows if isinstance(source, Frame) else len(source)
+    if not n:
+        raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
+    if isinstance(source, Frame) and not source.columns:
+        raise InvalidInput("Found array with 0 feature(s) while a minimum of 1 is required by NaiveBayes.")
+    if found.rows != n:
+        raise InvalidInput(
+            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+        )
+    return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
+
+
+def without(frame: Frame, target: str) -> tuple[Frame, Any]:
+    """Return a frame without the column of the classes, and those."""
+    if target not in frame.columns:
+        Schema(tuple(frame.schema()))[target]  # says which columns there are
+    columns = {name: values for name, values in frame.columns.items() if name != target}
+    return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
+
+
+def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
+    """Return the rows that have a label, if it may be that some have none."""
+    if isinstance(rows.target, Shares):
+        return rows
+    labels, codes, dtype = rows.target
+    if len(codes) == 1 and codes[0] >= 0:
+        return rows  # at once, for those who learn row by row
+    none = codes < 0
+    if not none.any():
+        return rows
+    if unlabelled != "skip":
+        raise InvalidInput(
+            f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
+            "Leave these rows out, or set unlabelled='skip'."
+        )
+    if none.all():
+        raise InvalidInput("No row has a label: there is nothing to learn from.")
+    weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
+    return Rows(rows.source, Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights)
+
+
+def checked_weights(weights: Any, rows: int) -> Floats | None:
+    """Return what each row weighs, if rows can weigh that."""
+    if weights is None:
+        return None
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("sample_weight must be a number for each row.") from None
+    given = np.full(rows, given) if given.ndim == 0 else given
+    if given.ndim != 1:
+        raise InvalidInput("Sample weights must be 1D array or scalar.")
+    if len(given) != rows:
+        raise InvalidInput(f"sample_weight.shape == {given.shape}, expected {(rows,)}!")
+    wrong = ~((given >= 0) & (given <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInput(f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.")
+    if not given.any():
+        raise InvalidInput("Sample weights must contain at least one non-zero number.")
+    return np.ascontiguousarray(given)
+
+
+def count_rows(counter: TableCounter, rows: Rows, threads: int) -> None:
+    """Count the rows; an error leaves the counter as it was."""
+    target, codes = rows.target, counter.classes.codes(rows.target.labels)
+    if isinstance(target, Shares):
+        counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
+    elif isinstance(rows.source, Frame):
+        counter.add(rows.source, codes[target.codes], rows.weights, threads)
+    else:
+        counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def count(
+    source: Any, y: Any = None, *, target: str | None = None, schema: Schema | None = None, sample_weight: Any = None
+) -> Counts:
+    """Count a table: the rows of each class, and a statistic for each column.
+
+    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them.
+
+    >>> import naively as nv
+    >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
+    >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
+    >>> monday + tuesday
+    Counts of 4 rows: 2 in, 2 out
+      sky: Table of 2 values
+    >>> (monday + tuesday) - tuesday == monday
+    True
+    """
+    rows = rows_of(source, y, target, sample_weight, "error")
+    counter = TableCounter(rows.schema(schema))
+    count_rows(counter, rows, allowed())
+    return counter.value()

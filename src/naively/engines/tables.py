@@ -1,0 +1,279 @@
+"""Counts tables with columns of any kind, in memory: blocks of rows through the compiled kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput, NumberTooLarge, RowRefused
+from ..families import Bernoulli
+from ..read.block import ROWS, codes_of, numbers_of, vectors_of
+from ..read.coder import Coder
+from ..read.frame import Frame
+from ..read.rows import Reader, cells_of, label_reader, number_reader
+from ..schema import Column, Schema
+from ..statistics import Axis, Counts, Moments
+from ..statistics.accumulators import Codes
+from ..statistics.axis import Floats
+from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
+from . import memory
+
+
+class TableCounter:
+    """Counts rows of a table under a schema; classes and labels may be new at any time.
+
+    An error while counting leaves the counts as they were.
+    """
+
+    def __init__(self, schema: Schema, classes: Sequence[Any] = ()) -> None:
+        self.schema, self.declared = schema, tuple(classes)
+        self.classes = Vocabulary(classes)
+        self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
+        self.of_vectors = schema.of_kind("vectors")
+        # A missing label is counted, too: as None, whose code is 0.
+        self.growth = [0]
+        self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        # Code 0 is that of None.
+        self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._make_readers()
+        self._empty()
+
+    def _make_readers(self) -> None:
+        self._labels = [(c.name, coded(label_reader(c), w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
+
+    def _empty(self) -> None:
+        self.rows: Floats = np.zeros(max(len(self.classes), 1))
+        self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
+        self.vectors: dict[str, Any] = {}
+        self._room = -1  # how many labels there is room for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_readers()
+
+    def fresh(self) -> TableCounter:
+        """Return an empty one with the same codes."""
+        other = TableCounter.__new__(TableCounter)
+        other.__dict__.update(self.__dict__)
+        other._empty()
+        return other
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def add(self, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a frame, given the code of each row's class and what each row weighs."""
+        self.start_vectors(frame)
+        if frame.rows <= ROWS:
+            self._add_block(frame, 0, frame.rows, y, weights, threads)
+            return
+        # A later block may be refused: count all apart, then take them in.
+        apart = self.fresh()
+        apart.start_vectors(frame)
+        for begin in range(0, frame.rows, ROWS):
+            end = min(begin + ROWS, frame.rows)
+            part = None if weights is None else weights[begin:end]
+            apart._add_block(frame, begin, end, y[begin:end], part, threads)
+        self.absorb(apart)
+
+    def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
+        apart = self.fresh()
+        for k, share in zip(classes, shares.T, strict=True):
+            weighed = share if weights is None else share * weights
+            if weighed.any():
+                apart.add(frame, np.full(frame.rows, k, dtype=np.int32), np.ascontiguousarray(weighed), threads)
+        self.absorb(apart)
+
+    def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
+        codes = None
+        if self.of_labels:
+            codes, new = codes_of(frame, self.coders, begin, end, threads)
+            for words, labels in zip(self.words, new, strict=True):
+                words.codes(labels)
+        numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        vectors = {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        try:
+            self.add_encoded(codes, numbers, vectors, y, weights, threads)
+        except (RowRefused, NumberTooLarge) as error:
+            raise named(error, self.of_numbers, numbers, begin) from None
+
+    def add_dicts(self, rows: Sequence[Mapping[str, Any]], y: Codes, weights: Floats | None) -> None:
+        """Count a few rows given as dicts."""
+        codes = numbers = None
+        if self.of_numbers:
+            numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
+        if self.of_labels:
+            codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
+        try:
+            self.add_encoded(codes, numbers, {}, y, weights, 1)
+        except (RowRefused, NumberTooLarge) as error:
+            raise named(error, self.of_numbers, numbers, 0) from None
+
+    def add_encoded(
+        self, codes: Any, numbers: Any, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int
+    ) -> None:
+        """Count rows that are codes and numbers already; what may be refused comes first, so that nothing is torn."""
+        self.make_room()
+        refusable = len(vectors) + (numbers is not None)
+        if refusable > 1:
+            self.fresh_vectors(vectors, y, weights, threads)
+        if numbers is not None:
+            memory.add_column(self.numbers, numbers, y, weights, threads)
+        for name, matrix in vectors.items():
+            memory.add_column(self.vectors[name], matrix, y, weights, threads, name)
+        if codes is not None:
+            self.labels.add(codes, y, weights, threads)
+        memory.add_rows(self.rows, y, weights)
+
+    def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count vectors apart, only to see whether a row of them is refused."""
+        apart = self.fresh()
+        for name, matrix in vectors.items():
+            apart.vectors[name] = started(self.schema[name], matrix.shape[1])
+            apart.vectors[name].make_room(len(self.classes))
+            memory.add_column(apart.vectors[name], matrix, y, weights, threads, name)
+
+    def make_room(self) -> None:
+        """Make room for all classes and labels that there are codes for."""
+        classes = len(self.classes)
+        if classes > len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros(max(classes, 2 * len(self.rows)) - len(self.rows))])
+        if self.growth[0] != self._room or classes > self.labels.n.shape[1]:
+            self.labels.make_room([len(words) for words in self.words], classes)
+            self._room = self.growth[0]
+        self.numbers.make_room(classes)
+        for vectors in self.vectors.values():
+            vectors.make_room(classes)
+
+    def start_vectors(self, frame: Frame) -> None:
+        """Make an empty accumulator for each column of vectors, of the width of the first."""
+        for column in self.of_vectors:
+            width = frame.columns[column.name].shape[1]
+            if column.name not in self.vectors:
+                self.vectors[column.name] = started(column, width)
+            elif self.vectors[column.name].width != width:
+                raise InvalidInput(
+                    f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting "
+                    f"{self.vectors[column.name].width} features as input."
+                )
+
+    # -- counts as values ---------------------------------------------------------------------------------------
+
+    def absorb(self, other: TableCounter) -> None:
+        """Take in what another counter with the same codes has counted."""
+        self.make_room()
+        other.make_room()
+        classes = len(self.classes)
+        self.rows[:classes] += other.rows[:classes]
+        for at, words in enumerate(self.words):
+            part = self.labels.part(at, len(words), classes)
+            part += other.labels.part(at, len(words), classes)
+        axis = Axis.numbered(classes)
+        both = self.numbers.moments(axis.labels, axis) + other.numbers.moments(axis.labels, axis)
+        self.numbers.take(both, axis.labels)
+        for name, theirs in other.vectors.items():
+            mine = self.vectors.setdefault(name, started(self.schema[name], theirs.width))
+            mine.make_room(classes)
+            if isinstance(mine, GrowingTable):
+                mine.n[:classes] += theirs.n[:classes]
+            else:
+                mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
+
+    def value(self) -> Counts:
+        """Return the counts of all rows so far."""
+        self.make_room()
+        met = list(self.classes.places)
+        axis = Axis(met, self.declared)
+        rows = np.zeros(len(axis))
+        rows[axis.places(met)] = self.rows[: len(met)]
+        found: dict[str, Any] = {}
+        for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
+            found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
+        moments = self.numbers.moments(met, axis)
+        found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
+        for name, vectors in self.vectors.items():
+            found[name] = vectors.table(met, axis) if isinstance(vectors, GrowingTable) else vectors.moments(met, axis)
+        return Counts(axis, rows, {name: found[name] for name in self.schema.names if name in found}, self.schema)
+
+    @classmethod
+    def of(cls, counts: Counts, schema: Schema) -> TableCounter:
+        """Return a counter that has counted this already."""
+        counter = cls(schema, tuple(counts.classes.fixed))
+        classes = list(counts.classes.labels)
+        counter.classes.codes(classes)
+        met = list(counter.classes.places)
+        for column, words in zip(counter.of_labels, counter.words, strict=True):
+            words.codes(counts.columns[column.name].values.labels)
+        counter.make_room()
+        counter.rows[counter.classes.codes(classes)] = counts.rows
+        for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+            table = counts.columns[column.name]
+            place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
+            counter.labels.part(at, len(words), len(met))[place] = table.n.T
+        if counter.of_numbers:
+            counter.numbers.take(
+                joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+            )
+        for column in counter.of_vectors:
+            statistic = counts.columns[column.name]
+            width = len(statistic.values if hasattr(statistic, "values") else statistic.columns)
+            counter.vectors[column.name] = started(column, width)
+            counter.vectors[column.name].take(statistic, met)
+        return counter
+
+
+def coded(read: Reader, words: Vocabulary) -> Reader:
+    """Return what makes a code of a value, a new one if its label is new."""
+    return lambda value: words.code(read(value))
+
+
+def levels_of(column: Column) -> tuple[Any, ...]:
+    """Return the labels that are declared for a column: both values of a flag, the levels of a categorical type."""
+    if isinstance(column.family, Bernoulli):
+        return (False, True)
+    return column.levels or ()
+
+
+def started(column: Column, width: int) -> Any:
+    """Return an empty accumulator for vectors of this width."""
+    if column.family.statistic is Moments:
+        return GrowingMoments(width)
+    return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
+
+
+def one_column(moments: Moments, at: int, name: str) -> Moments:
+    """Return the moments of one of the columns, under its name."""
+    parts = (part[:, at : at + 1] for part in (moments.n, moments.shift, moments.total, moments.squares))
+    return Moments(moments.classes, Axis.declared([name]), *parts)
+
+
+def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
+    """Return the moments of several columns as those of a matrix."""
+    laid = [column.on(classes) for column in columns]
+    parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
+    return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
+
+
+def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | None, begin: int) -> InvalidInput:
+    """Return an error about a number with the name of its column, and the row counted from the first."""
+    if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
+        if np.isinf(error.value):
+            assert numbers is not None
+            row = begin + int(np.argmax(np.isinf(numbers[:, error.column])))
+            return RowRefused(
+                row,
+                columns[error.column].name,
+                "infinity",
+                "give a finite number, or leave the cell empty if it is unknown.",
+            )
+        return NumberTooLarge(columns[error.column].name, error.value)
+    if isinstance(error, RowRefused):
+        return InvalidInput(str(error).replace(f"Row {error.row}", f"Row {error.row + begin}", 1))
+    return error  # type: ignore[no-any-return]

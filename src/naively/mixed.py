@@ -1,0 +1,201 @@
+"""A model over a table with columns of any kind: what each column says, and how its cells are read for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .engines import memory
+from .engines.tables import joined
+from .errors import InvalidInput, RowRefused
+from .estimate import likelihood
+from .families import Bernoulli, Categorical, Family, Settings
+from .families.categorical import LogTable, LogTables
+from .model import Model
+from .read.block import ROWS, codes_of, numbers_of, vectors_of
+from .read.coder import Coder, unseen_error
+from .read.frame import Frame
+from .read.rows import Reader, cells_of, label_reader, number_reader
+from .schema import Column, Schema
+from .statistics import Axis, Counts, Table
+from .statistics.axis import Floats
+
+LABELS = "labels"
+
+
+class Rare:
+    """The label that stands for all rare values of a column."""
+
+    def __repr__(self) -> str:
+        return "(rare)"
+
+
+RARE = Rare()
+
+
+class LabelColumn:
+    """A column of labels as it is scored: which code each label has."""
+
+    def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
+        self.column, self.settings = column, settings
+        merged, rare = merge_rare(table, most)
+        family = Categorical(column.family.smoothing) if isinstance(column.family, Bernoulli) else column.family
+        self.table: LogTable = family.estimate(merged, counts.rows, counts.classes, settings)  # type: ignore[assignment]
+        self.places = {label: at for at, label in enumerate(self.table.values.labels)}
+        self.places |= dict.fromkeys(rare, self.places.get(RARE, 0))
+        self.unseen = len(self.table.values)
+        if settings.missing == "skip" or None not in self.places:
+            self.places[None] = -1 if settings.missing == "skip" else self.unseen
+        self.read, refuse = label_reader(column), settings.unseen == "error"
+        self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
+
+    def code_of(self, value: Any) -> int:
+        """Return the code of a value as people write it."""
+        return self.code(self.read(value))
+
+    def code(self, label: Any) -> int:
+        """Return the code of a label; of one that was never met, the last, if that is no error."""
+        code = self.places.get(label, self.unseen)
+        if code == self.unseen and self.settings.unseen == "error" and label is not None:
+            raise unseen_error(self.column.name, label)
+        return code
+
+
+def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
+    """Return the table with its rarest values as one, if it has more than so many; and which those are."""
+    known = [at for at, label in enumerate(table.values.labels) if label is not None]
+    if most is None or len(known) <= most:
+        return table, []
+    often = table.n.sum(axis=0)
+    kept = set(sorted(known, key=lambda at: (-often[at], at))[: most - 1])
+    rare = [at for at in known if at not in kept]
+    stay = [at for at in range(len(table.values)) if at not in set(rare)]
+    labels = [table.values.labels[at] for at in stay]
+    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])
+    return Table(table.classes, Axis.declared([*labels, RARE]), n[:, order_of([*labels, RARE])]), [
+        table.values.labels[at] for at in rare
+    ]
+
+
+def order_of(labels: list[Any]) -> list[int]:
+    """Return in which order labels stand on their axis."""
+    stands = {label: at for at, label in enumerate(labels)}
+    return [stands[label] for label in Axis.declared(labels).labels]
+
+
+class TableModel:
+    """P(class | row) for rows of a table, estimated from counts under a schema."""
+
+    def __init__(
+        self, counts: Counts, schema: Schema, settings: Settings, log_prior: Floats, max_categories: int | None = None
+    ) -> None:
+        self.schema, self.classes = schema, counts.classes
+        self.labels = [
+            LabelColumn(c, counts.columns[c.name], counts, settings, max_categories) for c in schema.of_kind("labels")
+        ]
+        numbers = schema.of_kind("numbers")
+        # Whether a number is missing says something, too, if missing values shall: a flag beside the number.
+        self.gaps = [
+            (at, gap_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"
+        ]
+        self.numbers = by_family(numbers)
+        likelihoods: dict[str, Any] = {}
+        if self.labels or self.gaps:
+            tables = (*(column.table for column in self.labels), *(table for _, table in self.gaps))
+            likelihoods[LABELS] = LogTables(counts.classes, tables)
+        for key, (family, columns) in self.numbers.items():
+            moments = joined([counts.columns[column.name] for column in columns], counts.classes)
+            likelihoods[key] = likelihood(family, moments, counts, settings)
+        for column in schema.of_kind("vectors"):
+            likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
+        self.model = Model(counts.classes, log_prior, likelihoods)
+        self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
+        self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
+        self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]
+
+    # -- cells as the kernels read them -------------------------------------------------------------------------
+
+    def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
+        """Return some rows of a frame, a matrix for each part of the model."""
+        out: dict[str, Any] = {}
+        for key, (_, columns) in self.numbers.items():
+            out[key] = memory.native(numbers_of(frame, columns, begin, end))
+        if self.labels or self.gaps:
+            codes, _ = codes_of(frame, [label.coder for label in self.labels], begin, end, threads)
+            gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
+            out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
+        for column in self.schema.of_kind("vectors"):
+            out[column.name] = memory.native(vectors_of(frame, column, begin, end))
+        return out
+
+    def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
+        column = self.schema.of_kind("numbers")[at]
+        return frame.columns[column.name].numbers(begin, end)  # type: ignore[no-any-return]
+
+    def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return rows given as dicts, a matrix for each part of the model."""
+        out: dict[str, Any] = {
+            key: np.array(cells_of(rows, read), dtype=np.float64) for key, read in self._numbers.items()
+        }
+        if self._codes:
+            out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
+        return out
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def answer(self, ask: Any, source: Any, threads: int, **how: Any) -> Any:
+        """Return what the model says about all rows; ask is a method of Model."""
+        if not isinstance(source, Frame):
+            return self._ask(ask, self.read_rows(source), len(source), 0, 1, how)
+        if source.rows <= ROWS:
+            return self._ask(ask, self.read(source, 0, source.rows, threads), source.rows, 0, threads, how)
+        parts = []
+        for begin in range(0, source.rows, ROWS):
+            end = min(begin + ROWS, source.rows)
+            parts.append(self._ask(ask, self.read(source, begin, end, threads), end - begin, begin, threads, how))
+        return np.concatenate(parts)
+
+    def _ask(self, ask: Any, columns: dict[str, Any], rows: int, begin: int, threads: int, how: dict[str, Any]) -> Any:
+        if not columns:  # no column is used: the prior speaks alone
+            columns = {LABELS: np.empty((rows, 0), dtype=np.int32)}
+        try:
+            return ask(self.model, columns, threads, **how)
+        except RowRefused as error:
+            raise self._named(columns, error.row, begin) or error from None
+
+    def _named(self, columns: dict[str, Any], row: int, begin: int) -> InvalidInput | None:
+        """Return the error that names the column of a number that is not finite."""
+        for key, (_, numbers) in self.numbers.items():
+            line = np.asarray(columns[key][row], dtype=np.float64)
+            if np.isinf(line).any():
+                name = numbers[int(np.argmax(np.isinf(line)))].name
+                needed = "give a finite number, or leave the cell empty if it is unknown."
+                return RowRefused(begin + row, name, "infinity", needed)
+        return None
+
+
+def gap_table(counts: Counts, column: Column, settings: Settings) -> LogTable:
+    """Return what it says whether a number is missing: rows of each class with and without one."""
+    there = counts.columns[column.name].on(counts.classes).n[:, 0]
+    n = np.column_stack([there, np.maximum(counts.rows - there, 0.0)])
+    table = Table(counts.classes, Axis.declared([False, True]), n)
+    return Categorical(column.family.smoothing).estimate(table, counts.rows, counts.classes, settings)  # type: ignore[attr-defined]
+
+
+def gap_reader(column: Column) -> Reader:
+    """Return what tells whether a number is missing."""
+    number = number_reader(column)
+    return lambda value: np.isnan(number(value))
+
+
+def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column, ...]]]:
+    """Return columns of numbers, those of the same family together: they are scored as one matrix."""
+    groups: list[tuple[Family, list[Column]]] = []
+    for column in columns:
+        group = next((group for family, group in groups if family == column.family), None)
+        if group is None:
+            groups.append((column.family, group := []))
+        group.append(column)
+    return {f"numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}

@@ -1,0 +1,238 @@
+"""What people call a table → a Frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from ..errors import InvalidInput
+from ..schema import Column, Schema, likely
+from .values import Values, is_missing
+
+# The name of the only column of a sparse matrix.
+WHOLE = "X"
+
+
+class Frame:
+    """Named columns of the same length, where they lie. A matrix of numbers is kept whole, too."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        rows: int,
+        *,
+        named: bool = True,
+        library: str | None = None,
+        matrix: Any = None,
+    ) -> None:
+        self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.columns)
+
+    def schema(self) -> Schema:
+        """Return what the columns are, by their types alone."""
+        return Schema(tuple(column_of(name, values) for name, values in self.columns.items()))
+
+    def on(self, schema: Schema) -> Frame:
+        """Return the columns of a schema, by name; by position where one of the two has no names."""
+        if self.names == schema.names:
+            return self
+        if not self.named or schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
+            return self._by_position(schema)
+        missing = [name for name in schema.names if name not in self.columns]
+        if missing:
+            more = f" ({len(missing)} columns are missing in all)" if len(missing) > 1 else ""
+            raise InvalidInput(f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}")
+        return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
+
+    def _by_position(self, schema: Schema) -> Frame:
+        if len(self.columns) != len(schema):
+            raise InvalidInput(
+                f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
+            )
+        columns = dict(zip(schema.names, self.columns.values(), strict=True))
+        return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
+
+
+def column_of(name: str, values: Any) -> Column:
+    """Return what a column is, by the type of its values."""
+    if isinstance(values, Values):
+        return Column(name, values.type or "text", levels=values.levels)
+    return Column(name, "vector", None if sparse.issparse(values) else "gaussian")  # type: ignore[arg-type]
+
+
+def frame_of(X: Any) -> Frame:
+    """Return a table as a Frame: a data frame of any library, an array, a dict of columns, dicts as rows."""
+    if isinstance(X, Frame):
+        return X
+    if sparse.issparse(X):
+        return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
+    if isinstance(X, np.ndarray):
+        return frame_of_array(X)
+    if isinstance(X, Mapping):
+        return frame_of_dict(X)
+    if isinstance(X, (pa.Table, pa.RecordBatch)):
+        return frame_of_arrow(X)
+    if hasattr(X, "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
+        return frame_of_any(X)
+    if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
+        return frame_of_rows(X)
+    if hasattr(X, "__array__"):
+        return frame_of_array(np.asarray(X))
+    raise InvalidInput(
+        f"Expected a table: a data frame, a 2D array, a dict of columns or a list of dicts; got {type(X).__name__}."
+    )
+
+
+def frame_of_array(X: Any) -> Frame:
+    """Return the columns of an array; they are called x0, x1, … unless the array names them."""
+    if isinstance(X, np.ma.MaskedArray):
+        hidden: Any = X
+        X = hidden.filled(np.nan) if X.dtype.kind == "f" else hidden.astype(object).filled(None)
+    if X.dtype.names:
+        return checked({name: Values(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X))
+    if X.ndim != 2:
+        raise InvalidInput(
+            f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. Reshape your data: array.reshape(-1, 1) "
+            "if it has a single column, array.reshape(1, -1) if it is a single row."
+        )
+    if X.dtype.kind in "cSV":
+        kind = "Complex data" if X.dtype.kind == "c" else f"Data of type {X.dtype}"
+        raise InvalidInput(f"{kind} not supported: X must hold numbers, texts, booleans or times.")
+    X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+    columns = {f"x{at}": Values(f"x{at}", X[:, at]) for at in range(X.shape[1])}
+    return Frame(columns, len(X), named=False, matrix=X if X.dtype.kind in "iuf" else None)
+
+
+def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
+    """Return a dict of columns as a frame; a dict of single values is one row."""
+    if not any(is_sequence(value) for value in X.values()):
+        return frame_of_rows([X])
+    columns = {}
+    for name, value in X.items():
+        if not is_sequence(value):
+            raise InvalidInput(
+                f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none."
+            )
+        columns[str(name)] = values_of(str(name), value)
+    lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidInput(f"The columns have different lengths: {lengths}.")
+    return checked(columns, next(iter(lengths.values())))
+
+
+def is_sequence(value: Any) -> bool:
+    """Tell whether something is a column rather than a cell."""
+    return (
+        not isinstance(value, (str, bytes))
+        and (hasattr(value, "__len__") or sparse.issparse(value))
+        and np.ndim(value) != 0
+    )
+
+
+def values_of(name: str, value: Any) -> Any:
+    """Return something with a value for each row as Values; a matrix is one column of vectors."""
+    if sparse.issparse(value):
+        return value.tocsr()
+    if isinstance(value, (pa.Array, pa.ChunkedArray)):
+        return Values(name, value)
+    if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
+        array = np.asarray(value)
+        return array if array.ndim == 2 else Values(name, array)
+    if hasattr(value, "dtype"):
+        return series_values(name, value)
+    return Values(name, objects(list(value)))
+
+
+def objects(values: list[Any]) -> Any:
+    """Return a list as an array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def frame_of_rows(X: Sequence[Any]) -> Frame:
+    """Return rows as a frame: dicts, or sequences without names."""
+    if not len(X):
+        raise InvalidInput("Found array with 0 sample(s) (an empty list) while a minimum of 1 is required.")
+    if all(isinstance(row, Mapping) for row in X):
+        names = list(dict.fromkeys(name for row in X for name in row))
+        columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
+        return checked(columns, len(X))
+    if all(isinstance(row, str) for row in X):
+        raise InvalidInput(
+            "X is a list of texts, not of rows. Give a column of a data frame, or counts of their words."
+        )
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise InvalidInput("The rows have different lengths; give every row the same number of values.") from None
+    if array.dtype.kind in "US" and not all(isinstance(v, str) for row in X for v in np.atleast_1d(row)):
+        array = np.array([list(row) for row in X], dtype=object)  # numbers beside texts would become texts
+    return frame_of_array(array)
+
+
+def frame_of_arrow(X: Any) -> Frame:
+    """Return an Arrow table as a frame."""
+    refuse_twice(list(X.schema.names))
+    columns = {name: Values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
+    return Frame(columns, X.num_rows, library="pyarrow")
+
+
+def frame_of_any(X: Any) -> Frame:
+    """Return a data frame of any library that narwhals reads."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(X)
+    except TypeError as error:
+        raise InvalidInput(f"{type(X).__name__} is no table that can be read: {error}") from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    refuse_twice([str(name) for name in getattr(X, "columns", frame.columns)])
+    columns = {str(name): series_values(str(name), frame[name].to_native()) for name in frame.columns}
+    return Frame(columns, len(frame), library=frame.implementation.value)
+
+
+def series_values(name: str, series: Any) -> Any:
+    """Return a series of any library as Values, with its declared levels, if it has some."""
+    kind = series.dtype
+    if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
+        return Values(name, np.asarray(series))
+    levels = declared(series)
+    if isinstance(series, (pa.Array, pa.ChunkedArray)):
+        return Values(name, series)
+    if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
+        return Values(name, series, levels, import_module("polars").CompatLevel.newest())
+    array = pa.array(series, from_pandas=True)
+    return Values(name, array, levels)
+
+
+def declared(series: Any) -> tuple[Any, ...] | None:
+    """Return the levels that a categorical type declares."""
+    levels = getattr(series.dtype, "categories", None)
+    if levels is None:
+        return None
+    return tuple(label.item() if hasattr(label, "item") else label for label in levels if not is_missing(label))
+
+
+def checked(columns: dict[str, Any], rows: int) -> Frame:
+    """Return a frame, if it has columns."""
+    if not columns:
+        raise InvalidInput("The table has 0 feature(s): there must be at least one column.")
+    return Frame(columns, rows)
+
+
+def refuse_twice(names: list[str]) -> None:
+    """Refuse columns of the same name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInput(f"Two columns are called {name!r}; give each a name of its own.")

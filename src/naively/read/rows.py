@@ -1,0 +1,115 @@
+"""A few rows as dicts, read value by value: for one row this is much quicker than making columns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InvalidInput
+from ..families import Bernoulli
+from ..schema import NOUNS, Column, Schema, likely
+from .values import is_missing, seconds, type_of_value
+
+# More rows than this are quicker as columns.
+FEW = 16
+
+Reader = Callable[[Any], Any]
+PLAIN = frozenset((str, float, int, bool, type(None)))
+
+
+def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
+    """Return a row, or a few, as dicts of single values; None if X is something else or more."""
+    if type(X) is dict:
+        return [X] if all(type(value) in PLAIN or not is_column(value) for value in X.values()) else None
+    if type(X) is list:
+        return X if 0 < len(X) <= FEW and all(type(row) is dict for row in X) else None
+    if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
+        return None
+    return rows_of_frame(X, schema)
+
+
+def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names) or not set(schema.names) <= set(names):
+        return None  # the way of larger frames says what is wrong
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        return [dict(zip(names, row, strict=True)) for row in X.rows()]
+    if library == "pandas":
+        return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
+    return None
+
+
+def is_column(value: Any) -> bool:
+    """Tell whether a value is a column of values rather than a single one."""
+    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__") and np.ndim(value) != 0
+
+
+def label_reader(column: Column) -> Reader:
+    """Return what makes a label of a value: None if it is missing, an error if it is of another type."""
+    if isinstance(column.family, Bernoulli) and column.type != "boolean":
+        threshold, number = column.family.threshold or 0.0, number_reader(column)
+
+        def flag(value: Any) -> Any:
+            found = number(value)
+            return None if found != found else found > threshold
+
+        return flag
+
+    def label(value: Any) -> Any:
+        if type(value) is str and column.type == "text":
+            return value
+        if is_missing(value):
+            return None
+        check(column, value)
+        return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
+
+    return label
+
+
+def number_reader(column: Column) -> Reader:
+    """Return what makes a number of a value: NaN if it is missing, an error if it is of another type."""
+
+    def number(value: Any) -> float:
+        if type(value) is float:
+            return value
+        if is_missing(value):
+            return np.nan
+        check(column, value)
+        return float(seconds(pa.array([value]))[0]) if column.type == "time" else float(value)
+
+    return number
+
+
+def check(column: Column, value: Any) -> None:
+    """Refuse a value of another type than the column was learned with."""
+    found, numbers = type_of_value(value), ("boolean", "whole", "number")
+    if found == column.type or (found in numbers and column.type in numbers):
+        return
+    raise InvalidInput(
+        f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {value!r}. "
+        "Convert it to what it was."
+    )
+
+
+def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Reader]]) -> list[list[Any]]:
+    """Return what each row holds in some columns, each read by its reader; a column that no row has is an error."""
+    cells = []
+    for row in rows:
+        try:
+            cells.append([read(row[name]) for name, read in readers])
+        except KeyError:
+            cells.append([read(row[name] if name in row else absent(rows, name)) for name, read in readers])
+    return cells
+
+
+def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return None for a value that a row leaves out, if another row has it."""
+    if not any(name in row for row in rows):
+        known = tuple(dict.fromkeys(str(key) for row in rows for key in row))
+        raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}")
+    return None

@@ -1,0 +1,199 @@
+"""The values of one column, wherever they lie: Arrow, NumPy, or Python's own objects.
+
+They are read a block of rows at a time, either as labels (each different one once, and which of them each row holds)
+or as numbers (float64, NaN where there is none). Nothing is copied but the block.
+"""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InvalidInput
+from ..schema import NOUNS, Column, Type
+from ..statistics.axis import Floats
+
+
+class Labels(NamedTuple):
+    """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
+
+    labels: list[Any]
+    which: npt.NDArray[np.int32]
+
+
+class Values:
+    """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
+
+    def __init__(self, name: str, data: Any, levels: tuple[Any, ...] | None = None, views: Any = None) -> None:
+        self.name, self.data, self.levels, self.views = name, data, levels, views
+        self.type: Type | None = type_of(name, data)  # None: every cell is missing
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def check(self, column: Column) -> None:
+        """Refuse values of another type than the column was learned with."""
+        if self.type is None or self.type == column.type:
+            return
+        numbers = ("boolean", "whole", "number")
+        if self.type in numbers and column.type in numbers:
+            return
+        raise InvalidInput(
+            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds {NOUNS[self.type]}. "
+            "Convert it to what it was."
+        )
+
+    def labels(self, begin: int, end: int) -> Labels:
+        """Return the labels of some rows."""
+        array = self._arrow(begin, end)
+        if pa.types.is_temporal(array.type):
+            array = array.cast(pa.string())
+        if not pa.types.is_dictionary(array.type):
+            array = pc.dictionary_encode(array)
+        which = array.indices.cast(pa.int32(), safe=False)
+        if which.null_count:
+            which = which.fill_null(-1)
+        return Labels(array.dictionary.to_pylist(), which.to_numpy(zero_copy_only=False))
+
+    def texts(self, begin: int, end: int) -> Any:
+        """Return some rows as an Arrow array of texts, None if that is not what they are."""
+        if self.type != "text":
+            return None
+        array = self._arrow(begin, end)
+        is_a = pa.types
+        plain = is_a.is_string(array.type) or is_a.is_large_string(array.type) or is_a.is_string_view(array.type)
+        return array if plain else None
+
+    def numbers(self, begin: int, end: int) -> Floats:
+        """Return some rows as numbers."""
+        if isinstance(self.data, np.ndarray) and self.data.dtype.kind in "biuf":
+            return self.data[begin:end].astype(np.float64, copy=False)
+        array = self._arrow(begin, end)
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if pa.types.is_temporal(array.type):
+            return seconds(array)
+        if pa.types.is_null(array.type):
+            return np.full(len(array), np.nan)
+        if not pa.types.is_floating(array.type) or array.type != pa.float64():
+            array = array.cast(pa.float64(), safe=False)
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+
+    def _arrow(self, begin: int, end: int) -> Any:
+        """Return some rows as one Arrow array."""
+        if isinstance(self.data, np.ndarray):
+            return arrow_of(self.name, self.data[begin:end], begin)
+        array = self.data.slice(begin, end - begin)
+        if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
+            array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+            array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+        return array
+
+
+def seconds(array: Any) -> Floats:
+    """Return times as seconds: since 1970 (UTC), of a duration, or since midnight."""
+    kind = array.type
+    if pa.types.is_date(kind):
+        array = array.cast(pa.timestamp("s"))
+    elif pa.types.is_time32(kind):
+        array = array.cast(pa.time64("us"))
+    per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[getattr(array.type, "unit", "us")]
+    whole = array.cast(pa.int64(), safe=False)
+    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64) / per_second
+
+
+def type_of(name: str, data: Any) -> Type | None:
+    """Return the type of a column's values; None if they are all missing."""
+    if isinstance(data, np.ndarray):
+        kinds: dict[str, Type] = {"b": "boolean", "i": "whole", "u": "whole", "f": "number", "M": "time", "m": "time"}
+        if data.dtype.kind in kinds:
+            return kinds[data.dtype.kind]
+        return "text" if data.dtype.kind in "UT" else type_of_objects(name, data)
+    kind = data.type if isinstance(data, (pa.Array, pa.ChunkedArray)) else data.slice(0, 0).to_arrow().type
+    return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def type_of_arrow(name: str, kind: Any) -> Type | None:
+    """Return the type of values of an Arrow type."""
+    is_a = pa.types
+    if is_a.is_null(kind):
+        return None
+    if is_a.is_boolean(kind):
+        return "boolean"
+    if is_a.is_integer(kind):
+        return "whole"
+    if is_a.is_floating(kind) or is_a.is_decimal(kind):
+        return "number"
+    if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind):
+        return "text"
+    if is_a.is_temporal(kind):
+        return "time"
+    raise InvalidInput(
+        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into columns of "
+        "their own, or leave it out."
+    )
+
+
+PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
+    (str, "text"),
+    ((bool, np.bool_), "boolean"),
+    ((int, np.integer), "whole"),
+    ((float, np.floating, Decimal), "number"),
+    ((datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64), "time"),
+)
+
+
+def type_of_value(value: Any) -> Type | None:
+    """Return the type of one Python object, None if it is missing or nothing we know."""
+    return next((kind for types, kind in PYTHON_TYPES if isinstance(value, types)), None)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether an object stands for no value: None, NaN, NaT, pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA answers neither yes nor no; of an array that is asked too much
+        return type(value).__name__ == "NAType"
+
+
+def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
+    """Return the type that all objects of a column have in common."""
+    kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
+    found = {type_of_value(value) for value in kinds.values()}
+    if None in found:
+        strange = next(kind for kind, value in kinds.items() if type_of_value(value) is None)
+        raise InvalidInput(
+            f"Column {name!r} holds objects of type {strange.__name__}, which are neither texts nor numbers nor times. "
+            "Take them apart into columns of their own, or leave the column out."
+        )
+    if found <= {"boolean", "whole", "number"} and len(found) > 1:
+        return "number"
+    if len(found) > 1:
+        mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InvalidInput(
+            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text."
+        )
+    return found.pop() if found else None
+
+
+def arrow_of(name: str, data: npt.NDArray[Any], begin: int = 0) -> Any:
+    """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
+    if data.dtype.kind == "T":
+        data = data.astype(object)
+    if data.dtype.kind != "O":
+        return pa.array(data, from_pandas=True)
+    values = [None if is_missing(value) else value for value in data]
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([None if v is None else float(v) for v in values])  # numbers of several types

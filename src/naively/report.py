@@ -1,0 +1,218 @@
+"""What was learned, for people: probabilities of a column, what each column tells, a summary, what changed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .families.gaussian import Bells
+from .mixed import TableModel
+from .schema import Column, Schema
+from .statistics import Counts, Moments, Table
+from .statistics.axis import Axis, Floats
+
+# Points at which a density is looked at, and their weights (Gauss and Hermite): exact to many digits for bells.
+POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
+
+
+def frame(columns: dict[str, Any]) -> Any:
+    """Return columns as a data frame: of pandas or Polars if the program uses one of them, else of PyArrow."""
+    for library in ("pandas", "polars"):
+        if library in sys.modules:
+            return sys.modules[library].DataFrame(columns)
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def probabilities(model: TableModel, column: Column) -> Any:
+    """Return P(value | class) of one column as a frame, a line for each value; for numbers, a line for each class."""
+    labels = [str(label) for label in model.classes.labels]
+    if column.kind == "labels":
+        table = next(one.table for one in model.labels if one.column.name == column.name)
+        shares = np.exp(table.log_p)
+        return frame({"value": [str(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
+    if column.kind == "vectors":
+        return frame_of_vectors(model.model.likelihoods[column.name], labels)
+    likelihood, at = number_likelihood(model, column.name)
+    n, mean, ssd = (part[at] for part in likelihood.summary[:3])
+    spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
+    return frame({"class": labels, "numbers": n, "mean": mean, "deviation": spread})
+
+
+def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
+    """Return the weights of a column of vectors as a frame."""
+    for name in ("weights", "log_there"):
+        if hasattr(likelihood, name):
+            table = np.exp(getattr(likelihood, name))
+            return frame({"feature": np.arange(table.shape[1]), **dict(zip(labels, table, strict=True))})
+    return frame(
+        {"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))}
+    )
+
+
+def number_likelihood(model: TableModel, name: str) -> tuple[Any, int]:
+    """Return the likelihood that holds a column of numbers, and where it stands there."""
+    for key, (_, columns) in model.numbers.items():
+        for at, column in enumerate(columns):
+            if column.name == name:
+                return model.model.likelihoods[key], at
+    raise KeyError(name)
+
+
+def importance(model: TableModel, counts: Counts) -> Any:
+    """Return the mutual information of each column and the class in bits, the highest first."""
+    told = bits_of_columns(model, counts)
+    names = sorted(told, key=lambda name: -told[name])
+    return frame({"column": names, "bits": [told[name] for name in names]})
+
+
+def bits_of_columns(model: TableModel, counts: Counts) -> dict[str, float]:
+    """Return the mutual information of each column and the class, under the model."""
+    prior = counts.rows / max(counts.rows.sum(), 1e-300)
+    told = {label.column.name: bits_of_shares(np.exp(label.table.log_p), prior) for label in model.labels}
+    for key, (_, columns) in model.numbers.items():
+        for at, column in enumerate(columns):
+            told[column.name] = bits_of_numbers(model.model.likelihoods[key], at, prior)
+    for column in model.schema.of_kind("vectors"):
+        told[column.name] = float("nan")  # of a vector there is no single figure
+    return told
+
+
+def bits_of_shares(shares: Floats, prior: Floats) -> float:
+    """Return the mutual information of a value and the class, given P(value | class)."""
+    overall = prior @ shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(shares > 0, shares * np.log2(shares / overall), 0.0)
+    return max(float(prior @ terms.sum(axis=1)), 0.0)
+
+
+def bits_of_numbers(likelihood: Any, at: int, prior: Floats) -> float:
+    """Return the mutual information of a number and the class, each class a bell: E[log p(x | class) - log p(x)]."""
+    n, mean, ssd = (part[at] for part in likelihood.summary[:3])
+    met = (n > 0) & (prior > 0)
+    of_bells = isinstance(likelihood, Bells)  # the variance of numbers of events is their mean
+    variance = np.where(met, ssd / np.where(met, n, 1.0), 0.0) if of_bells else mean
+    overall = float(np.average(variance[met], weights=prior[met])) if met.any() else 0.0
+    if overall <= 0:
+        return 0.0
+    deviation = np.sqrt(np.maximum(variance[met], 1e-9 * overall))
+    shares = prior[met] / prior[met].sum()
+    x = mean[met][:, None] + deviation[:, None] * POINTS  # [class, point]
+    density = -0.5 * ((x[:, :, None] - mean[met]) / deviation) ** 2 - np.log(deviation)
+    top = density.max(axis=2, keepdims=True)
+    mixture = top[..., 0] + np.log((np.exp(density - top) * shares).sum(axis=2))
+    own = np.einsum("kpk->kp", density)
+    nats = float(shares @ ((own - mixture) @ WEIGHTS)) / float(np.sqrt(2 * np.pi))
+    return max(nats / float(np.log(2)), 0.0)
+
+
+def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
+    """Return what was learned, in words."""
+    rows = counts.rows.sum()
+    shares = ", ".join(
+        f"{label} {n / rows:.1%}" if rows else f"{label}"
+        for label, n in sorted(zip(counts.classes.labels, counts.rows, strict=True), key=lambda pair: -pair[1])[:8]
+    )
+    lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
+    told = bits_of_columns(model, counts)
+    names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
+    lines += [f"{told[name]:.3f} bits  {said(model, model.schema[name])}" for name in names]
+    lines += parameters(model, counts)
+    lines += [f"Note: {hint}" for hint in schema.hints]
+    return "\n".join(lines)
+
+
+def said(model: TableModel, column: Column) -> str:
+    """Return what was learned of one column in a sentence."""
+    if column.kind == "labels":
+        return next(one.table for one in model.labels if one.column.name == column.name).say(column.name)
+    if column.kind == "vectors":
+        return str(model.model.likelihoods[column.name].say(column.name))
+    likelihood, at = number_likelihood(model, column.name)
+    sentences = likelihood.say(column.name).splitlines()
+    title = f"{column.name}[{likelihood.columns.labels[at]}]"
+    return str(sentences[at]).replace(title, column.name, 1)
+
+
+def parameters(model: TableModel, counts: Counts) -> list[str]:
+    """Return how many numbers stand for the columns of labels, and how many a full table would take."""
+    sizes = [len(label.table.values) for label in model.labels]
+    if not sizes:
+        return []
+    classes = len(counts.classes)
+    full = classes * int(np.prod([float(s) for s in sizes])) if np.sum(np.log10(np.maximum(sizes, 1))) < 15 else None
+    whole = (
+        f"{full:,}"
+        if full is not None
+        else f"about 10^{np.sum(np.log10(np.maximum(sizes, 1))) + np.log10(classes):.0f}"
+    )
+    return [
+        (
+            f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+            f"all combinations would take {whole} (K·ΠS)."
+        )
+    ]
+
+
+def compare(a: Counts, b: Counts) -> Any:
+    """Return what changed between two counts as a frame, strongest first: shares of labels, means of numbers.
+
+    `strength` is the change in standard errors: beyond about 3 it is hardly chance.
+
+    >>> import naively as nv
+    >>> may = nv.count({"sky": ["rain"] * 6 + ["sunny"] * 2}, ["in"] * 8)
+    >>> june = nv.count({"sky": ["rain"] * 1 + ["sunny"] * 9}, ["in"] * 10)
+    >>> nv.compare(may, june).column_names if hasattr(nv.compare(may, june), "column_names") else ...
+    ['column', 'value', 'before', 'after', 'change', 'strength']
+    """
+    a + b  # says what does not fit, if something does not
+    lines: list[tuple[str, str, float, float, float]] = []
+    lines += changes(
+        "(class)",
+        Table(a.classes, Axis(["n"]), a.rows[:, None]),
+        Table(b.classes, Axis(["n"]), b.rows[:, None]),
+        by_class=True,
+    )
+    for name, statistic in a.columns.items():
+        if isinstance(statistic, Moments):
+            lines += moved(name, statistic, b.columns[name])
+        else:
+            lines += changes(name, statistic, b.columns[name])
+    lines.sort(key=lambda line: -abs(line[4]))
+    column, value, before, after, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
+    change = [y - x for x, y in zip(before, after, strict=True)]
+    return frame(
+        {"column": column, "value": value, "before": before, "after": after, "change": change, "strength": strength}
+    )
+
+
+def changes(name: str, a: Table, b: Table, by_class: bool = False) -> list[tuple[str, str, float, float, float]]:
+    """Return the shares of each value before and after."""
+    axis = a.classes | b.classes if by_class else a.values | b.values
+    met = [t.on(axis).sum(axis=1) if by_class else t.on(t.classes, axis).sum(axis=0) for t in (a, b)]
+    totals = [max(float(n.sum()), 1e-300) for n in met]
+    before, after = met[0] / totals[0], met[1] / totals[1]
+    both = (met[0] + met[1]) / (totals[0] + totals[1])
+    error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
+    strength = np.where(before == after, 0.0, (after - before) / error)
+    names = ["(missing)" if label is None else str(label) for label in axis.labels]
+    return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
+
+
+def moved(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, float, float]]:
+    """Return the mean of each column of numbers before and after."""
+    one, two = a.overall(), b.overall()
+    lines = []
+    for at, label in enumerate(a.columns.labels):
+        (n, mean, var), (m, other, far) = ((x.n[0, at], x.mean[0, at], x.variance[0, at]) for x in (one, two))
+        error = np.sqrt(var / max(n, 1) + far / max(m, 1))
+        strength = 0.0 if mean == other else float((other - mean) / error) if error > 0 else float("inf")
+        value = "mean" if len(a.columns) == 1 else f"mean of {label}"
+        lines.append((name, value, float(mean), float(other), strength))
+    return lines
+
+
+__all__ = ["compare", "importance", "probabilities", "summary"]

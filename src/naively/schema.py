@@ -1,0 +1,223 @@
+"""What each column is: the type of its values, its family, the values declared beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from .errors import DoesNotFit, InvalidInput, InvalidSetting
+from .families import FAMILIES, Bernoulli, Categorical, Family, Gaussian, Words
+from .statistics import Moments
+
+# What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
+Type = Literal["text", "boolean", "whole", "number", "time", "vector"]
+# How a column is counted: a label or a number a row, or a vector of them.
+Kind = Literal["labels", "numbers", "vectors"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, the type of its values, its family, and its levels, if they are declared.
+
+    >>> Column("colour", "text")
+    Column(name='colour', type='text', family=Categorical(smoothing=None, spread='even'), levels=None)
+    """
+
+    name: str
+    type: Type
+    family: Family = None  # type: ignore[assignment]  # set below to the one that goes with the type
+    levels: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        family = usual_family(self.type) if self.family is None else family_of(self.name, self.family)
+        object.__setattr__(self, "family", family)
+        if self.kind == "numbers" and self.type in ("text", "boolean"):
+            raise InvalidSetting(
+                f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. "
+                f"Use families={{{self.name!r}: 'categorical'}}, or convert the column."
+            )
+        if family.name == "words" and self.type != "vector":
+            raise InvalidSetting(
+                f"Column {self.name!r} holds {NOUNS[self.type]}; the family 'words' counts vectors: give a sparse "
+                "matrix or a two-dimensional array, such as CountVectorizer makes."
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """How the column is counted."""
+        if self.type == "vector":
+            return "vectors"
+        return "labels" if isinstance(self.family, (Categorical, Bernoulli)) else "numbers"
+
+
+NOUNS = {
+    "text": "text",
+    "boolean": "booleans",
+    "whole": "whole numbers",
+    "number": "numbers",
+    "time": "times",
+    "vector": "vectors",
+}
+
+
+def usual_family(of_type: Type) -> Family:
+    """Return the family of columns that nobody said anything about: it follows from the type alone."""
+    if of_type == "vector":
+        return Words()
+    return Categorical() if of_type in ("text", "boolean") else Gaussian()
+
+
+def family_of(column: str, family: Any) -> Family:
+    """Return a family given as itself, as its class or by its name."""
+    if isinstance(family, str) and family in FAMILIES:
+        return FAMILIES[family]()
+    if isinstance(family, type) and family in FAMILIES.values():
+        return family()  # type: ignore[no-any-return]
+    if type(family) in FAMILIES.values():
+        return family  # type: ignore[no-any-return]
+    raise InvalidSetting(
+        f"families={{{column!r}: {family!r}}} names no family; use one of {sorted(FAMILIES)}, or a value such as "
+        "nv.Poisson()."
+    )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in their order. It can be printed, edited, saved and used again.
+
+    >>> schema = Schema((Column("colour", "text"), Column("visits", "whole")))
+    >>> print(schema.with_families({"visits": "poisson"}))
+    colour  text           categorical
+    visits  whole numbers  poisson
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+    hints: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
+        kinds: dict[Kind, list[Column]] = {"labels": [], "numbers": [], "vectors": []}
+        for column in self.columns:
+            kinds[column.kind].append(column)
+        object.__setattr__(self, "_kinds", {kind: tuple(columns) for kind, columns in kinds.items()})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._places)  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places  # type: ignore[attr-defined]
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self:
+            raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}")
+        return self.columns[self._places[name]]  # type: ignore[attr-defined]
+
+    def of_kind(self, kind: Kind) -> tuple[Column, ...]:
+        """Return the columns that are counted in this way."""
+        return self._kinds[kind]  # type: ignore[attr-defined, no-any-return]
+
+    def with_families(self, families: Mapping[str, Any] | None) -> Schema:
+        """Return the same columns, some with another family."""
+        for name in families or {}:
+            self[name]  # says which columns there are, if this is none
+        changed = (replace(c, family=families[c.name]) if families and c.name in families else c for c in self.columns)
+        return replace(self, columns=tuple(changed))
+
+    def beside(self, other: Schema) -> Schema:
+        """Return the schema of counts under both, if they are of the same columns; this one's families stay."""
+        for column in self.columns:
+            if column.name in other and other[column.name].type != column.type:
+                found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
+                raise DoesNotFit(f"Column {column.name!r} holds {found}; convert one of them before counting.")
+        return self
+
+    @classmethod
+    def of_counts(cls, counts: Any) -> Schema:
+        """Return what the columns of counts are, as far as the statistics tell."""
+        return cls(tuple(column_of_statistic(name, statistic) for name, statistic in counts.columns.items()))
+
+    def only(self, names: Any) -> Schema:
+        """Return the schema of some columns, in the order of this one."""
+        wanted = {self[name].name for name in names}
+        return replace(self, columns=tuple(column for column in self.columns if column.name in wanted))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as plain data."""
+        return {"columns": [column_to_json(column) for column in self.columns], "hints": list(self.hints)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Schema:
+        """Return the schema that to_json described."""
+        return cls(tuple(column_from_json(column) for column in data["columns"]), tuple(data.get("hints", ())))
+
+    def __str__(self) -> str:
+        rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]
+        widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
+        lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows]
+        return "\n".join([*lines, *(f"- {hint}" for hint in self.hints)])
+
+
+def said(column: Column) -> str:
+    """Return the family of a column in words, with what differs from its defaults."""
+    own = settings_of(column.family)
+    family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
+    return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
+
+
+def settings_of(family: Any) -> dict[str, Any]:
+    """Return the settings of a family that are not the default."""
+    given = {f.name: getattr(family, f.name) for f in fields(family)}
+    usual = type(family)()
+    return {name: value for name, value in given.items() if not same(value, getattr(usual, name))}
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two settings are equal; arrays count as lists."""
+    return bool(getattr(a, "tolist", lambda: a)() == getattr(b, "tolist", lambda: b)())
+
+
+def column_of_statistic(name: str, statistic: Any) -> Column:
+    """Return the column that a statistic suggests."""
+    if isinstance(statistic, Moments):
+        return Column(name, "number" if len(statistic.columns) == 1 else "vector", Gaussian())
+    if isinstance(statistic.values.labels, range):
+        return Column(name, "vector")
+    kinds = {type(label) for label in statistic.values.labels if label is not None}
+    types: dict[Any, Type] = {bool: "boolean", int: "whole", float: "number"}
+    found = {types.get(kind, "text") for kind in kinds}
+    return Column(name, found.pop() if len(found) == 1 else "text" if not found else "number", Categorical())
+
+
+def column_to_json(column: Column) -> dict[str, Any]:
+    """Return a column as plain data."""
+    settings = {name: getattr(v, "tolist", lambda v=v: v)() for name, v in settings_of(column.family).items()}
+    data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
+    return data if column.levels is None else data | {"levels": list(column.levels)}
+
+
+def column_from_json(data: Mapping[str, Any]) -> Column:
+    """Return the column that column_to_json described."""
+    family: Any = FAMILIES[data["family"]](**data["settings"])
+    levels = data.get("levels")
+    return Column(data["name"], data["type"], family, None if levels is None else tuple(levels))
+
+
+def likely(name: Any, names: tuple[str, ...]) -> str:
+    """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
+    close = get_close_matches(str(name), [str(known) for known in names], n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")
+    return f"; the columns are {shown}." if names else "; there are no columns."
