@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ def sort_key(label: Any) -> tuple[int, str, Any]:
     return (2, type(label).__name__, label)
 
 
+def in_order(labels: set[Any]) -> tuple[Any, ...]:
+    """Return labels in the order of sort_key; texts alone, perhaps a million, are sorted without making keys."""
+    if set(map(type, labels)) <= {str, type(None)}:
+        missing = (None,) if None in labels else ()
+        return (*sorted(labels - {None}), *missing)
+    return tuple(sorted(labels, key=sort_key))
+
+
 class Axis:
     """Labels in their sorted order, each once; those declared stay when nothing is left of them.
 
@@ -39,7 +48,7 @@ class Axis:
 
     def __init__(self, labels: Iterable[Any] = (), fixed: Iterable[Any] = ()) -> None:
         self.fixed = frozenset(fixed)
-        self._labels: Any = tuple(sorted({*labels, *self.fixed}, key=sort_key))
+        self._labels: Any = in_order({*labels, *self.fixed})
         self._places: dict[Any, int] | None = None
 
     @classmethod
@@ -109,7 +118,11 @@ class Axis:
 
     def places(self, labels: Iterable[Any]) -> Places:
         """Return where each of the labels stands, -1 for those that are not here."""
-        return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+        if isinstance(self._labels, range):
+            return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+        self.place(None)  # makes the dict, if there is none yet
+        where = (self._places or {}).get
+        return np.array([where(label, -1) for label in labels], dtype=np.intp)
 
     def declaring(self, other: Axis) -> Axis:
         """Return these labels, of which only those stay without counts that the other axis declares."""
@@ -128,4 +141,5 @@ class Axis:
         """Return the axis without the labels that are not kept."""
         if keep.all():
             return self
-        return Axis((label for label, kept in zip(self.labels, keep, strict=True) if kept), self.fixed)
+        labels = compress(self.labels, keep.tolist())
+        return Axis(labels, self.fixed) if self.fixed else Axis.ordered(labels)
