@@ -117,6 +117,34 @@ int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes,
     return refused(row);
 }
 
+// One row as Python holds it, counted whole: numbers (NaN: none) and codes of a class, of weight one. If a number is
+// refused nothing is changed, and the answer is no.
+bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets, Table counts,
+               Vector total) {
+    std::vector<double> x;
+    std::vector<int32_t> c;
+    for (nb::handle number : numbers) x.push_back(nb::cast<double>(number));
+    for (nb::handle code : codes) c.push_back(nb::cast<int32_t>(code));
+    size_t classes = std::min({total.shape(0), shift.shape(0), counts.shape(1)});
+    require(of_class >= 0 && size_t(of_class) < classes, "A class code lies outside the table.");
+    require(shift.shape(1) == x.size() && sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) &&
+                sums.shape(2) == x.size(), "Shift and sums must have a column for each number.");
+    check_offsets(offsets, c.size(), counts.shape(0), 0);
+    require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    Run run{1, interrupted};
+    auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
+    // The codes are looked at first: they come from a dictionary, and none of them is ever refused.
+    for (size_t j = 0; j < c.size(); ++j) require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
+    Limits limits{-LARGEST, LARGEST, true};
+    if (!x.empty() && kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
+                                              shift.data(), sums.data(), run) != NO_ROW)
+        return false;
+    kernels().count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false, offsets.data(),
+                          counts.data(), run);
+    total.data()[of_class] += 1.0;
+    return true;
+}
+
 void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     Matrix view = matrix(x);
     require(least.shape(0) == view.columns && largest.shape(0) == view.columns, "There must be a place for each column.");
@@ -200,6 +228,9 @@ NB_MODULE(_kernels, m) {
           "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
           "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers\n"
           "beyond 1e150, and NaN unless holes are allowed.");
+    m.def("count_row", &count_row, "numbers"_a, "codes"_a, "of_class"_a, "shift"_a.noconvert(), "sums"_a.noconvert(),
+          "offsets"_a.noconvert(), "counts"_a.noconvert(), "total"_a.noconvert(),
+          "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
     m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
           "Least and largest value of each column.");
 

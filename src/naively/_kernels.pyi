@@ -49,6 +49,11 @@ def count_moments(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', w
     beyond 1e150, and NaN unless holes are allowed.
     """
 
+def count_row(numbers: list, codes: list, of_class: int, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+    """
+    Count one row of numbers and codes; False if a number is refused, and nothing was changed.
+    """
+
 def ranges(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
     """Least and largest value of each column."""
 
