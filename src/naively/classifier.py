@@ -22,7 +22,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .report import importance, probabilities, summary
 from .schema import Schema
-from .statistics import Counts
+from .statistics import Counts, Moments
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -277,13 +277,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = few_rows(X, model.schema)
         if rows is not None and not model.schema.of_kind("vectors"):
             return model.answer(ask, rows, 1, **how)
-        frame = self._frame(X)
+        frame = self._frame(X, model.schema)
         return model.answer(
             ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how
         )
 
-    def _frame(self, X: Any) -> Frame:
-        frame = frame_of(X).on(self._schema)
+    def _frame(self, X: Any, asked: Schema) -> Frame:
+        frame = frame_of(X)
+        frame = frame.on(asked if frame.named and "feature_names_in_" in vars(self) else self._schema)
+        for column in asked.of_kind("vectors"):
+            check_width(column.name, frame.columns[column.name].shape[1], self.counts_.columns[column.name])
         if not frame.rows:
             raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
         return frame
@@ -398,6 +401,15 @@ def alike(a: Any, b: Any) -> bool:
         return type(a) is type(b) and bool(np.all(np.asarray(a == b)))
     except (TypeError, ValueError):
         return False
+
+
+def check_width(name: str, width: int, counted: Any) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    known = len(counted.columns if isinstance(counted, Moments) else counted.values)
+    if width != known:
+        raise InvalidInput(
+            f"Column {name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features as input."
+        )
 
 
 def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
