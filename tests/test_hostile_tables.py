@@ -142,7 +142,9 @@ def test_two_columns_of_the_same_name_are_refused_when_asking():
         survives(nb, lambda nb, frame=frame: nb.predict(frame), "Two columns are called 'x'")
 
 
-@pytest.mark.parametrize("names", [["", " "], ["a.b", "a b"], ["类", "naïve"], ["class", "(class)"], ["X", "y"], [0, 1]])
+@pytest.mark.parametrize(
+    "names", [["", " "], ["a.b", "a b"], ["类", "naïve"], ["class", "(class)"], ["X", "y"], [0, 1]]
+)
 def test_columns_may_have_odd_names(names):
     """Any text is a name, and a number is its text."""
     X = pd.DataFrame([[1.0, "u"], [2.0, "v"], [3.0, "u"], [4.0, "v"]], columns=names)
@@ -419,7 +421,7 @@ def test_vectors_and_single_values_are_not_mistaken_for_each_other():
     wider = {"x": sparse.csr_array(np.ones((4, 9))), "z": [1.0] * 4}
     survives(words, lambda nb: nb.predict(wider), "Column 'x' has vectors of 9 features, .* expecting 4 features")
     survives(words, lambda nb: nb.partial_fit(wider, Y), "Column 'x' has vectors of 9 features, .* 4 features")
-    survives(words, lambda nb: nb.forget(wider, Y), "Column 'x' has vectors of 9 features|do not fit|cannot be combined")
+    survives(words, lambda nb: nb.forget(wider, Y), "Column 'x' has vectors of 9 features")
 
 
 def test_an_array_of_other_width_is_refused():
@@ -655,7 +657,9 @@ WRONG_SETTINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG_SETTINGS.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG_SETTINGS.items() for value in values]
+)
 def test_settings_that_mean_nothing_are_refused(name, value):
     """From the start, and on a fitted model; the error names the setting."""
     words = {"families": "famil|column", "columns": "column", "classes": "class|label", "cost": "cost|number"}
@@ -691,7 +695,7 @@ def test_when_everything_is_forgotten_nothing_can_be_answered():
     """A model without rows and classes says so; it can learn again."""
     nb = NaiveBayes().fit(TABLE, LABELS).forget(TABLE, LABELS)
 
-    with refused("no rows|nothing|not fitted|0 classes", (ValueError, NotFittedError)):
+    with refused("No rows are left to answer from"):
         nb.predict(TABLE)
     assert nb.partial_fit(TABLE, LABELS).counts_ == NaiveBayes().fit(TABLE, LABELS).counts_
 

@@ -47,7 +47,7 @@ class Frame:
     def _aligned(self, schema: Schema) -> Frame:
         if self.names == schema.names:
             return self
-        if not self.named or schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
+        if not self.named or () != schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
             return self._by_position(schema)
         missing = [name for name in schema.names if name not in self.columns]
         if missing:
@@ -156,7 +156,9 @@ def is_sequence(value: Any) -> bool:
     """Tell whether something is a column rather than a cell."""
     if isinstance(value, (str, bytes)):
         return False
-    return isinstance(value, (list, tuple)) or sparse.issparse(value) or (hasattr(value, "__len__") and np.ndim(value) > 0)
+    return (
+        isinstance(value, (list, tuple)) or sparse.issparse(value) or (hasattr(value, "__len__") and np.ndim(value) > 0)
+    )
 
 
 def values_of(name: str, value: Any) -> Any:

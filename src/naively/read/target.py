@@ -118,8 +118,17 @@ def labels_of_objects(y: npt.NDArray[Any]) -> Target:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
     except TypeError:
         found = next(type(v).__name__ for v in y if type(v).__hash__ is None)
-        raise InvalidInput(f"Unknown label type: a class is a text, a whole number or a boolean; found {found}.") from None
+        raise InvalidInput(
+            f"Unknown label type: a class is a text, a whole number or a boolean; found {found}."
+        ) from None
     labels = list(places)
+    check_kinds(labels)
+    check_numbers(labels)
+    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def check_kinds(labels: list[Any]) -> None:
+    """Refuse labels of different kinds, or of none that can be a class."""
     kinds = {"enum" if isinstance(label, Enum) else type_of_value(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
@@ -127,8 +136,17 @@ def labels_of_objects(y: npt.NDArray[Any]) -> Target:
             f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
             "Convert them to text."
         )
-    check_numbers(labels)
-    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def typed(labels: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return labels as an array of their own type; a wider one if some do not fit it."""
+    if dtype.kind == "O":
+        return np.asarray(objects(labels))
+    natural = np.array(labels)
+    if dtype.kind == "U" or not labels:
+        return natural
+    narrow = natural.astype(dtype)
+    return narrow if np.array_equal(narrow, natural) else natural
 
 
 def check_numbers(labels: list[Any]) -> None:
