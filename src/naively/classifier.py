@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from .counting import Rows, count_rows, rows_of
+from .counting import Rows, check_labels, checked_classes, count_rows, rows_of
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting
@@ -20,9 +20,11 @@ from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
+from .read.target import typed
 from .report import importance, probabilities, summary
 from .schema import Schema
-from .statistics import Counts
+from .settings import alike, check_settings, numbers, numbers_among, plain, revived
+from .statistics import Counts, Moments
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -134,9 +136,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
         """Learn from these rows alone; the target may be a column of the table, by name."""
-        self._check_settings()
+        check_settings(self)
         rows = rows_of(X, y, target, sample_weight, self.unlabelled)
-        counter = TableCounter(rows.schema(self.families), list(self.classes) if self.classes is not None else [])
+        counter = TableCounter(rows.schema(self.families), checked_classes(self.classes, rows))
         count_rows(counter, rows, allowed(self.threads))
         self._take(counter, rows, fitted=True)
         return self
@@ -149,17 +151,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
             self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
             return self
+        rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
+        if classes is not None:
+            check_labels(counter, [*classes, *rows.target.labels])
+        count_rows(counter, rows, allowed(self.threads, rows.cells))
         if classes is not None:
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
-        rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
-        count_rows(counter, rows, allowed(self.threads, rows.cells))
         self._take(counter, rows)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learned before: the model is then as if they had never been shown."""
         rows = rows_of(X, y, None, sample_weight, self.unlabelled, self.schema_)
+        if isinstance(rows.source, Frame):
+            check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         rest = self.counts_ - part.value()
@@ -210,29 +216,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The labels, sorted."""
-        labels = list(self.counts_.classes.labels)
-        if self._label_type.kind == "O":
-            out = np.empty(len(labels), dtype=object)
-            out[:] = labels
-            return out
-        return np.array(labels, dtype=self._label_type if self._label_type.kind != "U" else None)
+        return typed(list(self.counts_.classes.labels), self._label_type)
 
     # -- estimating ---------------------------------------------------------------------------------------------
-
-    def _check_settings(self) -> None:
-        if self.model != "textbook":
-            raise InvalidSetting(f"model={self.model!r} is unknown; use 'textbook'.")
-        if self.unlabelled not in ("error", "skip"):
-            raise InvalidSetting(f"unlabelled={self.unlabelled!r} is unknown; use 'error' or 'skip'.")
-        if self.max_categories is not None and not self.max_categories >= 1:
-            raise InvalidSetting(f"max_categories={self.max_categories!r} must be 1 or more, or None.")
-        if not np.isscalar(self.smoothing):
-            raise InvalidSetting(
-                f"smoothing={self.smoothing!r} must be one number; give a column its own by its family."
-            )
-        self._settings(self.smoothing)
-        self._settings(self.prior_smoothing)
-        allowed(self.threads)
 
     def _settings(self, smoothing: Any) -> Settings:
         return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type]
@@ -243,7 +229,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._learned  # noqa: B018  # says so if there is none
         now = [getattr(self, name) for name in ESTIMATING]
         if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
-            self._check_settings()
+            check_settings(self)
             self._made = (
                 [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now],
                 self._estimated(),
@@ -251,6 +237,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._made[1]
 
     def _estimated(self) -> TableModel:
+        if not len(self.counts_.classes):
+            raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
         return TableModel(self.counts_, schema, self._settings(self.smoothing), self._log_prior(), self.max_categories)
 
@@ -267,8 +255,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidSetting(
                     f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}."
                 )
-            return given_prior([self.prior[label] for label in labels], len(labels))
-        return given_prior(self.prior, len(labels))
+            return given_prior(numbers("prior", [self.prior[label] for label in labels]), len(labels))
+        return given_prior(numbers("prior", self.prior), len(labels))
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -277,13 +265,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = few_rows(X, model.schema)
         if rows is not None and not model.schema.of_kind("vectors"):
             return model.answer(ask, rows, 1, **how)
-        frame = self._frame(X)
+        frame = self._frame(X, model.schema)
         return model.answer(
             ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how
         )
 
-    def _frame(self, X: Any) -> Frame:
-        frame = frame_of(X).on(self._schema)
+    def _frame(self, X: Any, asked: Schema) -> Frame:
+        frame = frame_of(X)
+        frame = frame.on(asked if frame.named and "feature_names_in_" in vars(self) else self._schema)
+        check_widths(frame, asked, self.counts_)
         if not frame.rows:
             raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
         return frame
@@ -330,7 +320,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def probabilities(self, column: str) -> Any:
         """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
-        return probabilities(self._table_model, self.schema_[column])
+        known, model = self.schema_[column], self._table_model
+        if column not in model.schema:
+            raise InvalidInput(
+                f"Column {column!r} is left out: the columns that may speak are {list(model.schema.names)}."
+            )
+        return probabilities(model, known)
 
     def importance(self) -> Any:
         """Return how much each column tells about the class, in bits (mutual information), as a frame."""
@@ -382,7 +377,7 @@ def load(path: Any) -> NaiveBayes:
 def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool = True) -> NaiveBayes:
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
-    nb._check_settings()
+    check_settings(nb)
     nb._take(TableCounter.of(counts, schema.with_families(nb.families if isinstance(nb.families, dict) else None)))
     nb._schema, nb.n_features_in_ = nb._counter.schema, len(schema)
     labels = np.array(counts.classes.labels)
@@ -392,37 +387,13 @@ def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool =
     return nb
 
 
-def alike(a: Any, b: Any) -> bool:
-    """Tell whether a setting is still what it was."""
-    try:
-        return type(a) is type(b) and bool(np.all(np.asarray(a == b)))
-    except (TypeError, ValueError):
-        return False
-
-
-def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the labels as numbers, if they are."""
-    if classes.dtype.kind not in "biuf":
-        raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")
-    return classes
-
-
-def plain(name: str, value: Any) -> Any:
-    """Return a setting as plain data that JSON can hold."""
-    if isinstance(value, dict):
-        return {"dict": [[list(k) if isinstance(k, tuple) else k, v] for k, v in value.items()]}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [v.item() if isinstance(v, np.generic) else v for v in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise InvalidSetting(f"{name}={value!r} cannot be written to a file; set it to a number, a text, a list or a dict.")
-
-
-def revived(name: str, value: Any) -> Any:
-    """Return a setting that plain made plain."""
-    if isinstance(value, dict):
-        return {tuple(k) if isinstance(k, list) else k: v for k, v in value["dict"]}
-    return value
+def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    for column in schema.of_kind("vectors"):
+        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
+        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
+        if width != known:
+            raise InvalidInput(
+                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
+                "as input."
+            )

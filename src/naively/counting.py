@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from .errors import InvalidInput
 from .hints import hints_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import Shares, Target, target_of
+from .read.target import Shares, Target, check_kinds, target_of
 from .schema import Schema
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -135,8 +136,24 @@ def checked_weights(weights: Any, rows: int) -> Floats | None:
     return np.ascontiguousarray(given)
 
 
+def checked_classes(classes: Any, rows: Rows) -> list[Any]:
+    """Return the classes that are declared, if they can be classes of these rows."""
+    declared = [] if classes is None else list(classes)
+    check_kinds([*declared, *rows.target.labels] if declared else [])
+    return declared
+
+
+def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
+    """Refuse new classes of another kind than those that were counted before."""
+    known = counter.classes.places
+    new = [label for label in labels if getattr(label, "__hash__", None) is None or label not in known]
+    if new and known:
+        check_kinds([next(iter(known)), *new])
+
+
 def count_rows(counter: TableCounter, rows: Rows, threads: int) -> None:
     """Count the rows; an error leaves the counter as it was."""
+    check_labels(counter, rows.target.labels)
     target, codes = rows.target, counter.classes.codes(rows.target.labels)
     if isinstance(target, Shares):
         counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)

@@ -61,7 +61,7 @@ def decide(
     (array([1.7]), array([1.]))
     """
     p = checked_posterior(posterior)
-    if reject is not None and not float(reject) >= 0:
+    if reject is not None and not numbers_of(reject, "reject") >= 0:
         raise InvalidInput(f"reject={reject!r} is no price; give what a refusal costs, 0 or more, or None.")
     if values is not None:
         return decide_number(p, cost, reject, values)
@@ -118,7 +118,7 @@ def labelled_cost(cost: Any, classes: npt.NDArray[Any]) -> tuple[Any, npt.NDArra
     if isinstance(cost, dict):
         return cost_of_pairs(cost, classes), classes
     choices = getattr(cost, "columns", None)
-    matrix = checked_cost(np.asarray(cost, dtype=np.float64), len(classes))
+    matrix = checked_cost(cost, len(classes))
     if choices is not None and len(choices) == matrix.shape[1]:
         return matrix, np.asarray(list(choices))
     return matrix, classes if matrix.shape[1] == len(classes) else np.arange(matrix.shape[1])
@@ -133,7 +133,7 @@ def cost_of_pairs(cost: dict[Any, Any], classes: npt.NDArray[Any]) -> Floats:
                 f"cost names {pair!r}; give pairs (true, chosen) of the classes {list(places)}, such as "
                 f"{{{(classes[0], classes[-1])!r}: 5}}."
             )
-        matrix[places[pair[0]], places[pair[1]]] = float(price)
+        matrix[places[pair[0]], places[pair[1]]] = numbers_of(price)
     return checked_cost(matrix, len(classes))
 
 
@@ -157,7 +157,7 @@ def checked_cost(cost: Cost, classes: int) -> Floats:
     """Return the cost matrix [class, choice], if it is one for so many classes."""
     if isinstance(cost, str):
         raise InvalidInput(f"cost={cost!r} needs the classes as numbers: use decide(posterior, cost, values=...).")
-    matrix = np.asarray(cost, dtype=np.float64)
+    matrix = numbers_of(cost)
     if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0:
         raise InvalidInput(
             f"cost must be [true class, choice] with {classes} rows, one for each class; found shape {matrix.shape}."
@@ -169,3 +169,11 @@ def checked_cost(cost: Cost, classes: int) -> Floats:
             "be made a large one."
         )
     return matrix
+
+
+def numbers_of(cost: Any, name: str = "cost") -> Floats:
+    """Return costs as numbers, if they are."""
+    try:
+        return np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} holds {cost!r}; give numbers.") from None

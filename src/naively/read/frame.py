@@ -11,7 +11,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..errors import InvalidInput
-from ..schema import Column, Schema, likely
+from ..schema import NOUNS, Column, Schema, likely
 from .values import Values, is_missing
 
 # The name of the only column of a sparse matrix.
@@ -43,9 +43,12 @@ class Frame:
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema, by name; by position where one of the two has no names."""
+        return self._aligned(schema)._of_kinds(schema)
+
+    def _aligned(self, schema: Schema) -> Frame:
         if self.names == schema.names:
             return self
-        if not self.named or schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
+        if not self.named or () != schema.names == tuple(f"x{at}" for at in range(len(schema))) != self.names:
             return self._by_position(schema)
         missing = [name for name in schema.names if name not in self.columns]
         if missing:
@@ -53,7 +56,27 @@ class Frame:
             raise InvalidInput(f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}")
         return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
 
+    def _of_kinds(self, schema: Schema) -> Frame:
+        """Refuse vectors where single values were learned, and the reverse."""
+        for column in schema:
+            found = self.columns[column.name]
+            if isinstance(found, Values) is (column.kind == "vectors"):
+                now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
+                raise InvalidInput(
+                    f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
+                    "Convert it to what it was."
+                )
+        return self
+
     def _by_position(self, schema: Schema) -> Frame:
+        whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
+        if self.matrix is not None and len(schema) == len(schema.of_kind("vectors")) == 1:
+            return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
+        if whole and not schema.of_kind("vectors"):
+            raise InvalidInput(
+                f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
+                "X.toarray(), or learn from a sparse matrix, too."
+            )
         if len(self.columns) != len(schema):
             raise InvalidInput(
                 f"X has {len(self.columns)} features, but NaiveBayes is expecting {len(schema)} features as input."
@@ -81,7 +104,7 @@ def frame_of(X: Any) -> Frame:
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
         return frame_of_arrow(X)
-    if hasattr(X, "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
+    if hasattr(type(X), "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
         return frame_of_any(X)
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
         return frame_of_rows(X)
@@ -116,6 +139,7 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     """Return a dict of columns as a frame; a dict of single values is one row."""
     if not any(is_sequence(value) for value in X.values()):
         return frame_of_rows([X])
+    refuse_twice([str(name) for name in X])
     columns = {}
     for name, value in X.items():
         if not is_sequence(value):
@@ -131,32 +155,42 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
 
 def is_sequence(value: Any) -> bool:
     """Tell whether something is a column rather than a cell."""
+    if isinstance(value, (str, bytes)):
+        return False
     return (
-        not isinstance(value, (str, bytes))
-        and (hasattr(value, "__len__") or sparse.issparse(value))
-        and np.ndim(value) != 0
+        isinstance(value, (list, tuple)) or sparse.issparse(value) or (hasattr(value, "__len__") and np.ndim(value) > 0)
     )
 
 
 def values_of(name: str, value: Any) -> Any:
     """Return something with a value for each row as Values; a matrix is one column of vectors."""
     if sparse.issparse(value):
-        return value.tocsr()
+        return numbers_only(name, value.tocsr())
     if isinstance(value, (pa.Array, pa.ChunkedArray)):
         return Values(name, value)
     if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
         array = np.asarray(value)
-        return array if array.ndim == 2 else Values(name, array)
+        return numbers_only(name, array) if array.ndim != 1 else Values(name, array)
     if hasattr(value, "dtype"):
         return series_values(name, value)
     return Values(name, objects(list(value)))
 
 
-def objects(values: list[Any]) -> Any:
+def numbers_only(name: str, vectors: Any) -> Any:
+    """Return a column of vectors, if they hold numbers."""
+    if vectors.ndim != 2:
+        raise InvalidInput(f"Column {name!r} has {vectors.ndim} dimensions; a column of vectors has two.")
+    if vectors.dtype.kind not in "biuf":
+        raise InvalidInput(
+            f"Column {name!r} holds vectors of {vectors.dtype}; vectors hold numbers. Give other values as columns of "
+            "their own."
+        )
+    return vectors
+
+
+def objects(values: Sequence[Any]) -> Any:
     """Return a list as an array of objects, whatever they are."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def frame_of_rows(X: Sequence[Any]) -> Frame:
@@ -165,6 +199,7 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
         raise InvalidInput("Found array with 0 sample(s) (an empty list) while a minimum of 1 is required.")
     if all(isinstance(row, Mapping) for row in X):
         names = list(dict.fromkeys(name for row in X for name in row))
+        refuse_twice([str(name) for name in names])
         columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
         return checked(columns, len(X))
     if all(isinstance(row, str) for row in X):
@@ -191,14 +226,16 @@ def frame_of_any(X: Any) -> Frame:
     """Return a data frame of any library that narwhals reads."""
     import narwhals.stable.v2 as nw
 
+    if not hasattr(type(X), "collect"):  # the names of a lazy frame are known when it is collected
+        refuse_twice([str(name) for name in getattr(X, "columns", ())])
     try:
         frame = nw.from_native(X)
     except TypeError as error:
         raise InvalidInput(f"{type(X).__name__} is no table that can be read: {error}") from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    refuse_twice([str(name) for name in getattr(X, "columns", frame.columns)])
-    columns = {str(name): series_values(str(name), frame[name].to_native()) for name in frame.columns}
+    names = [str(name) for name in frame.columns]
+    columns = {name: series_values(name, frame[:, at].to_native()) for at, name in enumerate(names)}
     return Frame(columns, len(frame), library=frame.implementation.value)
 
 
@@ -233,6 +270,6 @@ def checked(columns: dict[str, Any], rows: int) -> Frame:
 
 def refuse_twice(names: list[str]) -> None:
     """Refuse columns of the same name."""
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidInput(f"Two columns are called {name!r}; give each a name of its own.")
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"Two columns are called {name!r}; give each a name of its own.")

@@ -46,7 +46,9 @@ def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
 
 def is_column(value: Any) -> bool:
     """Tell whether a value is a column of values rather than a single one."""
-    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__") and np.ndim(value) != 0
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        return False
+    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
 
 
 def label_reader(column: Column) -> Reader:
@@ -80,9 +82,19 @@ def number_reader(column: Column) -> Reader:
         if is_missing(value):
             return np.nan
         check(column, value)
-        return float(seconds(pa.array([value]))[0]) if column.type == "time" else float(value)
+        return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 
     return number
+
+
+def real(column: Column, value: Any) -> float:
+    """Return a number of any type as a float, if there is one that large."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInput(
+            f"Column {column.name!r} holds a whole number too large for a float. Rescale the column, or take its logarithm."
+        ) from None
 
 
 def check(column: Column, value: Any) -> None:
@@ -103,13 +115,14 @@ def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Rea
         try:
             cells.append([read(row[name]) for name, read in readers])
         except KeyError:
+            row = {str(name): value for name, value in row.items()}  # a number is a name, too
             cells.append([read(row[name] if name in row else absent(rows, name)) for name, read in readers])
     return cells
 
 
 def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
     """Return None for a value that a row leaves out, if another row has it."""
-    if not any(name in row for row in rows):
+    if not any(name in map(str, row) for row in rows):
         known = tuple(dict.fromkeys(str(key) for row in rows for key in row))
         raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}")
     return None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..statistics.axis import Floats
-from .frame import frame_of, series_values
+from .frame import frame_of, objects, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
 ONE = np.zeros(1, dtype=np.int32)
@@ -78,12 +78,11 @@ def as_array(y: Any) -> Any:
     values = list(y) if hasattr(y, "__iter__") and not isinstance(y, (str, bytes)) else None
     if values is None:
         raise InvalidInput(f"y should be a 1d array, got {y!r} instead: give the class of each row.")
-    plain = np.asarray(values) if values and len({type(v) for v in values}) == 1 else None
-    if plain is not None and plain.dtype.kind in "biufU":
-        return plain
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    try:
+        plain = np.asarray(values) if len({type(v) for v in values}) == 1 else None
+    except ValueError:  # lists of different lengths
+        plain = None
+    return plain if plain is not None and plain.dtype.kind in "biufU" else objects(values)
 
 
 def labels_of(y: Any) -> Target:
@@ -95,6 +94,8 @@ def labels_of(y: Any) -> Target:
     values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
+    if values.type == "time":
+        raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times.")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
     dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
@@ -113,8 +114,21 @@ def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
 def labels_of_objects(y: npt.NDArray[Any]) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
     places: dict[Any, int] = {}
-    codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
+    try:
+        codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
+    except TypeError:
+        found = next(type(v).__name__ for v in y if type(v).__hash__ is None)
+        raise InvalidInput(
+            f"Unknown label type: a class is a text, a whole number or a boolean; found {found}."
+        ) from None
     labels = list(places)
+    check_kinds(labels)
+    check_numbers(labels)
+    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def check_kinds(labels: list[Any]) -> None:
+    """Refuse labels of different kinds, or of none that can be a class."""
     kinds = {"enum" if isinstance(label, Enum) else type_of_value(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
@@ -122,8 +136,17 @@ def labels_of_objects(y: npt.NDArray[Any]) -> Target:
             f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
             "Convert them to text."
         )
-    check_numbers(labels)
-    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def typed(labels: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return labels as an array of their own type; a wider one if some do not fit it."""
+    if dtype.kind == "O":
+        return np.asarray(objects(labels))
+    natural = np.array(labels)
+    if dtype.kind == "U" or not labels:
+        return natural
+    narrow = natural.astype(dtype)
+    return narrow if np.array_equal(narrow, natural) else natural
 
 
 def check_numbers(labels: list[Any]) -> None:

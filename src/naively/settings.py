@@ -1,0 +1,101 @@
+"""The settings of NaiveBayes: which values mean something, which are still what they were, how they lie in a file."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidSetting
+from .families import Settings
+from .schema import Schema
+from .threads import allowed
+
+
+def check_settings(nb: Any) -> None:
+    """Refuse settings of counting and estimating that mean nothing."""
+    one_of("model", nb.model, ("textbook",))
+    one_of("unlabelled", nb.unlabelled, ("error", "skip"))
+    if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):
+        raise InvalidSetting(f"max_categories={nb.max_categories!r} must be a whole number of 1 or more, or None.")
+    if nb.threads is not None and not is_whole(nb.threads):
+        raise InvalidSetting(f"threads={nb.threads!r} must be a whole number, or None for as many as there may be.")
+    if not (nb.families is None or isinstance(nb.families, (dict, Schema))):
+        raise InvalidSetting(f"families={nb.families!r} must be a dict such as {{'visits': 'poisson'}}, or a Schema.")
+    for name in ("classes", "columns"):
+        if not is_list(getattr(nb, name)):
+            raise InvalidSetting(f"{name}={getattr(nb, name)!r} must be a list, or None.")
+    for name in ("smoothing", "prior_smoothing"):
+        check_smoothing(name, getattr(nb, name))
+        Settings(nb.estimate, getattr(nb, name), nb.missing, nb.unseen)
+    allowed(nb.threads)
+
+
+def check_smoothing(name: str, value: Any) -> None:
+    """Refuse a λ that is none; what depends on the estimate is checked there."""
+    if not np.isscalar(value) or isinstance(value, (str, bytes)):
+        raise InvalidSetting(f"{name}={value!r} must be one number; give a column its own by its family.")
+    if not (np.isfinite(value) and float(value) >= 0):  # type: ignore[arg-type]
+        raise InvalidSetting(f"{name}={value!r} must be finite and not negative.")
+
+
+def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse a value that is none of those known."""
+    if not isinstance(value, str) or value not in known:
+        raise InvalidSetting(f"{name}={value!r} is unknown; use {' or '.join(map(repr, known))}.")
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether a setting is a whole number."""
+    return isinstance(value, Integral)
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether a setting is a list of some kind, or left out."""
+    return value is None or (hasattr(value, "__iter__") and not isinstance(value, (str, bytes)))
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Tell whether a setting is still what it was."""
+    try:
+        return type(a) is type(b) and bool(np.all(np.asarray(a == b)))
+    except (TypeError, ValueError):
+        return False
+
+
+def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return a setting as numbers, if it holds such."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidSetting(f"{name}={values!r} must hold numbers.") from None
+
+
+def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the labels as numbers, if they are."""
+    if classes.dtype.kind not in "biuf":
+        raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")
+    return classes
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return a setting as plain data that JSON can hold."""
+    if isinstance(value, dict):
+        return {"dict": [[list(k) if isinstance(k, tuple) else k, v] for k, v in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [v.item() if isinstance(v, np.generic) else v for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise InvalidSetting(f"{name}={value!r} cannot be written to a file; set it to a number, a text, a list or a dict.")
+
+
+def revived(name: str, value: Any) -> Any:
+    """Return a setting that plain made plain."""
+    if isinstance(value, dict):
+        return {tuple(k) if isinstance(k, list) else k: v for k, v in value["dict"]}
+    return value
