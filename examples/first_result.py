@@ -1,4 +1,4 @@
-"""A first result: penguins with holes in their table, a text book's table worked out by hand, the five classic classes."""
+"""A first result: a table of penguins with holes, a text book's table worked out by hand, the five classic classes."""
 
 import math
 
@@ -38,7 +38,7 @@ PENGUIN = {
 }
 
 # time, plan, weather, homework, epidemic, television; will there be a date?
-COLUMNS = "时间 方式 天气 课业 疫情 电视 约会".split()
+COLUMNS = ["时间", "方式", "天气", "课业", "疫情", "电视", "约会"]
 DATES = """\
 周六 吃饭 晴天 轻松 清零 精彩 是
 周日 吃饭 阴天 轻松 清零 精彩 是
