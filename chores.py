@@ -42,7 +42,7 @@ def chore(function: Callable[..., int]) -> Callable[..., int]:
 @chore
 def demo() -> int:
     """Install the package from source and show a first result."""
-    return 0 if call(environment("demo"), "-X", "utf8", "examples/first_result.py") else 1
+    return 0 if call(environment("demo", *group("demo")), "-X", "utf8", "examples/first_result.py") else 1
 
 
 @chore
