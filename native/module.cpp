@@ -151,9 +151,9 @@ void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
-nb::object owned(int32_t* codes, size_t n) {
-    nb::capsule owner(codes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes, {n}, owner));
+nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
+    nb::capsule owner(codes.get(), [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
 }
 
 // Whole-number labels as codes: the labels in order, and the place of each among them. None if they lie too far apart.
@@ -171,14 +171,15 @@ nb::object encoded(const T* y, size_t n) {
     nb::capsule own_labels(labels, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
     for (uint64_t i = 0; i <= span; ++i)
         if (code[i] == 0) code[i] = int32_t(labels->size()), labels->push_back(int64_t(least + i));
-    auto codes = new int32_t[n];
+    std::unique_ptr<int32_t[]> codes(new int32_t[n]);
     for (size_t i = 0; i < n; ++i) codes[i] = code[uint64_t(int64_t(y[i])) - least];
     return nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(labels->data(), {labels->size()}, own_labels),
-                          owned(codes, n));
+                          owned(std::move(codes), n));
 }
 
 // The place of each label among the known ones, which are sorted. None if one is not there.
 nb::object places(Labels known, Labels y) {
+    require_aligned(known), require_aligned(y);
     size_t n = y.shape(0);
     std::unique_ptr<int32_t[]> codes(new int32_t[n]);
     const int64_t *first = known.data(), *last = first + known.shape(0);
@@ -187,7 +188,7 @@ nb::object places(Labels known, Labels y) {
         if (found == last || *found != y(i)) return nb::none();
         codes[i] = int32_t(found - first);
     }
-    return owned(codes.release(), n);
+    return owned(std::move(codes), n);
 }
 
 nb::object encode(AnyVector y) {
@@ -257,7 +258,8 @@ NB_MODULE(_kernels, m) {
              "Probabilities; rows that rule out every class get the fallback (logarithms).")
         .def("log_posterior", &PyScorer::log_posterior, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "Logarithms of the probabilities.")
-        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1, "labels"_a = nb::none(),
+        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
+             "labels"_a.noconvert() = nb::none(),
              "The first class of the highest score, for each row: its label, or its code if there are no labels.");
 
     nb::class_<TextCodes>(m, "TextCodes", "Codes of texts, by a dictionary that grows or stays as it is.")
