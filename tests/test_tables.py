@@ -23,7 +23,7 @@ from naively import NaiveBayes
 from naively.errors import InvalidInput, InvalidSetting
 
 from .strategies import checked
-from .tables import CLOTHES, LABELS, TABLE, cells, part, rows
+from .tables import CLOTHES, LABELS, TABLE, part, rows
 
 NEW = {
     "colour": ["blue", "puce", None],

@@ -10,21 +10,21 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from .counting import Rows, check_labels, checked_classes, count_rows, rows_of
+from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting
+from .errors import InvalidInput, InvalidSetting, UnreadableFile
 from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Settings
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import typed
+from .read.target import single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
 from .settings import alike, check_settings, numbers, numbers_among, plain, revived
-from .statistics import Counts, Moments
+from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -95,6 +95,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([[0.998, 0.002]])
     """
 
+    _counter: TableCounter | None
+    _counts: Counts | None
+    _made: tuple[list[Any], TableModel] | None
+
     def __init__(
         self,
         *,
@@ -145,11 +149,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
-        counter: TableCounter | None = vars(self).get("_counter")
-        if counter is None:
+        if not self.__sklearn_is_fitted__():
             declared = self.classes if classes is None else classes
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
             self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            return self
+        counter = self._live_counter()
+        if type(X) is dict and classes is None and sample_weight is None and counter.takes_row(label := single(y)):
+            counter.add_row(X, label)  # at once, for those who learn row by row
+            self._counts = self._made = None
             return self
         rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -168,15 +176,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
-        rest = self.counts_ - part.value()
-        self._take(TableCounter.of(rest, self.schema_))
+        self._hold(self.counts_ - part.value())
         return self
 
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
-        """Hold these counts from now on."""
-        self._counter = counter
-        self._counts: Counts | None = None
-        self._made: tuple[list[Any], TableModel] | None = None
+        """Go on from what this counter has counted."""
+        self._counter, self._counts, self._made = counter, None, None
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -184,33 +189,39 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
             self._schema, self._label_type = rows.with_hints(counter), rows.label_type
 
+    def _hold(self, counts: Counts) -> None:
+        """Go on from these counts; a counter is made of them when rows are added."""
+        self._counter, self._counts, self._made = None, counts, None
+
+    def _live_counter(self) -> TableCounter:
+        if self._counter is None:
+            self._counter = TableCounter.of(self.counts_, self._schema)
+        return self._counter
+
     @classmethod
     def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> NaiveBayes:
         """Return the classifier of these counts; without a schema, columns are what their statistics suggest."""
         return holding(cls(**params), counts, schema or getattr(counts, "schema", None))
 
-    @property
-    def _learned(self) -> TableCounter:
-        counter: TableCounter | None = vars(self).get("_counter")
-        if counter is None:
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
-        return counter
 
     @property
     def counts_(self) -> Counts:
         """Everything that was counted."""
-        counter = self._learned
+        self._check_fitted()
         if self._counts is None:
-            self._counts = counter.value()
+            self._counts = self._live_counter().value()
         return self._counts
 
     @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
-        self._learned  # noqa: B018  # says so if there is none
+        self._check_fitted()
         return self._schema
 
     @property
@@ -226,7 +237,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
-        self._learned  # noqa: B018  # says so if there is none
+        self._check_fitted()
         now = [getattr(self, name) for name in ESTIMATING]
         if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
             check_settings(self)
@@ -339,9 +350,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: Any) -> None:
         """Write the model to one Parquet file: its counts, its schema, its settings."""
-        settings = {
-            name: plain(name, value) for name, value in self.get_params(deep=False).items() if name != "families"
-        }
+        settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         from . import store
 
@@ -352,7 +361,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state | {"_made": None} if "_made" in state else state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_counter" in vars(self)
+        return "_schema" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -368,9 +377,12 @@ def load(path: Any) -> NaiveBayes:
     from . import store
 
     counts, about = store.read(path)
-    settings = {name: revived(name, value) for name, value in about["settings"].items()}
-    nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
-    nb._label_type = np.dtype(about["labels"])
+    try:
+        settings = {name: revived(name, value) for name, value in about["settings"].items()}
+        nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
+        nb._label_type = np.dtype(about["labels"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb
 
 
@@ -378,22 +390,11 @@ def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool =
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
-    nb._take(TableCounter.of(counts, schema.with_families(nb.families if isinstance(nb.families, dict) else None)))
-    nb._schema, nb.n_features_in_ = nb._counter.schema, len(schema)
+    nb._schema = schema.with_families(nb.families if isinstance(nb.families, dict) else None)
+    nb.n_features_in_ = len(schema)
+    nb._hold(counts)
     labels = np.array(counts.classes.labels)
     nb._label_type = labels.dtype if labels.dtype.kind in "biufU" else np.dtype(object)
     if named:
         nb.feature_names_in_ = np.array(schema.names, dtype=object)
     return nb
-
-
-def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
-    """Refuse vectors of another length than those that were counted."""
-    for column in schema.of_kind("vectors"):
-        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
-        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
-        if width != known:
-            raise InvalidInput(
-                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
-                "as input."
-            )

@@ -15,7 +15,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .read.target import Shares, Target, check_kinds, target_of
 from .schema import Schema
-from .statistics import Counts
+from .statistics import Counts, Moments
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -161,6 +161,18 @@ def count_rows(counter: TableCounter, rows: Rows, threads: int) -> None:
         counter.add(rows.source, codes[target.codes], rows.weights, threads)
     else:
         counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    for column in schema.of_kind("vectors"):
+        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
+        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
+        if width != known:
+            raise InvalidInput(
+                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
+                "as input."
+            )
 
 
 def count(
