@@ -13,9 +13,7 @@ from sklearn.exceptions import NotFittedError
 from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting, UnreadableFile
-from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Settings
+from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
@@ -23,7 +21,7 @@ from .read.rows import few_rows
 from .read.target import single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
-from .settings import alike, check_settings, numbers, numbers_among, plain, revived
+from .settings import alike, check_settings, log_prior, numbers_among, plain, revived, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -147,19 +145,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._take(counter, rows, fitted=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
+    ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         if not self.__sklearn_is_fitted__():
             declared = self.classes if classes is None else classes
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
-            self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            found = fresh(X, y, sample_weight=sample_weight, target=target)
+            self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
-        if type(X) is dict and classes is None and sample_weight is None and counter.takes_row(label := single(y)):
+        alone = type(X) is dict and classes is None and sample_weight is None and target is None
+        if alone and counter.takes_row(label := single(y)) and few_rows(X, None):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._counts = self._made = None
             return self
-        rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
             check_labels(counter, [*classes, *rows.target.labels])
         count_rows(counter, rows, allowed(self.threads, rows.cells))
@@ -169,9 +171,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._take(counter, rows)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
         """Unlearn rows that were learned before: the model is then as if they had never been shown."""
-        rows = rows_of(X, y, None, sample_weight, self.unlabelled, self.schema_)
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
@@ -231,9 +233,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- estimating ---------------------------------------------------------------------------------------------
 
-    def _settings(self, smoothing: Any) -> Settings:
-        return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type]
-
     @property
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
@@ -251,23 +250,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not len(self.counts_.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        return TableModel(self.counts_, schema, self._settings(self.smoothing), self._log_prior(), self.max_categories)
-
-    def _log_prior(self) -> Floats:
-        counts, labels = self.counts_, list(self.counts_.classes.labels)
-        if isinstance(self.prior, str):
-            if self.prior == "empirical":
-                return empirical_prior(counts.rows, self._settings(self.prior_smoothing))
-            if self.prior == "uniform":
-                return uniform_prior(len(labels))
-            raise InvalidSetting(f"prior={self.prior!r} is unknown; use 'empirical', 'uniform', a dict or an array.")
-        if isinstance(self.prior, dict):
-            if set(self.prior) != set(labels):
-                raise InvalidSetting(
-                    f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}."
-                )
-            return given_prior(numbers("prior", [self.prior[label] for label in labels]), len(labels))
-        return given_prior(numbers("prior", self.prior), len(labels))
+        return TableModel(self.counts_, schema, settings_of(self), log_prior(self), self.max_categories)
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -379,7 +362,8 @@ def load(path: Any) -> NaiveBayes:
     counts, about = store.read(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
-        nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
+        schema = Schema.from_json(about["schema"])
+        nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
