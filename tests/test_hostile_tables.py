@@ -1,4 +1,4 @@
-"""Whatever table comes in, there is a right answer or one clear error, and a fitted NaiveBayes survives it unchanged."""
+"""Whatever table comes in, there is a right answer or one clear error, and a fitted NaiveBayes survives it."""
 
 import datetime as dt
 import pickle

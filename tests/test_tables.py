@@ -23,7 +23,7 @@ from naively import NaiveBayes
 from naively.errors import InvalidInput, InvalidSetting
 
 from .strategies import checked
-from .tables import CLOTHES, LABELS, TABLE, cells, part, rows
+from .tables import CLOTHES, LABELS, TABLE, part, rows
 
 NEW = {
     "colour": ["blue", "puce", None],
@@ -123,7 +123,7 @@ def test_a_missing_column_is_an_error_with_the_likely_name(make):
     """A misspelt column is told, whatever holds the table."""
     misspelt = {"color" if name == "colour" else name: column for name, column in TABLE.items()}
 
-    with pytest.raises(InvalidInput, match="The table has no column 'colour'; did you mean 'color'?"):
+    with pytest.raises(InvalidInput, match=r"The table has no column 'colour'; did you mean 'color'\?"):
         learned().predict(make(misspelt))
 
 
@@ -171,7 +171,7 @@ def test_the_target_may_be_a_column():
 
 # -- what columns are -------------------------------------------------------------------------------------------------
 
-DATE = dt.datetime(2026, 5, 17, 12)
+DATE = dt.datetime(2026, 5, 17, 12)  # noqa: DTZ001  # without a zone, as most are
 KINDS = {
     "texts": (["a", "b", None], "text", "categorical"),
     "texts of NumPy": (np.array(["a", "b", "c"]), "text", "categorical"),
@@ -222,7 +222,7 @@ def test_few_rows_have_the_kind_of_many(kind):
 
     for begin in range(3):
         piece = values[begin : begin + 1]
-        if kind not in ("integers and floats",) and not pd.isna(list(piece)[0]):
+        if kind not in ("integers and floats",) and not pd.isna(next(iter(piece))):
             one = NaiveBayes().fit({"x": piece.to_arrow() if hasattr(piece, "to_arrow") else piece}, ["a"])
             assert one.schema_["x"].type == whole.schema_["x"].type
 
@@ -471,10 +471,7 @@ def domain(nb):
     if nb.missing == "skip":
         levels = {name: [label for label in labels if label is not None] for name, labels in levels.items()}
     if nb.unseen == "smooth":
-        levels = {
-            name: [*labels, False if name == "member" and False not in labels else "never met"]
-            for name, labels in levels.items()
-        }
+        levels = {name: [*labels, "never met"] for name, labels in levels.items()}
     return [dict(zip(levels, row, strict=True)) for row in product(*levels.values())]
 
 
@@ -510,10 +507,11 @@ def test_densities_of_numbers_sum_to_one(family, estimate):
     if family == "poisson":
         total = np.exp(nb.score_samples({"x": np.arange(20_000)})).sum()
     else:
-        total = sum(
-            quad(lambda x: float(np.exp(nb.score_samples({"x": x}))[0]), a, b, limit=200)[0]
-            for a, b in [(-np.inf, 2), (2, np.inf)]
-        )
+
+        def density(x):
+            return float(np.exp(nb.score_samples({"x": x}))[0])
+
+        total = quad(density, -np.inf, 2, limit=200)[0] + quad(density, 2, np.inf, limit=200)[0]
     assert total == pytest.approx(1.0, rel=1e-4 if family == "poisson" else 1e-7)
 
 
@@ -729,7 +727,7 @@ def test_compare_says_what_changed_strongest_first():
     assert wind["strength"] == pytest.approx(0.1 / np.sqrt((1.0 + 1.1**2) / 100))
     classes = found[found["column"] == "(class)"]
     assert dict(zip(classes["value"], classes["strength"], strict=True)) == {"in": 0.0, "out": 0.0}
-    with pytest.raises(InvalidInput, match="Column 'sky' is counted on one side only|wind"):
+    with pytest.raises(InvalidInput, match="Column 'sky' is counted on one side only"):
         nv.compare(may, nv.count({"wind": [1.0]}, ["in"]))
 
 

@@ -20,7 +20,7 @@ from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import typed
+from .read.target import check_kinds, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
 from .settings import alike, check_settings, numbers, numbers_among, plain, revived
@@ -378,6 +378,7 @@ def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool =
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
+    check_kinds(list(counts.classes.labels))
     nb._take(TableCounter.of(counts, schema.with_families(nb.families if isinstance(nb.families, dict) else None)))
     nb._schema, nb.n_features_in_ = nb._counter.schema, len(schema)
     labels = np.array(counts.classes.labels)

@@ -93,7 +93,8 @@ def real(column: Column, value: Any) -> float:
         return float(value)
     except OverflowError:
         raise InvalidInput(
-            f"Column {column.name!r} holds a whole number too large for a float. Rescale the column, or take its logarithm."
+            f"Column {column.name!r} holds a whole number too large for a float. Rescale the column, or take its "
+            "logarithm."
         ) from None
 
 
