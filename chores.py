@@ -42,7 +42,7 @@ def chore(function: Callable[..., int]) -> Callable[..., int]:
 @chore
 def demo() -> int:
     """Install the package from source and show a first result."""
-    return 0 if call(environment("demo"), "-X", "utf8", "examples/first_result.py") else 1
+    return 0 if call(environment("demo", *group("demo")), "-X", "utf8", "examples/first_result.py") else 1
 
 
 @chore
@@ -112,11 +112,11 @@ def bench(*arguments: str) -> int:
 @chore
 def sanitize() -> int:
     """Test the kernels with checks of every access to memory, undefined behaviour and races between threads."""
-    names = ["test_kernels.py", "test_counting.py", "test_moments.py"]
-    tests = [f"tests/{name}" for name in names if (ROOT / "tests" / name).exists()]
+    kernels = ["tests/test_kernels.py", "tests/test_kernel_paths.py"]
+    tests = [*kernels, "tests/test_kernel_arguments.py", "tests/test_counting.py", "tests/test_moments.py"]
     return run_all(
         ("addresses and undefined behaviour", lambda: sanitized("address,undefined", "libasan.so", *tests)),
-        ("threads", lambda: sanitized("thread", "libtsan.so", "tests/test_kernels.py", "-k", "threads")),
+        ("threads", lambda: sanitized("thread", "libtsan.so", *kernels, "-k", "threads")),
     )
 
 

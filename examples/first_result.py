@@ -1,13 +1,19 @@
-"""A first result: the five classic classes beside scikit-learn's, and a text book's table worked out by hand."""
+"""A first result: a table of penguins with holes, a text book's table worked out by hand, the five classic classes."""
 
 import math
 
-import numpy as np
 import sklearn.naive_bayes
+from palmerpenguins import load_penguins
+from sklearn.base import ClassifierMixin
+from sklearn.compose import make_column_selector as of_type
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import cross_val_score
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
 
+import naively as nv
 import naively.sklearn
 
 CONTESTS = [
@@ -20,8 +26,20 @@ CONTESTS = [
     ("digits", load_digits, "CategoricalNB", {"min_categories": 17}),
 ]
 
+# A penguin seen from afar: most of it was not measured.
+PENGUIN = {
+    "island": "Dream",
+    "bill_length_mm": 43.0,
+    "bill_depth_mm": None,
+    "flipper_length_mm": 193.0,
+    "body_mass_g": None,
+    "sex": None,
+    "year": 2009,
+}
+
 # time, plan, weather, homework, epidemic, television; will there be a date?
-DATES = """
+COLUMNS = ["时间", "方式", "天气", "课业", "疫情", "电视", "约会"]
+DATES = """\
 周六 吃饭 晴天 轻松 清零 精彩 是
 周日 吃饭 阴天 轻松 清零 精彩 是
 周日 吃饭 晴天 轻松 清零 精彩 是
@@ -43,8 +61,67 @@ DATES = """
 QUESTION = "周六 逛街 阴天 适中 清零 无聊"
 
 
+def show_penguins() -> None:
+    """Print what was learned of a mixed table with holes, how often it is right, and the answer for one row."""
+    penguins = load_penguins()
+    nb = nv.NaiveBayes().fit(penguins, target="species")
+    print(f"Penguins: {len(penguins)} rows, {int(penguins.isna().sum().sum())} empty cells, fitted as loaded")
+    print(nb.summary())
+
+    print("\nright in 5-fold cross-validation")
+    X, y = penguins.drop(columns="species"), penguins["species"]
+    for name, model in [("naively NaiveBayes", nv.NaiveBayes()), *pipelines()]:
+        print(f"  {cross_val_score(model, X, y).mean():.1%}  {name}")
+
+    known = ", ".join(f"{name} {value}" for name, value in PENGUIN.items() if value is not None)
+    shares = zip(nb.classes_, nb.predict_proba(PENGUIN)[0], strict=True)
+    print(f"\nA penguin of which little is known ({known}):")
+    print(f"  {', '.join(f'{label} {share:.1%}' for label, share in shares)}")
+
+
+def pipelines() -> list[tuple[str, ClassifierMixin]]:
+    """Give what scikit-learn's classes need for the same table: encoders, and something in the place of holes."""
+    numbers, others = of_type(dtype_include="number"), of_type(dtype_exclude="number")
+    often = SimpleImputer(strategy="most_frequent")
+    one_hot = make_pipeline(often, OneHotEncoder(sparse_output=False, handle_unknown="ignore"))
+    filled = make_column_transformer((SimpleImputer(), numbers), (one_hot, others))
+    bins = make_pipeline(SimpleImputer(), KBinsDiscretizer(8, encode="ordinal", strategy="uniform"))
+    coded = make_column_transformer((bins, numbers), (make_pipeline(often, OrdinalEncoder()), others))
+    return [
+        ("scikit-learn imputer, one-hot encoder, GaussianNB", make_pipeline(filled, sklearn.naive_bayes.GaussianNB())),
+        ("scikit-learn imputer, bins, CategoricalNB", make_pipeline(coded, sklearn.naive_bayes.CategoricalNB())),
+    ]
+
+
+def show_date() -> None:
+    """Print the arithmetic of the worked table, without smoothing and with Laplace's rule."""
+    days = [dict(zip(COLUMNS, line.split(), strict=True)) for line in DATES.splitlines()]
+    today = dict(zip(COLUMNS, QUESTION.split(), strict=False))
+    nb = nv.NaiveBayes().fit(days, target=COLUMNS[-1])
+    print(f"\nWill there be a date (是) or not (否)? {len(days)} days are known; today: {QUESTION}")
+    for estimate, smoothing in (("mle", 0), ("bayes", 1)):
+        nb.set_params(estimate=estimate)  # acts at once, on the counts there are
+        print(f'estimate="{estimate}"' + (f", λ = {smoothing}" if smoothing else ", no smoothing"))
+        for label in nb.classes_:
+            parts = fractions(nb.counts_, today, label, smoothing)
+            product = math.prod(n / total for n, total in parts)
+            print(f"  {label}  {' · '.join(f'{n:g}/{total:g}' for n, total in parts)} = {product:.6g}")
+        print(f"  so {nb.predict(today)[0]}, with probability {nb.predict_proba(today)[0].max():.10f}")
+
+
+def fractions(counts: nv.Counts, row: dict[str, str], label: str, smoothing: float) -> list[tuple[float, float]]:
+    """Give P(class) and each P(value | class) as unreduced fractions: counts, and λ for each possible value."""
+    k = counts.classes.place(label)
+    parts = [(counts.rows[k] + smoothing, counts.rows.sum() + smoothing * len(counts.classes))]
+    for name, table in counts.columns.items():
+        line = table.n[k]
+        parts.append((line[table.values.place(row[name])] + smoothing, line.sum() + smoothing * len(table.values)))
+    return parts
+
+
 def show_contests() -> None:
     """Print one line for each contest: accuracy in 5-fold cross-validation, ours and scikit-learn's."""
+    print("\nThe five classic classes, a changed import away:")
     print("data set       rows x columns  classes  class          naively  scikit-learn")
     for name, load, class_name, settings in CONTESTS:
         X, y = load(return_X_y=True)
@@ -54,33 +131,7 @@ def show_contests() -> None:
         print(f"{name:13}  {shape:>14}  {len(set(y)):7}  {class_name:13}  {ours:7.4f}  {theirs:12.4f}")
 
 
-def show_date() -> None:
-    """Print the arithmetic of the worked table, without smoothing and with Laplace's rule."""
-    table = np.array([line.split() for line in DATES.split("\n") if line])
-    encoder = OrdinalEncoder(dtype=int).fit(table[:, :-1])
-    row = encoder.transform([QUESTION.split()])
-    print(f"\nWill there be a date (是) or not (否)? {len(table)} days are known; today: {QUESTION}")
-    for alpha in (0, 1):
-        model = naively.sklearn.CategoricalNB(alpha=alpha).fit(encoder.transform(table[:, :-1]), table[:, -1])
-        print(f"alpha = {alpha}")
-        for k, label in enumerate(model.classes_):
-            parts = fractions(model, row[0], k)
-            product = math.prod(n / total for n, total in parts)
-            print(f"  {label}  {' · '.join(f'{n:g}/{total:g}' for n, total in parts)} = {product:.6g}")
-        best = model.predict_proba(row)[0].argmax()
-        print(f"  so {model.classes_[best]}, with probability {model.predict_proba(row)[0, best]:.10f}")
-
-
-def fractions(model: naively.sklearn.CategoricalNB, row: np.ndarray, k: int) -> list[tuple[float, float]]:
-    """Give P(class k) and each P(value | class k) as unreduced fractions, from the counts and alpha."""
-    n = model.class_count_
-    columns = [
-        (counts[k, value] + model.alpha, n[k] + model.alpha * counts.shape[1])
-        for counts, value in zip(model.category_count_, row, strict=True)
-    ]
-    return [(n[k], n.sum()), *columns]
-
-
 if __name__ == "__main__":
-    show_contests()
+    show_penguins()
     show_date()
+    show_contests()

@@ -25,7 +25,6 @@ using Classes = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device
 using Weights = std::optional<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Labels = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -49,8 +48,16 @@ inline void require(bool true_, const char* otherwise) {
     throw nb::python_error();
 }
 
+// Numbers that do not lie where their type must would be undefined behaviour to read.
+template <class Array>
+void require_aligned(const Array& array) {
+    if (reinterpret_cast<uintptr_t>(array.data()) % array.itemsize())
+        throw nb::type_error("A kernel reads aligned arrays only; copy this one first.");
+}
+
 template <class Array>
 Type type_of(const Array& array) {
+    require_aligned(array);
     auto kind = array.dtype();
     if (kind == nb::dtype<double>()) return Type::f64;
     if (kind == nb::dtype<float>()) return Type::f32;
@@ -90,13 +97,15 @@ inline Sparse sparse(const AnyVector& starts, const AnyVector& columns, const An
 inline Rows rows_of(const Classes& classes, const Weights& weights, size_t n_rows, size_t n_classes) {
     require(classes.shape(0) == n_rows, "There must be one class for each row.");
     require(!weights || weights->shape(0) == n_rows, "There must be one weight for each row.");
+    require_aligned(classes);
+    if (weights) require_aligned(*weights);
     const int32_t* y = classes.data();
     bool inside = true;
     for (size_t row = 0; row < n_rows; ++row) inside &= y[row] >= 0 && size_t(y[row]) < n_classes;
     if (!inside) {
         auto [low, high] = std::minmax_element(y, y + n_rows);
-        refuse("Class codes must lie in 0 … " + std::to_string(n_classes - 1) + "; found " + std::to_string(*low) + " to " +
-               std::to_string(*high) + ".");
+        refuse("Class codes must lie in 0 … " + std::to_string(int64_t(n_classes) - 1) + "; found " + std::to_string(*low) +
+               " to " + std::to_string(*high) + ".");
     }
     return {y, weights ? weights->data() : nullptr, n_classes};
 }
@@ -129,6 +138,5 @@ inline Limits limits_of(std::optional<double> least, std::optional<double> large
 }
 
 inline Reading reading_of(std::optional<double> threshold) { return {threshold.has_value(), threshold.value_or(0.0)}; }
-
 
 }  // namespace naively

@@ -71,6 +71,7 @@ size_t add_up_by_class(const Rows& rows, size_t n_rows, size_t cells_per_row, si
             size_t first = sorted.start(k), size = sorted.ends[k] - first;
             std::vector<size_t> listed;
             for (size_t i = size * part / parts; i < size * (part + 1) / parts; ++i) listed.push_back(begin + sorted.rows[first + i]);
+            if (listed.empty()) return;
             // Later rounds apart: sums of sums round less than one long sum.
             std::vector<double> sums(width, 0.0);
             if (!fill(listed.data(), listed.data() + listed.size(), [&](size_t) { return sums.data(); })) doubtful = true;

@@ -66,13 +66,13 @@ size_t count_codes(const Matrix& x, const Rows& rows, bool holes, const int64_t*
                 auto weight = std::remove_pointer_t<decltype(n)>(weight_of(rows, row));
                 if (weight == 0) continue;  // a row of no weight was never there
                 if (!at.find(line)) return false;
-                auto of_class = n + rows.classes[row];
+                size_t k = size_t(rows.classes[row]);
                 const uint32_t* place = at.begin();
                 if (holes) {
                     for (size_t j = 0; j < x.columns; ++j)
-                        if (!is_hole(line[j])) of_class[place[j]] += weight;
+                        if (!is_hole(line[j])) n[k + place[j]] += weight;
                 } else {
-                    for (size_t j = 0; j < x.columns; ++j) of_class[place[j]] += weight;
+                    for (size_t j = 0; j < x.columns; ++j) n[k + place[j]] += weight;
                 }
             }
             return true;

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "pyscorer.hpp"
+#include "pystrings.hpp"
 
 using namespace nb::literals;
 using namespace naively;
@@ -116,15 +117,43 @@ int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes,
     return refused(row);
 }
 
+// One row as Python holds it, counted whole: numbers (NaN: none) and codes of a class, of weight one. If a number is
+// refused nothing is changed, and the answer is no.
+bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets, Table counts,
+               Vector total) {
+    std::vector<double> x;
+    std::vector<int32_t> c;
+    for (nb::handle number : numbers) x.push_back(nb::cast<double>(number));
+    for (nb::handle code : codes) c.push_back(nb::cast<int32_t>(code));
+    size_t classes = std::min({total.shape(0), shift.shape(0), counts.shape(1)});
+    require(of_class >= 0 && size_t(of_class) < classes, "A class code lies outside the table.");
+    require(shift.shape(1) == x.size() && sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) &&
+                sums.shape(2) == x.size(), "Shift and sums must have a column for each number.");
+    check_offsets(offsets, c.size(), counts.shape(0), 0);
+    require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    Run run{1, interrupted};
+    auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
+    // The codes are looked at first: they come from a dictionary, and none of them is ever refused.
+    for (size_t j = 0; j < c.size(); ++j) require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
+    Limits limits{-LARGEST, LARGEST, true};
+    if (!x.empty() && kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
+                                              shift.data(), sums.data(), run) != NO_ROW)
+        return false;
+    kernels().count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false, offsets.data(),
+                          counts.data(), run);
+    total.data()[of_class] += 1.0;
+    return true;
+}
+
 void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     Matrix view = matrix(x);
     require(least.shape(0) == view.columns && largest.shape(0) == view.columns, "There must be a place for each column.");
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
-nb::object owned(int32_t* codes, size_t n) {
-    nb::capsule owner(codes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes, {n}, owner));
+nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
+    nb::capsule owner(codes.get(), [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
 }
 
 // Whole-number labels as codes: the labels in order, and the place of each among them. None if they lie too far apart.
@@ -142,14 +171,15 @@ nb::object encoded(const T* y, size_t n) {
     nb::capsule own_labels(labels, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
     for (uint64_t i = 0; i <= span; ++i)
         if (code[i] == 0) code[i] = int32_t(labels->size()), labels->push_back(int64_t(least + i));
-    auto codes = new int32_t[n];
+    std::unique_ptr<int32_t[]> codes(new int32_t[n]);
     for (size_t i = 0; i < n; ++i) codes[i] = code[uint64_t(int64_t(y[i])) - least];
     return nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(labels->data(), {labels->size()}, own_labels),
-                          owned(codes, n));
+                          owned(std::move(codes), n));
 }
 
 // The place of each label among the known ones, which are sorted. None if one is not there.
 nb::object places(Labels known, Labels y) {
+    require_aligned(known), require_aligned(y);
     size_t n = y.shape(0);
     std::unique_ptr<int32_t[]> codes(new int32_t[n]);
     const int64_t *first = known.data(), *last = first + known.shape(0);
@@ -158,7 +188,7 @@ nb::object places(Labels known, Labels y) {
         if (found == last || *found != y(i)) return nb::none();
         codes[i] = int32_t(found - first);
     }
-    return owned(codes.release(), n);
+    return owned(std::move(codes), n);
 }
 
 nb::object encode(AnyVector y) {
@@ -199,6 +229,9 @@ NB_MODULE(_kernels, m) {
           "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
           "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers\n"
           "beyond 1e150, and NaN unless holes are allowed.");
+    m.def("count_row", &count_row, "numbers"_a, "codes"_a, "of_class"_a, "shift"_a.noconvert(), "sums"_a.noconvert(),
+          "offsets"_a.noconvert(), "counts"_a.noconvert(), "total"_a.noconvert(),
+          "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
     m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
           "Least and largest value of each column.");
 
@@ -225,6 +258,19 @@ NB_MODULE(_kernels, m) {
              "Probabilities; rows that rule out every class get the fallback (logarithms).")
         .def("log_posterior", &PyScorer::log_posterior, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "Logarithms of the probabilities.")
-        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1, "labels"_a = nb::none(),
+        .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
+             "labels"_a.noconvert() = nb::none(),
              "The first class of the highest score, for each row: its label, or its code if there are no labels.");
+
+    nb::class_<TextCodes>(m, "TextCodes", "Codes of texts, by a dictionary that grows or stays as it is.")
+        .def(nb::init<>())
+        .def("add", &TextCodes::add, "texts"_a, "codes"_a, "Give texts their codes; those that have one keep it.")
+        .def_rw("next", &TextCodes::next_, "The code of the next text that was never met.")
+        .def("encode", &TextCodes::encode, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a,
+             "missing"_a, "unseen"_a, "out"_a.noconvert(),
+             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new\n"
+             "codes; returned are the rows in which they were met first.")
+        .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a,
+             "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
+    m.attr("NEW") = Dictionary::NONE;
 }

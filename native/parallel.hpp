@@ -78,13 +78,13 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
         return refused;
     }
     size_t affordable = TABLE_BYTES / (2 * std::max<size_t>(table_size, 1) * sizeof(double));
-    size_t pieces = std::clamp<size_t>(std::min(affordable, cells / CELLS_PER_THREAD), 1, PIECES);
+    size_t pieces = std::clamp<size_t>(std::min({affordable, cells / CELLS_PER_THREAD, rows}), 1, PIECES);  // none of them empty
     auto first_row = [&](size_t piece) { return rows * piece / pieces; };
     // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece; within them
     // fractions are added up in steps: sums of sums round less than one long sum.
     constexpr bool whole = !std::is_floating_point_v<Part>;
     size_t step = std::max<size_t>(1024, 32 * table_size / per_row), round = std::max(step, CELLS_PER_ROUND / per_row);
-    if (whole) step = round;
+    if (whole) step = round = std::min<size_t>(round, UINT32_MAX);  // so that no number of rows is too large for a Part
     size_t rounds = (first_row(1) + round) / round;
     std::vector<std::vector<double>> tables(pieces);
     std::atomic<bool> doubtful{false};

@@ -146,5 +146,4 @@ class PyScorer {
     std::vector<nb::object> kept_;
 };
 
-
 }  // namespace naively

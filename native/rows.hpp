@@ -2,6 +2,7 @@
 // Lines already in such a form are used where they lie; others are converted line by line, within the first cache.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -66,6 +67,36 @@ class Lines {
     std::vector<To> kept_;
 };
 
+// The lines of a matrix whose columns lie side by side: turned a tile of rows at a time, so that each column is read in
+// one go. The tile before the last stays valid, too, for those who hold on to some lines.
+template <class T>
+class Tiles {
+  public:
+    explicit Tiles(const Matrix& x)
+        : x_(x), rows_(std::clamp<size_t>(4096 / std::max<size_t>(x.columns, 1), 8, 64)), kept_(2 * x.columns * rows_) {}
+    const T* operator()(size_t row) {
+        if (row < begin_ || row >= begin_ + rows_) turn(row);
+        return tile() + (row - begin_) * x_.columns;
+    }
+
+  private:
+    T* tile() { return kept_.data() + (second_ ? rows_ * x_.columns : 0); }
+    void turn(size_t begin) {
+        second_ = !second_;
+        begin_ = begin;
+        size_t rows = std::min(rows_, x_.rows - begin), columns = x_.columns;
+        for (size_t j = 0; j < columns; ++j) {
+            const T* __restrict column = static_cast<const T*>(x_.data) + ptrdiff_t(j) * x_.column_step + ptrdiff_t(begin);
+            T* __restrict to = tile() + j;
+            for (size_t r = 0; r < rows; ++r) to[r * columns] = column[r];
+        }
+    }
+    Matrix x_;
+    size_t rows_, begin_ = SIZE_MAX / 2;
+    bool second_ = false;
+    std::vector<T> kept_;
+};
+
 // Calls f(line_of), where line_of(row) gives a row where it lies: side by side, and of type T.
 template <class T, class F>
 decltype(auto) with_lines(const Matrix& x, F&& f) {
@@ -78,6 +109,7 @@ template <class F>
 decltype(auto) with_numbers(const Matrix& x, size_t at_once, F&& f) {
     if (x.column_step == 1 && x.type == Type::f32) return with_lines<float>(x, f);
     if (x.column_step == 1 && x.type == Type::f64) return with_lines<double>(x, f);
+    if (x.row_step == 1 && x.type == Type::f64) return f(Tiles<double>(x));
     return f(Lines<double>(x, at_once));
 }
 
@@ -94,6 +126,7 @@ decltype(auto) with_codes(const Matrix& x, F&& f) {
     if (x.column_step == 1 && x.type == Type::i32) return with_lines<int32_t>(x, f);
     if (x.column_step == 1 && x.type == Type::i64) return with_lines<int64_t>(x, f);
     if (x.column_step == 1 && x.type == Type::u8) return with_lines<uint8_t>(x, f);
+    if (x.row_step == 1 && x.type == Type::i32) return f(Tiles<int32_t>(x));
     return f(Lines<int64_t>(x));
 }
 

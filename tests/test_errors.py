@@ -12,6 +12,8 @@ ERRORS = [
     errors.RowRefused(3, "age", "nan", "only numbers can be counted."),
     errors.DoesNotFit("Counts of 2 and of 3 columns cannot be combined."),
     errors.InvalidSetting("smoothing=-1 must be finite and not negative."),
+    errors.UnreadableFile("model.parquet", "there is no such file; check the path."),
+    errors.UnwritableFile("model.parquet", "its folder does not exist; create it, or choose another."),
 ]
 
 

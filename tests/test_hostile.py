@@ -198,6 +198,37 @@ def test_the_same_rows_in_other_clothes_give_the_same_answers(classifier, kind):
     assert_allclose(answer(classifier, SAME_ROWS[kind]), answer(classifier), rtol=1e-6, atol=1e-6)
 
 
+def astray(array):
+    """Return a copy that begins one byte after where its type should, as a view into a file may."""
+    array = np.asarray(array)
+    copy = np.frombuffer(b"." + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+    assert not copy.flags.aligned
+    return copy
+
+
+@each_of_all
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_arrays_astray_in_memory_are_read(classifier, dtype):
+    """Rows, labels and weights may lie anywhere in memory."""
+    y, weights = CLASSES.astype(dtype), np.linspace(1, 2, 12)
+    wanted = classifier().fit(ROWS, y, weights)
+    for nb in (
+        classifier().fit(astray(ROWS), astray(y), astray(weights)),
+        classifier().partial_fit(astray(ROWS), astray(y), astray([0, 1]), astray(weights)),
+    ):
+        assert_array_equal(nb.predict_proba(astray(ROWS)), wanted.predict_proba(ROWS))
+
+
+@pytest.mark.parametrize("classifier", [GaussianNB, *WIDE])
+@pytest.mark.parametrize("rows", [2, 3])
+def test_few_rows_of_many_columns_are_learned(classifier, rows):
+    """Fewer rows than the pieces that so many cells would be cut into."""
+    X = np.ones((rows, 200_000), np.uint8)
+
+    assert_array_equal(classifier().fit(X, np.arange(rows)).class_count_, np.ones(rows))
+    assert_array_equal(classifier().fit(X, np.zeros(rows)).class_count_, [rows])
+
+
 @each_of_all
 def test_flags_are_numbers(classifier):
     """A matrix of booleans counts as one of 0 and 1."""
@@ -240,6 +271,16 @@ def test_indices_may_be_of_either_width(classifier, indices, starts):
 
     assert_allclose(answer(classifier, X), answer(classifier), rtol=1e-12)
     assert (X.indices.dtype, X.indptr.dtype) == (indices, starts)
+
+
+@each_wide
+@pytest.mark.parametrize("part", ["data", "indices", "indptr"])
+def test_sparse_matrices_astray_in_memory_are_read(classifier, part):
+    """Each of the three arrays may lie anywhere in memory."""
+    X = sparse.csr_array(ROWS)
+    setattr(X, part, astray(getattr(X, part)))
+
+    assert_allclose(answer(classifier, X), answer(classifier), rtol=1e-12)
 
 
 @each_wide

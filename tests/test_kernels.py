@@ -13,26 +13,28 @@ from scipy.special import softmax
 
 from naively import _kernels as kernels
 
+from .kernel_cases import (
+    LARGEST,
+    LAYOUTS,
+    THREADS,
+    TYPES,
+    WHOLE,
+    Csr,
+    Rows,
+    assert_near,
+    cells,
+    coded,
+    csr,
+    labelled,
+    padded,
+    reading,
+    sums_of,
+)
 from .strategies import laid_out
 
 # A shared machine may pause any example; how long one takes says nothing.
 checked = settings(deadline=None, max_examples=60)
 pytestmark = pytest.mark.usefixtures("level")
-
-TYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
-WHOLE = ("int64", "int32", "uint8", "bool")
-LAYOUTS = ("C", "F", "flipped", "stepped", "inside", "repeated", "read-only")
-LARGEST = 1e150
-EXTREMES = (0.0, -0.0, 1.0, 5e-324, 1e-300, 1e-30, 1e30, 1e149, LARGEST)
-
-
-@pytest.fixture(scope="module", params=kernels.levels())
-def level(request):
-    """Run on one instruction level after the other, and leave the best behind."""
-    kernels.use_level(request.param)
-    yield request.param
-    kernels.use_level(kernels.levels()[0])
-
 
 # -- what hypothesis draws: shapes, types and layouts; a seed fills the cells ------------------------------------------
 
@@ -45,89 +47,12 @@ thread_counts = st.sampled_from([1, 50])
 thresholds = st.sampled_from([None, 0.0, 0.5, -2.0])
 
 
-def cells(rng: np.random.Generator, shape: Any, dtype: Any, least: float = -LARGEST) -> np.ndarray:
-    """Draw cells of a type, no smaller than the least: small ones, and extreme ones that the type can hold."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "b":
-        return rng.random(shape) < 0.5
-    if dtype.kind in "iu":
-        most = np.iinfo(dtype).max
-        extremes = np.array([0, most, -most if dtype.kind == "i" and least < 0 else most], dtype)
-        small = rng.integers(-3 if dtype.kind == "i" and least < 0 else 0, 9, shape).astype(dtype)
-        return np.where(rng.random(shape) < 0.1, rng.choice(extremes, shape), small)
-    extremes = np.array([v for v in EXTREMES if v < float(np.finfo(dtype).max)])
-    x = np.where(rng.random(shape) < 0.2, rng.choice(extremes, shape), np.abs(rng.normal(size=shape)) * 10)
-    return (x if least >= 0 else x * rng.choice([-1, 1], shape)).astype(dtype)
-
-
-class Rows(NamedTuple):
-    """A matrix, the class of each row, and what each row weighs."""
-
-    x: Any
-    y: np.ndarray
-    weights: np.ndarray | None
-    classes: int
-
-    @property
-    def w(self) -> np.ndarray:
-        """What each row weighs, as numbers."""
-        return np.ones(len(self.y)) if self.weights is None else self.weights
-
-    def part(self, some: slice) -> "Rows":
-        """Return some of the rows."""
-        return Rows(self.x[some], self.y[some], None if self.weights is None else self.weights[some], self.classes)
-
-
-def labelled(rng: np.random.Generator, x: Any, rows: int, classes: int, weighing: str) -> Rows:
-    """Give rows classes, and weights of a kind."""
-    weights = {
-        "none": None,
-        "ones": np.ones(rows),
-        "some": rng.choice([0.0, 0.0, 1.0, 2.0], rows),
-        "fractional": rng.choice([0.0, 1.0, 0.5, 1 / 3, 1e-9, 7.7], rows),
-    }[weighing]
-    return Rows(x, rng.integers(0, classes, rows).astype(np.int32), weights, classes)
-
-
 @st.composite
 def dense(draw: Any, types: Any = TYPES, least: float = -LARGEST) -> Rows:
     """Rows of a dense matrix of any type, shape and layout."""
     rng, shape, dtype = draw(seeds), (draw(sizes), draw(sizes)), draw(st.sampled_from(types))
     x = laid_out(cells(rng, shape, dtype, least), draw(layouts))
     return labelled(rng, x, shape[0], draw(class_counts), draw(weighings))
-
-
-class Csr(NamedTuple):
-    """The three arrays of a sparse matrix, and how wide it is."""
-
-    starts: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    width: int
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As the kernels take them."""
-        return self.starts, self.columns, self.values
-
-    @property
-    def used(self) -> slice:
-        """The entries that belong to a row."""
-        return slice(int(self.starts[0]), int(self.starts[-1]))
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The row of each of these entries."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-
-def csr(rng: np.random.Generator, rows: int, width: int, dtype: Any, index: Any, most: int = 6) -> Csr:
-    """Make a sparse matrix with empty rows, duplicates in any order, and entries that belong to no row."""
-    counts = rng.integers(0, most + 1, rows) * (rng.random(rows) < 0.8) * (width > 0)
-    starts = np.concatenate([[0], np.cumsum(counts)]) + (2 if width else 0)
-    entries = int(starts[-1]) + (3 if width else 0)
-    columns = rng.integers(0, max(width, 1), entries)
-    return Csr(starts.astype(index), columns.astype(index), cells(rng, entries, dtype, least=0), width)
 
 
 @st.composite
@@ -141,26 +66,6 @@ def sparse(draw: Any) -> Rows:
 
 
 # -- counting ----------------------------------------------------------------------------------------------------------
-
-
-def assert_near(found: np.ndarray, wanted: Any, size: Any, bound: float = 1e-13) -> None:
-    """Assert equality up to rounding, which grows with the size of what was added up."""
-    error = np.abs(found - np.asarray(wanted, float))
-    allowed = bound * np.asarray(size, float) + 1e-300
-    assert np.all(error <= allowed), f"off by {np.max(error / allowed):.3g} times what rounding explains"
-
-
-def sums_of(y: np.ndarray, terms: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of the terms [row, column] of each class, and of their sizes."""
-    wanted, size = np.zeros((2, classes, terms.shape[1]), np.longdouble)
-    np.add.at(wanted, y, terms)
-    np.add.at(size, y, np.abs(terms))
-    return wanted, size
-
-
-def reading(x: np.ndarray, threshold: float | None) -> np.ndarray:
-    """Return what counts for each cell."""
-    return x.astype(np.longdouble) if threshold is None else (x.astype(float) > threshold).astype(np.longdouble)
 
 
 @given(rng=seeds, rows=st.integers(0, 50), weighing=weighings)
@@ -202,13 +107,6 @@ def test_labels_far_apart_are_left_to_others():
     assert (labels.tolist(), codes.tolist()) == ([0, 2**20 - 1], [1, 0, 0])
     labels, codes = kernels.encode(np.arange(20)[::-3])  # of any layout
     assert (labels.tolist(), codes.tolist()) == ([1, 4, 7, 10, 13, 16, 19], [6, 5, 4, 3, 2, 1, 0])
-
-
-def coded(rng: np.random.Generator, rows: int, columns: int, dtype: Any, least: int = 0) -> tuple[Any, np.ndarray]:
-    """Draw codes within their columns, and the offsets of these."""
-    widths = rng.integers(max(least, 1 if rows else 0), 2 if dtype == "bool" else 6, columns, endpoint=True)
-    x = (rng.random((rows, columns)) * widths).astype(np.int64).astype(dtype)
-    return x, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 
 @given(
@@ -260,9 +158,6 @@ def test_sparse_cells_are_counted(rows, threshold, threads):
         rows.w[x.rows] * reading(x.values[x.used], threshold),
     )
     assert_near(counts, wanted, wanted)  # nothing negative: the sum is its own size
-
-
-PILOTS = 32  # rows of a class that its shift is the mean of
 
 
 def assert_moments(shift: np.ndarray, sums: np.ndarray, batches: list[Rows]) -> None:
@@ -332,13 +227,6 @@ class Step(NamedTuple):
     add: Callable[[Any], None]
     scores: np.ndarray
     size: np.ndarray
-
-
-def padded(table: np.ndarray) -> np.ndarray:
-    """Return a table [line, class] as the kernels read it: classes filled up with zeros to a multiple of four."""
-    out = np.zeros((len(table), -(-table.shape[1] // 4) * 4))
-    out[:, : table.shape[1]] = table
-    return out
 
 
 def logs(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -568,7 +456,6 @@ def test_logarithms_are_accurate():
 
 # -- large inputs: several pieces, any number of threads ---------------------------------------------------------------
 
-THREADS = (1, 2, 3, 7)
 ROWS, COLUMNS, CLASSES = 9_000, 31, 7  # some 280,000 cells: more than four threads' least
 MANY = 7_000  # rows, of which a thread scores some 1,600 at once
 
@@ -809,135 +696,3 @@ def test_a_negative_code_is_a_hole_or_refused(holes, row):
     x[[417, 599], 3] = -1
     scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), holes=holes)
     assert scorer.log_joint(np.empty((600, 6))) == row
-
-
-# -- malformed arguments -----------------------------------------------------------------------------------------------
-
-X, Y, W, I32 = np.ones((4, 2)), np.zeros(4, np.int32), np.ones(4), np.int32
-C, N, T, OFFSETS = X.astype(I32), np.zeros((3, 2)), np.zeros((2, 4)), np.array([0, 2, 4])
-STARTS, AT, ONES = np.arange(5, dtype=I32), np.zeros(4, I32), np.ones(4)
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a copy that cannot be written to."""
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
-def scorer(**steps: Any) -> Any:
-    """Make a scorer of three classes with these steps."""
-    made = kernels.Scorer(np.zeros(3))
-    for name, arguments in steps.items():
-        getattr(made, name)(*arguments)
-    return made
-
-
-def counting(x: Any = X, y: Any = Y, weights: Any = None, counts: Any = N, threads: Any = 1) -> int:
-    return kernels.count_dense(x, y, weights, None, None, counts, threads)
-
-
-def coding(x: Any = C, offsets: Any = OFFSETS, lines: int = 4) -> int:
-    return kernels.count_codes(x, Y, None, False, offsets, np.zeros((lines, 3)))
-
-
-def entering(starts: Any = STARTS, columns: Any = AT, values: Any = ONES) -> int:
-    return kernels.count_sparse(starts, columns, values, Y, None, None, None, N)
-
-
-def spanning(x: Any) -> None:
-    kernels.ranges(x, np.zeros(2), np.zeros(2))
-
-
-MALFORMED = {
-    "too few classes": lambda: counting(y=Y[:3]),
-    "too few weights": lambda: counting(weights=W[:3]),
-    "class beyond the table": lambda: counting(y=Y + 3),
-    "class below 0": lambda: kernels.count_rows(Y - 1, None, np.zeros(3)),
-    "class that needs 64 bits": lambda: kernels.count_rows(np.array([2**32 + 1]), None, np.zeros(3)),
-    "class that is no whole number": lambda: kernels.count_rows(np.array([1.5]), None, np.zeros(3)),
-    "class that is text": lambda: kernels.count_rows(np.array(["a"]), None, np.zeros(3)),
-    "counts of too few columns": lambda: counting(counts=N[:, :1].copy()),
-    "counts that are read-only": lambda: counting(counts=frozen(N)),
-    "counts in another order": lambda: counting(counts=np.asfortranarray(N)),
-    "counts of another type": lambda: counting(counts=N.astype("f4")),
-    "counts of one dimension": lambda: counting(counts=N[0]),
-    "threads beyond all numbers": lambda: counting(threads=2**40),
-    "threads that are no number": lambda: counting(threads="all"),
-    "codes with fractions": lambda: coding(x=X),
-    "offsets of another matrix": lambda: coding(offsets=OFFSETS[:2]),
-    "no offsets": lambda: coding(offsets=OFFSETS[:0]),
-    "offsets beyond the table": lambda: coding(lines=3),
-    "offsets that fall": lambda: coding(offsets=np.array([0, 5, 4])),
-    "offsets that start late": lambda: coding(offsets=np.array([1, 2, 4])),
-    "offsets far below": lambda: coding(offsets=np.array([0, -(2**63), 4])),
-    "offsets far above": lambda: coding(offsets=np.array([0, 2**63 - 1, 4])),
-    "no sparse rows": lambda: entering(starts=STARTS[:0]),
-    "sparse indices of two types": lambda: entering(columns=AT.astype(int)),
-    "sparse indices with fractions": lambda: entering(starts=STARTS * 1.0, columns=AT * 1.0),
-    "sparse values too few": lambda: entering(values=ONES[:3]),
-    "sparse values of text": lambda: entering(values=np.array(list("abcd"))),
-    "sparse rows beyond the entries": lambda: entering(starts=STARTS + I32(1)),
-    "sparse rows before the entries": lambda: entering(starts=STARTS - I32(1)),
-    "sparse rows that overlap": lambda: entering(starts=STARTS[::-1].copy()),
-    "sums of two planes": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((2, 3, 2))),
-    "sums of another shape": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((3, 2, 3))),
-    "shift of another shape": lambda: kernels.count_moments(X, Y, None, True, N.T.copy(), np.zeros((3, 2, 3))),
-    "ranges of too few columns": lambda: kernels.ranges(X, np.zeros(1), np.zeros(2)),
-    "a matrix of one dimension": lambda: spanning(W),
-    "a matrix of three dimensions": lambda: spanning(X[None]),
-    "no matrix": lambda: spanning(None),
-    "nested lists": lambda: spanning([[1.0, 2.0]]),
-    "steps of no whole elements": lambda: spanning(np.zeros((4, 2), [("flag", "u1"), ("x", "f8")])["x"]),
-    "labels of two dimensions": lambda: kernels.encode(C),
-    "labels of text": lambda: kernels.encode(np.array(["a"])),
-    "an unknown level": lambda: kernels.use_level("abacus"),
-    "a level that is no name": lambda: kernels.use_level(2),
-    "no classes at all": lambda: kernels.Scorer(np.zeros(0)).log_joint(np.zeros((4, 0))),
-    "a prior of two dimensions": lambda: kernels.Scorer(N),
-    "a constant for other classes": lambda: scorer(constant=(np.zeros(2),)),
-    "a table without padding": lambda: scorer(dense=(X, None, np.zeros((2, 3)))),
-    "a table for other columns": lambda: scorer(dense=(X, None, np.zeros((3, 4)))),
-    "a table of another type": lambda: scorer(dense=(X, None, T.astype("f4"))),
-    "no line for unknown codes": lambda: scorer(codes=(C, np.array([0, 0, 2]), T)),
-    "scores of codes with fractions": lambda: scorer(codes=(X, np.array([0, 1, 2]), T)),
-    "scores of sparse rows that overlap": lambda: scorer(sparse=(STARTS[::-1].copy(), AT, ONES, None, T)),
-    "centres without padding": lambda: scorer(normal=(X, np.zeros((2, 3)), T, T, True)),
-    "precisions of other columns": lambda: scorer(normal=(X, T, np.zeros((3, 4)), T, True)),
-    "powers of other columns": lambda: scorer(student=(X, T, T, np.zeros((3, 4)), T, True)),
-    "scores for other classes": lambda: scorer(given=(X,)),
-    "columns of different lengths": lambda: scorer(dense=(X, None, T), given=(np.zeros((5, 3)),)),
-    "answers for other rows": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((5, 3))),
-    "answers for other classes": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 4))),
-    "answers of whole numbers": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((4, 3), int)),
-    "answers that are read-only": lambda: scorer(dense=(X, None, T)).log_joint(frozen(np.zeros((4, 3)))),
-    "answers in another order": lambda: scorer(dense=(X, None, T)).log_joint(np.zeros((3, 4)).T),
-    "choices for other rows": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(5, int)),
-    "choices of another type": lambda: scorer(dense=(X, None, T)).choice(np.zeros(3), np.zeros(4, I32)),
-    "a fallback for other classes": lambda: scorer(dense=(X, None, T)).posterior(np.zeros(2), np.zeros((4, 3))),
-    "a choice among other classes": lambda: scorer(dense=(X, None, T)).choice(np.zeros(2), np.zeros(4, int)),
-}
-
-
-@pytest.mark.parametrize("call", MALFORMED.values(), ids=MALFORMED.keys())
-def test_malformed_arguments_are_refused(call):
-    """Arguments that do not fit are an error of the caller's, never a crash."""
-    with pytest.raises((ValueError, TypeError)):
-        call()
-
-
-@pytest.mark.parametrize("dtype", [">f8", "f2", "i1", "u2", "u4", "u8", "c16", "M8[s]", "O", "U3", "V8"])
-def test_other_types_are_refused(dtype):
-    """What a kernel cannot read is refused as a type; converting is the caller's choice."""
-    with pytest.raises(TypeError):
-        spanning(np.zeros((4, 2), dtype))
-    with pytest.raises(TypeError):
-        counting(np.zeros((4, 2), dtype))
-
-
-@pytest.mark.parametrize("threads", [0, -5, 2**31 - 1])
-def test_any_number_of_threads_will_do(threads):
-    """Kernels use one thread at least, and no more than are of use."""
-    counts = np.zeros((3, 2))
-    assert counting(counts=counts, threads=threads) == -1
-    np.testing.assert_array_equal(counts, [[4, 4], [0, 0], [0, 0]])

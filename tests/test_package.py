@@ -16,7 +16,7 @@ from naively.families import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "naively"
-HEAVY = ("sklearn", "pandas", "duckdb", "scipy.stats")
+HEAVY = ("sklearn", "pandas", "duckdb", "pyarrow", "scipy.stats")
 
 MOST_LINES = 400
 LONGEST_BODY = 40

@@ -3,6 +3,7 @@ Counting and scoring loops. Arrays given for results are filled in place; a coun
 first row that it refuses, or -1. A call that refuses a row has changed no counts.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -46,6 +47,11 @@ def count_moments(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', w
     """
     sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers
     beyond 1e150, and NaN unless holes are allowed.
+    """
+
+def count_row(numbers: list, codes: list, of_class: int, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+    """
+    Count one row of numbers and codes; False if a number is refused, and nothing was changed.
     """
 
 def ranges(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
@@ -100,3 +106,29 @@ class Scorer:
         """
         The first class of the highest score, for each row: its label, or its code if there are no labels.
         """
+
+class TextCodes:
+    """Codes of texts, by a dictionary that grows or stays as it is."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, texts: Sequence[str], codes: Sequence[int]) -> None:
+        """Give texts their codes; those that have one keep it."""
+
+    @property
+    def next(self) -> int:
+        """The code of the next text that was never met."""
+
+    @next.setter
+    def next(self, arg: int, /) -> None: ...
+
+    def encode(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
+        """
+        Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new
+        codes; returned are the rows in which they were met first.
+        """
+
+    def encode_views(self, views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
+        """The same for views of texts (Arrow's string_view)."""
+
+NEW: int = -2147483648

@@ -92,7 +92,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> nb.predict([{"sky": "sunny", "wind": 5.0}, {"sky": "snow", "wind": None}])
     array(['out', 'in'], dtype='<U3')
     >>> nb.predict_proba({"sky": "rain", "wind": 9.0}).round(3)
-    array([[0.92, 0.08]])
+    array([[0.998, 0.002]])
     """
 
     def __init__(

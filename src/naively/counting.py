@@ -179,8 +179,7 @@ def count(
     >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
     >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
     >>> monday + tuesday
-    Counts of 4 rows: 2 in, 2 out
-      sky: Table of 2 values
+    Counts: 4 rows (in: 2, out: 2), 1 columns
     >>> (monday + tuesday) - tuesday == monday
     True
     """

@@ -8,7 +8,9 @@
         ├── DoesNotFit      two statistics that cannot be added
         ├── NumberTooLarge  a number whose square cannot be summed
         ├── RowRefused      a cell that cannot be counted or scored
-        └── InvalidSetting  a setting outside its range
+        ├── InvalidSetting  a setting outside its range
+        ├── UnreadableFile  a file that is no whole model file
+        └── UnwritableFile  a model or a place that cannot be saved
 """
 
 from __future__ import annotations
@@ -79,3 +81,19 @@ class RowRefused(InvalidInput):
 
 class InvalidSetting(InvalidInput):
     """A setting outside the range in which it means something."""
+
+
+class UnreadableFile(InvalidInput):
+    """A file that is missing, cut off, damaged, newer than this version, or no model file at all."""
+
+    def __init__(self, path: Any, why: str) -> None:
+        super().__init__(f"Cannot load a model from {str(path)!r}: {why}")
+        self.path = str(path)
+
+
+class UnwritableFile(InvalidInput):
+    """A model that a file cannot hold, or a place where no file can be written."""
+
+    def __init__(self, path: Any, why: str) -> None:
+        super().__init__(f"Cannot save to {str(path)!r}: {why} A file that was there before is unchanged.")
+        self.path = str(path)

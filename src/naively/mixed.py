@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .engines import memory
 from .engines.tables import joined
@@ -16,6 +15,7 @@ from .families import Bernoulli, Categorical, Family, Settings
 from .families.categorical import LogTable, LogTables
 from .model import Model
 from .read.block import ROWS, codes_of, numbers_of, vectors_of
+from .read.coder import Coder, unseen_error
 from .read.frame import Frame
 from .read.rows import Reader, cells_of, label_reader, number_reader
 from .schema import Column, Schema
@@ -48,11 +48,8 @@ class LabelColumn:
         self.unseen = len(self.table.values)
         if settings.missing == "skip" or None not in self.places:
             self.places[None] = -1 if settings.missing == "skip" else self.unseen
-        self.read = label_reader(column)
-
-    def codes(self, labels: Sequence[Any]) -> npt.NDArray[np.int32]:
-        """Return the code of each label."""
-        return np.fromiter((self.code(label) for label in labels), dtype=np.int32, count=len(labels))
+        self.read, refuse = label_reader(column), settings.unseen == "error"
+        self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
 
     def code_of(self, value: Any) -> int:
         """Return the code of a value as people write it."""
@@ -62,10 +59,7 @@ class LabelColumn:
         """Return the code of a label; of one that was never met, the last, if that is no error."""
         code = self.places.get(label, self.unseen)
         if code == self.unseen and self.settings.unseen == "error" and label is not None:
-            raise InvalidInput(
-                f"Column {self.column.name!r} holds {label!r}, which was never met in training. Set unseen='skip' to "
-                "let such values say nothing, or 'smooth' to give them a place of their own."
-            )
+            raise unseen_error(self.column.name, label)
         return code
 
 
@@ -129,8 +123,7 @@ class TableModel:
         for key, (_, columns) in self.numbers.items():
             out[key] = memory.native(numbers_of(frame, columns, begin, end))
         if self.labels or self.gaps:
-            of_labels = [label.column for label in self.labels]
-            codes = codes_of(frame, of_labels, [label.codes for label in self.labels], begin, end, threads)
+            codes, _ = codes_of(frame, [label.coder for label in self.labels], begin, end, threads)
             gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
             out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
         for column in self.schema.of_kind("vectors"):

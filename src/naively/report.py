@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .families.family import shown
 from .families.gaussian import Bells
 from .mixed import TableModel
 from .schema import Column, Schema
@@ -33,7 +34,7 @@ def probabilities(model: TableModel, column: Column) -> Any:
     if column.kind == "labels":
         table = next(one.table for one in model.labels if one.column.name == column.name)
         shares = np.exp(table.log_p)
-        return frame({"value": [str(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
+        return frame({"value": [shown(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
     if column.kind == "vectors":
         return frame_of_vectors(model.model.likelihoods[column.name], labels)
     likelihood, at = number_likelihood(model, column.name)
@@ -119,7 +120,8 @@ def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
     told = bits_of_columns(model, counts)
     names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
-    lines += [f"{told[name]:.3f} bits  {said(model, model.schema[name])}" for name in names]
+    bits = {name: f"{told[name]:.3f} bits" if told[name] == told[name] else " " * 10 for name in names}
+    lines += [f"{bits[name]}  {said(model, model.schema[name])}" for name in names]
     lines += parameters(model, counts)
     lines += [f"Note: {hint}" for hint in schema.hints]
     return "\n".join(lines)
@@ -165,8 +167,12 @@ def compare(a: Counts, b: Counts) -> Any:
     >>> import naively as nv
     >>> may = nv.count({"sky": ["rain"] * 6 + ["sunny"] * 2}, ["in"] * 8)
     >>> june = nv.count({"sky": ["rain"] * 1 + ["sunny"] * 9}, ["in"] * 10)
-    >>> nv.compare(may, june).column_names if hasattr(nv.compare(may, june), "column_names") else ...
-    ['column', 'value', 'before', 'after', 'change', 'strength']
+    >>> import pandas  # a frame is one of pandas' then
+    >>> nv.compare(may, june).round(2)
+        column  value  before  after  change  strength
+    0      sky   rain    0.75    0.1   -0.65     -2.81
+    1      sky  sunny    0.25    0.9    0.65      2.81
+    2  (class)     in    1.00    1.0    0.00      0.00
     """
     a + b  # says what does not fit, if something does not
     lines: list[tuple[str, str, float, float, float]] = []
@@ -198,7 +204,7 @@ def changes(name: str, a: Table, b: Table, by_class: bool = False) -> list[tuple
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = ["(missing)" if label is None else str(label) for label in axis.labels]
+    names = [shown(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

@@ -118,10 +118,16 @@ def native(x: Any) -> Any:
         if x.indices.dtype != x.indptr.dtype:
             x = sparse.csr_array((x.data, x.indices.astype(np.int64), x.indptr.astype(np.int64)), shape=x.shape)
         kind = readable(x.data.dtype)
-        return x if x.data.dtype == kind else x.astype(kind)
+        x = x if x.data.dtype == kind else x.astype(kind)
+        return x if is_aligned(x) else x.copy()
     array = np.asarray(x)
     plain = array.dtype in READABLE and array.dtype.isnative and array.flags.aligned
     return array if plain else array.astype(readable(array.dtype))
+
+
+def is_aligned(x: Any) -> bool:
+    """Tell whether the numbers of a sparse matrix lie where the kernels can read them."""
+    return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)
 
 
 def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:

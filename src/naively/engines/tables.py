@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
+from ..read.coder import Coder
 from ..read.frame import Frame
 from ..read.rows import Reader, cells_of, label_reader, number_reader
 from ..schema import Column, Schema
@@ -35,15 +37,27 @@ class TableCounter:
         # A missing label is counted, too: as None, whose code is 0.
         self.growth = [0]
         self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        # Code 0 is that of None.
+        self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._make_readers()
+        self._empty()
+
+    def _make_readers(self) -> None:
         self._labels = [(c.name, coded(label_reader(c), w)) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
-        self._empty()
 
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
         self.vectors: dict[str, Any] = {}
         self._room = -1  # how many labels there is room for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_readers()
 
     def fresh(self) -> TableCounter:
         """Return an empty one with the same codes."""
@@ -81,7 +95,9 @@ class TableCounter:
     def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
         codes = None
         if self.of_labels:
-            codes = codes_of(frame, self.of_labels, [words.codes for words in self.words], begin, end, threads)
+            codes, new = codes_of(frame, self.coders, begin, end, threads)
+            for words, labels in zip(self.words, new, strict=True):
+                words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
         vectors = {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
         try:
@@ -100,6 +116,15 @@ class TableCounter:
             self.add_encoded(codes, numbers, {}, y, weights, 1)
         except (RowRefused, NumberTooLarge) as error:
             raise named(error, self.of_numbers, numbers, 0) from None
+
+    def add_row(self, row: Mapping[str, Any], label: Any) -> None:
+        """Count one row given as a dict, as quickly as can be."""
+        (numbers,), (codes,) = cells_of((row,), self._numbers), cells_of((row,), self._labels)
+        k, labels, moments = self.classes.code(label), self.labels, self.numbers
+        if self.growth[0] != self._room or k >= len(self.rows):
+            self.make_room()
+        if not _kernels.count_row(numbers, codes, k, moments.shift, moments.sums, labels.offsets, labels.n, self.rows):
+            self.add_dicts([row], np.array([k], dtype=np.int32), None)  # says what is wrong with which number
 
     def add_encoded(
         self, codes: Any, numbers: Any, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int

@@ -17,7 +17,7 @@ from ..statistics.accumulators import offsets_of
 from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, enumerated, padded, row_weights, scores_of
+from .family import Codes, Settings, enumerated, padded, row_weights, scores_of, shown
 from .wide import Split
 
 Labels = npt.NDArray[np.int64]
@@ -180,7 +180,7 @@ class LogTable:
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class."""
         parts = [
-            f"{self.values.labels[int(line.argmax())]} for {label} ({line.max():.6g} of {line.sum():.6g})"
+            f"{shown(self.values.labels[int(line.argmax())])} for {label} ({line.max():.10g} of {line.sum():.10g})"
             for label, line in zip(self.classes.labels, self.n, strict=True)
             if line.sum() > 0
         ]

@@ -147,6 +147,16 @@ def blocks(rows: int, cells_per_row: int, most: int = 1 << 20) -> Iterator[slice
         yield slice(start, min(start + step, rows))
 
 
+def rounded(number: float, digits: int) -> str:
+    """Return a number with so many digits that count, the way people write it: 460, not 4.6e+02."""
+    return f"{float(f'{number:.{digits}g}'):.10g}"
+
+
+def shown(label: Any) -> str:
+    """Return a label as it is shown: a missing value is no label called None."""
+    return "(missing)" if label is None else str(label)
+
+
 def enumerated(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
     """Join a few parts of a sentence; of many only the first are said."""
     said = between.join(parts[:most])

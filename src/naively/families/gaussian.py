@@ -13,7 +13,7 @@ from .._kernels import Scorer
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
+from .family import Codes, Settings, blocks, enumerated, padded, rounded, row_weights, scores_of
 from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
@@ -219,7 +219,7 @@ class Bells:
         for at, name in enumerate(self.columns.labels):
             n, mean, ssd = (part[at] for part in self.summary[:3])
             parts = [
-                f"{m:.4g} ± {np.sqrt(s / k):.2g} for {label}"
+                f"{rounded(m, 4)} ± {rounded(np.sqrt(s / k), 2)} for {label}"
                 for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)
                 if k > 0
             ]

@@ -13,7 +13,7 @@ from .._kernels import Scorer
 from ..errors import InvalidInput
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, row_weights
+from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
@@ -173,7 +173,7 @@ class Rates:
         lines = []
         for at, name in enumerate(self.columns.labels):
             parts = [
-                f"{rate:.4g} a row for {label}"
+                f"{rounded(rate, 4)} a row for {label}"
                 for label, rate in zip(self.classes.labels, self.rate[:, at], strict=True)
             ]
             title = column if len(self.columns) == 1 else f"{column}[{name}]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -246,8 +247,8 @@ def series_values(name: str, series: Any) -> Any:
     levels = declared(series)
     if isinstance(series, (pa.Array, pa.ChunkedArray)):
         return Values(name, series)
-    if hasattr(series, "to_arrow"):
-        return Values(name, series.to_arrow(), levels)
+    if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
+        return Values(name, series, levels, import_module("polars").CompatLevel.newest())
     array = pa.array(series, from_pandas=True)
     return Values(name, array, levels)
 

@@ -28,10 +28,10 @@ class Labels(NamedTuple):
 
 
 class Values:
-    """A column as it was given: an Arrow array, or a NumPy array of numbers or of objects."""
+    """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
 
-    def __init__(self, name: str, data: Any, levels: tuple[Any, ...] | None = None) -> None:
-        self.name, self.data, self.levels = name, data, levels
+    def __init__(self, name: str, data: Any, levels: tuple[Any, ...] | None = None, views: Any = None) -> None:
+        self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = type_of(name, data)  # None: every cell is missing
 
     def __len__(self) -> int:
@@ -61,6 +61,15 @@ class Values:
             which = which.fill_null(-1)
         return Labels(array.dictionary.to_pylist(), which.to_numpy(zero_copy_only=False))
 
+    def texts(self, begin: int, end: int) -> Any:
+        """Return some rows as an Arrow array of texts, None if that is not what they are."""
+        if self.type != "text":
+            return None
+        array = self._arrow(begin, end)
+        is_a = pa.types
+        plain = is_a.is_string(array.type) or is_a.is_large_string(array.type) or is_a.is_string_view(array.type)
+        return array if plain else None
+
     def numbers(self, begin: int, end: int) -> Floats:
         """Return some rows as numbers."""
         if isinstance(self.data, np.ndarray) and self.data.dtype.kind in "biuf":
@@ -81,6 +90,8 @@ class Values:
         if isinstance(self.data, np.ndarray):
             return arrow_of(self.name, self.data[begin:end], begin)
         array = self.data.slice(begin, end - begin)
+        if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
+            array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
@@ -106,8 +117,8 @@ def type_of(name: str, data: Any) -> Type | None:
         if data.dtype.kind in kinds:
             return kinds[data.dtype.kind]
         return "text" if data.dtype.kind in "UT" else type_of_objects(name, data)
-    kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
-    return type_of_arrow(name, kind)
+    kind = data.type if isinstance(data, (pa.Array, pa.ChunkedArray)) else data.slice(0, 0).to_arrow().type
+    return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def type_of_arrow(name: str, kind: Any) -> Type | None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from ..engines.memory import READABLE
+from ..engines.memory import READABLE, is_aligned
 from ..errors import InvalidInput
 from ..statistics.axis import Floats
 from .arrays import to_numpy
@@ -126,7 +126,8 @@ def is_plain(X: Any, kinds: str) -> bool:
     if "s" not in kinds or type(X) not in (sparse.csr_matrix, sparse.csr_array) or min(X.shape) == 0:
         return False
     alike = X.indices.dtype == X.indptr.dtype and len(X.indptr) == X.shape[0] + 1 and len(X.indices) == len(X.data)
-    return alike and X.data.dtype in READABLE and X.data.dtype.isnative and bool(X.has_canonical_format)
+    readable = X.data.dtype in READABLE and X.data.dtype.isnative and is_aligned(X)
+    return alike and readable and bool(X.has_canonical_format)
 
 
 def is_plain_target(y: Any) -> bool:

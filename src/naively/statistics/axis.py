@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ def sort_key(label: Any) -> tuple[int, str, Any]:
     return (2, type(label).__name__, label)
 
 
+def in_order(labels: set[Any]) -> tuple[Any, ...]:
+    """Return labels in the order of sort_key; texts alone, perhaps a million, are sorted without making keys."""
+    if set(map(type, labels)) <= {str, type(None)}:
+        missing = (None,) if None in labels else ()
+        return (*sorted(labels - {None}), *missing)
+    return tuple(sorted(labels, key=sort_key))
+
+
 class Axis:
     """Labels in their sorted order, each once; those declared stay when nothing is left of them.
 
@@ -34,13 +43,12 @@ class Axis:
     compare equal are the same label.
     """
 
-    __slots__ = ("_places", "fixed", "labels")
-    labels: Sequence[Any]
+    __slots__ = ("_labels", "_places", "fixed")
     fixed: frozenset[Any] | range
 
     def __init__(self, labels: Iterable[Any] = (), fixed: Iterable[Any] = ()) -> None:
         self.fixed = frozenset(fixed)
-        self.labels = tuple(sorted({*labels, *self.fixed}, key=sort_key))
+        self._labels: Any = in_order({*labels, *self.fixed})
         self._places: dict[Any, int] | None = None
 
     @classmethod
@@ -52,11 +60,31 @@ class Axis:
     def numbered(cls, size: int) -> Axis:
         """Return the declared axis 0, 1, …, size - 1."""
         axis = cls()
-        axis.labels = axis.fixed = range(size)
+        axis._labels = axis.fixed = range(size)
         return axis
 
+    @classmethod
+    def ordered(cls, labels: Any, fixed: Iterable[Any] = ()) -> Axis:
+        """Return the axis of labels that are known to be sorted and distinct, those declared among them.
+
+        They may be an Arrow array: then Python values are made when they are first asked for, so that millions of
+        labels cost nothing until then.
+        """
+        axis = cls()
+        axis.fixed = frozenset(fixed)
+        axis._labels = labels if hasattr(labels, "to_pylist") else tuple(labels)
+        return axis
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """The labels in their order: a tuple, or a range."""
+        if not isinstance(self._labels, (tuple, range)):
+            self._labels = tuple(self._labels.to_pylist())
+        known: Sequence[Any] = self._labels
+        return known
+
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self._labels)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
@@ -82,15 +110,19 @@ class Axis:
 
     def place(self, label: Any) -> int:
         """Return where the label stands, or -1."""
-        if isinstance(self.labels, range):
-            return int(label) if label in self.labels else -1
+        if isinstance(self._labels, range):
+            return int(label) if label in self._labels else -1
         if self._places is None:
             self._places = {known: at for at, known in enumerate(self.labels)}
         return self._places.get(label, -1)
 
     def places(self, labels: Iterable[Any]) -> Places:
         """Return where each of the labels stands, -1 for those that are not here."""
-        return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+        if isinstance(self._labels, range):
+            return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
+        self.place(None)  # makes the dict, if there is none yet
+        where = (self._places or {}).get
+        return np.array([where(label, -1) for label in labels], dtype=np.intp)
 
     def declaring(self, other: Axis) -> Axis:
         """Return these labels, of which only those stay without counts that the other axis declares."""
@@ -98,7 +130,9 @@ class Axis:
 
     def kept(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Tell which labels stay when only some of them are counted: those, and the declared ones."""
-        if isinstance(self.fixed, range):
+        if not self.fixed:
+            return counted
+        if len(self.fixed) == len(self):
             return np.ones(len(self), dtype=np.bool_)
         declared = np.fromiter((label in self.fixed for label in self.labels), dtype=np.bool_, count=len(self))
         return counted | declared
@@ -107,4 +141,5 @@ class Axis:
         """Return the axis without the labels that are not kept."""
         if keep.all():
             return self
-        return Axis((label for label, kept in zip(self.labels, keep, strict=True) if kept), self.fixed)
+        labels = compress(self.labels, keep.tolist())
+        return Axis(labels, self.fixed) if self.fixed else Axis.ordered(labels)

@@ -1,0 +1,99 @@
+// The Python face of a Dictionary: columns of text as Arrow lays them out.
+#pragma once
+
+#include "arrays.hpp"
+#include "strings.hpp"
+
+namespace naively {
+
+using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using CodesOut = nb::ndarray<int32_t, nb::ndim<1>, nb::device::cpu>;
+
+class TextCodes {
+  public:
+    void add(const std::vector<std::string>& texts, const std::vector<int32_t>& codes) {
+        require(texts.size() == codes.size(), "There must be a code for each text.");
+        for (size_t i = 0; i < texts.size(); ++i) {
+            require(codes[i] != Dictionary::NONE, "No code may be the least of all numbers.");
+            words_.add(texts[i], codes[i]);
+        }
+    }
+
+    // Texts one after another in one buffer; text i lies between starts[i] and starts[i + 1].
+    std::vector<int64_t> encode(AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped, int32_t missing,
+                                int32_t unseen, CodesOut out) {
+        Type type = type_of(starts);
+        require(starts.shape(0) == out.shape(0) + 1 && (type == Type::i32 || type == Type::i64), "The starts do not fit.");
+        auto run = [&](auto kind) {
+            auto start = static_cast<const decltype(kind)*>(starts.data());
+            auto bytes = reinterpret_cast<const char*>(data.data());
+            size_t size = data.shape(0);
+            auto text_of = [=](size_t row) -> std::string_view {
+                if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size) throw nb::value_error(OUTSIDE);
+                return {bytes + start[row], size_t(start[row + 1] - start[row])};
+            };
+            return filled(text_of, bytes + size, valid, skipped, missing, unseen, out);
+        };
+        return type == Type::i32 ? run(int32_t{}) : run(int64_t{});
+    }
+
+    // Texts as views of 16 bytes: the length, then the text itself if it has up to 12 bytes, else where it lies.
+    std::vector<int64_t> encode_views(Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid, size_t skipped,
+                                      int32_t missing, int32_t unseen, CodesOut out) {
+        require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
+        auto first = reinterpret_cast<const char*>(views.data());
+        auto text_of = [&](size_t row) -> std::string_view {
+            const char* view = first + 16 * row;
+            int32_t where[4];
+            std::memcpy(where, view, 16);
+            if (where[0] >= 0 && where[0] <= 12) return {view + 4, size_t(where[0])};
+            if (where[0] < 0 || where[2] < 0 || size_t(where[2]) >= buffers.size() || where[3] < 0 ||
+                size_t(where[3]) + size_t(where[0]) > buffers[where[2]].shape(0))
+                throw nb::value_error(OUTSIDE);
+            return {reinterpret_cast<const char*>(buffers[where[2]].data()) + where[3], size_t(where[0])};
+        };
+        return filled(text_of, first + views.shape(0), valid, skipped, missing, unseen, out);
+    }
+
+  private:
+    static constexpr const char* OUTSIDE = "A text lies outside its buffer.";
+
+    // Fills in the code of each row. With `unseen` NONE, texts never met get new codes, counted from `next_`; returned are
+    // the rows in which they were met first.
+    template <class TextOf>
+    std::vector<int64_t> filled(TextOf&& text_of, const char* readable_to, const std::optional<Bytes>& valid, size_t skipped,
+                                int32_t missing, int32_t unseen, CodesOut& out) {
+        size_t rows = out.shape(0);
+        const uint8_t* bits = valid ? valid->data() : nullptr;
+        require(!valid || valid->shape(0) * 8 >= rows + skipped, "There must be a bit for each row.");
+        int32_t* to = out.data();
+        ptrdiff_t step = out.stride(0);
+        std::vector<int64_t> met;
+        nb::gil_scoped_release no_gil;
+        for (size_t row = 0; row < rows; ++row, to += step) {
+            if (bits && !(bits[(row + skipped) / 8] >> (row + skipped) % 8 & 1)) {
+                *to = missing;
+                continue;
+            }
+            std::string_view text = text_of(row);
+            int32_t code = words_.find(text, readable_to);
+            if (code == Dictionary::NONE) {
+                code = unseen;
+                if (unseen == Dictionary::NONE) {
+                    words_.add(text, code = next_++);
+                    met.push_back(int64_t(row));
+                }
+            }
+            *to = code;
+        }
+        return met;
+    }
+
+  public:
+    int32_t next_ = 0;  // the code of the next new text
+
+  private:
+    Dictionary words_;
+};
+
+}  // namespace naively

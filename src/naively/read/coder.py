@@ -1,0 +1,118 @@
+"""Cells of a column of labels → their codes: texts by the compiled dictionary, whatever else by Python's."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .. import _kernels
+from ..errors import InvalidInput
+from ..families import Bernoulli
+from ..schema import Column
+from .values import Labels, Values
+
+Codes = npt.NDArray[np.int32]
+
+
+class Coder:
+    """Gives the labels of one column the codes that a dict says; missing cells have a code of their own.
+
+    A label that is not in the dict gets the code of unseen ones or, if there is none, the next free one: those are
+    returned, for the dict to take in before the next block is read.
+    """
+
+    def __init__(
+        self, column: Column, places: dict[Any, int], missing: int, unseen: int | None = None, *, refuse: bool = False
+    ) -> None:
+        self.column, self.places, self.missing, self.unseen, self.refuse = column, places, missing, unseen, refuse
+        self._texts, self._known = _kernels.TextCodes(), 0
+
+    def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
+        """Fill in the codes of some rows, and return the labels that are new."""
+        values.check(self.column)
+        flags = isinstance(self.column.family, Bernoulli) and values.type not in ("boolean", None)
+        texts = None if flags else values.texts(begin, end)
+        new = (
+            self._fill_labels(self._labels(values, begin, end, flags), out) if texts is None else self._fill(texts, out)
+        )
+        if self.refuse and (out == self.unseen).any():
+            self._refuse(values, begin, int(np.argmax(out == self.unseen)))
+        return new
+
+    def _labels(self, values: Values, begin: int, end: int, flags: bool) -> Labels:
+        """Return the labels of some rows; a flag is whether a number lies above its threshold."""
+        if not flags:
+            return values.labels(begin, end)
+        numbers = values.numbers(begin, end)
+        which = (numbers > (getattr(self.column.family, "threshold", None) or 0.0)).astype(np.int32)
+        which[np.isnan(numbers)] = -1
+        return Labels([False, True], which)
+
+    def _fill_labels(self, found: Labels, out: Codes) -> list[Any]:
+        new: list[Any] = []
+        codes = np.array([*(self._code(label, new) for label in found.labels), self.missing], dtype=np.int32)
+        out[:] = codes[found.which]  # a row without a label looks at the last place
+        return new
+
+    def _code(self, label: Any, new: list[Any]) -> int:
+        if label != label:
+            return self.missing
+        code = self.places.get(label, self.unseen)
+        if code is None:
+            new.append(label)
+            code = len(self.places) + len(new) - 1
+        return code
+
+    def _fill(self, texts: Any, out: Codes) -> list[Any]:
+        for label, code in islice(self.places.items(), self._known, None):  # what came in since
+            if isinstance(label, str):
+                self._texts.add([label], [code])
+        self._known = self._texts.next = len(self.places)
+        unseen = _kernels.NEW if self.unseen is None else self.unseen
+        met = filled(self._texts, texts, self.missing, unseen, out)
+        new = [texts[row].as_py() for row in met]
+        self._known += len(new)
+        return new
+
+    def _refuse(self, values: Values, begin: int, row: int) -> None:
+        label = values.labels(begin + row, begin + row + 1).labels
+        if label:
+            raise unseen_error(self.column.name, label[0], begin + row)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_texts": None, "_known": 0}  # the compiled dictionary is made anew
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"_texts": _kernels.TextCodes()})
+
+
+def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInput:
+    """Return the error about a label that was never met, where that is an error."""
+    place = f"Column {column!r}" if row is None else f"Row {row}, column {column!r}"
+    return InvalidInput(
+        f"{place} holds {label!r}, which was never met in training. Set unseen='skip' to let such values say nothing, "
+        "or 'smooth' to give them a place of their own."
+    )
+
+
+def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
+    """Fill in the codes of an Arrow array of texts from its buffers."""
+    valid, *buffers = texts.buffers()
+    bits = None if valid is None or not texts.null_count else np.frombuffer(valid, np.uint8)
+    skipped, size = texts.offset, len(texts)
+    if pa.types.is_string_view(texts.type):
+        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
+        parts = [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]]
+        return list(codes.encode_views(views, parts, bits, skipped, missing, unseen, out))
+    kind: Any = np.int32 if pa.types.is_string(texts.type) else np.int64
+    starts = (
+        np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
+        if buffers[0] and size
+        else np.zeros(size + 1, kind)
+    )
+    data = np.frombuffer(buffers[1], np.uint8) if buffers[1] else np.zeros(0, np.uint8)
+    return list(codes.encode(starts, data, bits, skipped, missing, unseen, out))

@@ -1,0 +1,34 @@
+"""Counts in a file: one tidy Parquet table that DuckDB, pandas, Polars and Spark read too.
+
+========  =============================================================================================
+column    the name of the column; null for the rows of the class itself
+value     the value that was met, null where a cell was missing; of moments, the label of the numbers
+column2   not used yet: pairs of columns will need it
+value2    the same
+class     the class
+n         how often the value was met, or how many numbers there were
+shift     moments only: what ``sum`` and ``squares`` are measured from
+sum       moments only: the sum of x - shift
+squares   moments only: the sum of (x - shift)²
+========  =============================================================================================
+
+Cells of zero are left out. The rows of the classes come first, then the columns by name, and in each of them values and
+classes in the order of their axes: the same counts make the same table. Each column begins a row group of its own.
+
+The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
+the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.
+This seal is found and checked before anything is taken apart, so no damaged byte reaches Arrow's reader. It stays where
+it is in every version of the format, so that a newer file can be told from a damaged one.
+
+>>> import tempfile
+>>> from naively import Counts, Table
+>>> counts = Counts(["ham", "spam"], [5, 4], {"word": Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])})
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write(f"{folder}/words.parquet", counts, {"trained by": "me"})
+...     read(f"{folder}/words.parquet")
+(Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
+"""
+
+from .file import read, write
+
+__all__ = ["read", "write"]

@@ -1,0 +1,647 @@
+"""A model file gives back what was saved, to the last bit and with every type, or is refused in one clear error."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import signal
+import stat
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naively import Counts, Moments, Table, store
+from naively.errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+from naively.statistics import Axis, Tables
+from naively.store import file as store_file
+
+from .strategies import KINDS, axes_of, checked, state_of
+
+KEPT = Path(__file__).parent / "data" / "model-1.parquet"
+COLUMNS = ["column", "value", "column2", "value2", "class", "n", "shift", "sum", "squares"]
+ABOUT = {"settings": {"smoothing": 1.0, "costs": [[0, 1], [50, 0]]}, "schema": ["字", None, True, 1e-300], "": {}}
+
+
+def model() -> Counts:
+    """Return small counts with something of everything."""
+    classes = Axis(["spam"], ["ham"])
+    words = Table(classes, Axis(["cheap", "hello", None], ["win", "hello"]), [[1, 4, 0, 2], [3, 0, 0, 0.1]])
+    codes = Table(classes, Axis([1, "1", 2.5, True, date(2026, 2, 28)]), [[1, 2, 3, 4], [4, 3, 2, 1]])
+    sizes = Moments.of(
+        classes, ["height", "width"], n=[[5, 5], [4, 0]], mean=[[1e8, -3], [0.1, 0]], variance=[[1, 2], [3, 0]]
+    )
+    return Counts(classes, [5, 4], {"word": words, "code": codes, "字 size": sizes})
+
+
+def saved(path: Path, counts: Counts, about: dict[str, Any] | None = None) -> Counts:
+    """Return the counts, saved and loaded."""
+    store.write(path, counts, about or {})
+    return store.read(path)[0]
+
+
+def exactly(statistic: Any) -> list[Any]:
+    """Return everything in a statistic, the types of its labels too."""
+    types = [[type(label) for label in axis.labels] for axis in axes_of(statistic)]
+    return [*types, *state_of(statistic)]
+
+
+def of_values(labels: Any, declared: Any = ()) -> Counts:
+    """Return counts of one column with these values."""
+    values = labels if isinstance(labels, Axis) else Axis(labels, declared)
+    n = np.arange(1.0, 2 * len(values) + 1).reshape(2, -1)
+    return Counts(["a", "b"], [1, 2], {"x": Table(["a", "b"], values, n)})
+
+
+# -- the round trip -----------------------------------------------------------------------------------------------
+
+
+@checked
+@given(data=st.data(), weighted=st.booleans())
+def test_counts_come_back_to_the_last_bit(tmp_path_factory, data: Any, weighted: bool):
+    (drawn,) = data.draw(KINDS["Counts"].parts(1, weighted))
+    columns = {name: column for name, column in drawn.columns.items() if not isinstance(column, Tables)}
+    counts = Counts(drawn.classes, drawn.rows, columns)
+    again = saved(tmp_path_factory.getbasetemp() / "drawn.parquet", counts)
+
+    assert exactly(again) == exactly(counts)
+    assert again == counts
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [],
+        [None],
+        ["b", "a", "", " ", "1", "null", "字", "a\0b", "\U0001f600", "\uffff", '"', "é"],
+        [3, -1, 10, 9, 0, None],
+        [2**63 - 1, -(2**63)],
+        [10**30, 1],
+        [1.0, -0.0, 5e-324, 1.7976931348623157e308, 0.1, 1e22, 1e16, float("inf"), None],
+        [True, False],
+        [True, None],
+        [True, 2, 2.5, "true", "2", None],
+        [date(2026, 2, 28), date(1, 1, 1), None],
+        [datetime(2026, 2, 28, 12, 30, 1, 5), datetime(1, 1, 1)],  # noqa: DTZ001
+        [date(2026, 2, 28), "2026-02-28", 7],
+    ],
+    ids=repr,
+)
+def test_labels_keep_their_types(tmp_path, labels):
+    counts = of_values(labels)
+
+    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
+
+
+@pytest.mark.parametrize("label", [1, 1.0, True, "1", "true"], ids=repr)
+def test_a_class_keeps_its_type(tmp_path, label):
+    counts = Counts([label], [3], {"x": Table([label], ["v"], [[3]])})
+
+    (again,) = saved(tmp_path / "m.parquet", counts).classes.labels
+    assert (again, type(again)) == (label, type(label))
+
+
+def test_classes_of_several_types_stay_apart(tmp_path):
+    counts = Counts([1, "1", 2.5], [1, 2, 3], {"x": Table(["1"], ["v"], [[3]]), "y": Table([1.0], ["v"], [[3]])})
+
+    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
+
+
+def test_scalars_of_numpy_come_back_as_pythons_own(tmp_path):
+    counts = of_values([np.int64(3), np.float32(0.5), np.str_("x"), np.bool_(False)])
+    again = saved(tmp_path / "m.parquet", counts)
+
+    assert again == counts
+    assert [type(label) for label in again.columns["x"].values.labels] == [bool, float, int, str]
+
+
+@pytest.mark.parametrize("declared", [["a", "z"], ["a", "b"], ["z"], ["a", "b", "z", None]], ids=repr)
+def test_declared_labels_stay_declared(tmp_path, declared):
+    counts = of_values(["a", "b"], declared)
+    counts = Counts(counts.classes, counts.rows, {"x": counts.columns["x"] * 0, "y": counts.columns["x"]})
+    again = saved(tmp_path / "m.parquet", counts)
+
+    assert exactly(again) == exactly(counts)
+    assert again.columns["x"].values.fixed == frozenset(declared)
+
+
+def test_numbered_labels_take_no_room(tmp_path):
+    classes, n = Axis.numbered(3), np.zeros((3, 100_000))
+    n[1, [0, 70_000]] = 1, 2
+    counts = Counts(classes, [0, 3, 0], {"words": Table(classes, Axis.numbered(100_000), n)})
+    again = saved(tmp_path / "m.parquet", counts)
+
+    assert again == counts
+    assert again.columns["words"].values.labels == range(100_000)
+    assert again.classes.labels == range(3)
+    assert (tmp_path / "m.parquet").stat().st_size < 8_000
+
+
+def test_numbers_of_any_size_come_back(tmp_path):
+    """Tiny, huge and negative zeros; a cell is only left out where all its numbers are zero to the last bit."""
+    n = [[0, 5e-324, 1e308, 0.1]]
+    shift, total = [[0.0, -0.0, 1e-310, -1e300]], [[-0.0, 0.0, -1e-5, 1 / 3]]
+    moments = Moments(["a"], ["p", "q", "r", "s"], n, shift, total, [[0, 0, 5e-324, 1e308]])
+    counts = Counts(["a"], [2**53], {"m": moments})
+
+    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
+
+
+def test_columns_keep_their_order(tmp_path):
+    """Probabilities are summed in it, and would else differ in the last bit."""
+    column = Table(["a"], ["v"], [[1]])
+    counts = Counts(["a"], [1], dict.fromkeys(("z", "a", "é", "", "B"), column))
+
+    assert list(saved(tmp_path / "m.parquet", counts).columns) == ["z", "a", "é", "", "B"]
+
+
+@pytest.mark.parametrize("counts", [Counts((), (), {}), Counts(["a"], [0], {"x": Table(), "m": Moments((), ["h"])})])
+def test_nothing_can_be_saved(tmp_path, counts):
+    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_large_columns_have_several_row_groups(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(store_file, "MOST_ROWS", most)
+    counts = model()
+
+    assert exactly(saved(tmp_path / "m.parquet", counts)) == exactly(counts)
+    assert pq.ParquetFile(tmp_path / "m.parquet").num_row_groups > 4 or most > 3
+
+
+def test_what_was_added_comes_back(tmp_path):
+    store.write(tmp_path / "m.parquet", model(), ABOUT)
+
+    assert store.read(str(tmp_path / "m.parquet"))[1] == ABOUT
+
+
+def test_loaded_counts_are_counts_like_others(tmp_path):
+    """They add, subtract, weigh, are copied and pickled, whether their labels were asked for or not."""
+    counts = of_values([f"v{i}" for i in range(100)])
+    path = tmp_path / "m.parquet"
+    store.write(path, counts, {})
+
+    assert exactly(store.read(path)[0] + counts) == exactly(counts + counts)
+    assert exactly(counts + counts - store.read(path)[0]) == exactly(counts)
+    assert exactly(store.read(path)[0] * 0.5) == exactly(counts * 0.5)
+    for twin in (copy.deepcopy(store.read(path)[0]), pickle.loads(pickle.dumps(store.read(path)[0]))):
+        assert exactly(twin) == exactly(counts)
+    assert store.read(path)[0].columns["x"].values.place("v7") == counts.columns["x"].values.place("v7")
+    with pytest.raises(ValueError, match="read-only"):
+        store.read(path)[0].columns["x"].n[0, 0] = 1
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_tidy(tmp_path):
+    """One row for each cell that is not zero, sorted, with the columns that the docs promise."""
+    store.write(tmp_path / "m.parquet", model(), {})
+    rows = pq.read_table(tmp_path / "m.parquet").to_pydict()
+    cells = list(zip(rows["column"], rows["value"], rows["class"], rows["n"], strict=True))
+
+    assert list(rows) == COLUMNS
+    assert list(dict.fromkeys(rows["column"])) == [None, "code", "word", "字 size"]
+    assert cells[:2] == [(None, None, "ham", 5.0), (None, None, "spam", 4.0)]
+    assert [cell[1:] for cell in cells if cell[0] == "word"] == [
+        ("cheap", "ham", 1.0),
+        ("cheap", "spam", 3.0),
+        ("hello", "ham", 4.0),
+        (None, "ham", 2.0),
+        (None, "spam", 0.1),
+    ]
+    assert [cell[1] for cell in cells if cell[0] == "code"][::2] == ["1", "2.5", '"1"', '{"date": "2026-02-28"}']
+    assert [cell[1:] for cell in cells if cell[0] == "字 size"] == [
+        ("height", "ham", 5.0),
+        ("height", "spam", 4.0),
+        ("width", "ham", 5.0),
+    ]
+    assert rows["shift"][-3:] == [1e8, 0.1, -3.0]
+    assert set(rows["shift"][:-3]) == set(rows["column2"]) == set(rows["value2"]) == {None}
+
+
+def test_the_file_is_packed_and_grouped_by_column(tmp_path):
+    store.write(tmp_path / "m.parquet", model(), {})
+    metadata = pq.ParquetFile(tmp_path / "m.parquet").metadata
+    chunks = [metadata.row_group(at).column(0) for at in range(metadata.num_row_groups)]
+
+    assert [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)] == [2, 8, 5, 3]
+    assert {chunk.compression for chunk in chunks} == {"ZSTD"}
+    assert all("RLE_DICTIONARY" in chunk.encodings for chunk in chunks)
+    assert [chunk.statistics.min for chunk in chunks[1:]] == ["code", "word", "字 size"]
+
+
+def test_the_same_counts_make_the_same_file(tmp_path):
+    names = ("one", "two")
+    for name, counts in zip(names, (model(), model() + model() - model()), strict=True):
+        store.write(tmp_path / name, counts, ABOUT)
+
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+QUERY = "select sum(n) from '{}' where \"column\" = 'word' and class = 'ham'"
+
+
+@pytest.mark.parametrize("reader", ["duckdb", "pandas", "polars"])
+def test_others_read_the_counts(tmp_path, reader):
+    path = tmp_path / "m.parquet"
+    store.write(path, model(), {})
+    library = pytest.importorskip(reader, reason=f"{reader} is not installed")
+    if reader == "duckdb":
+        rows = library.sql(f"from '{path}'").fetchall()
+        assert library.sql(QUERY.format(path)).fetchall() == [(7.0,)]
+    else:
+        frame = library.read_parquet(path)
+        assert list(frame.columns) == COLUMNS
+        rows = list(frame.itertuples(index=False)) if reader == "pandas" else frame.rows()
+    told = [(row[4], float(row[5])) for row in rows]
+
+    assert told == [(row["class"], row["n"]) for row in pq.read_table(path).to_pylist()]
+
+
+# -- saving -------------------------------------------------------------------------------------------------------
+
+
+class Strange(str):
+    """A text of another type, which would come back as a plain one."""
+
+
+@pytest.mark.parametrize(
+    "label",
+    [Decimal(1), Strange("x"), float("nan"), datetime(2026, 1, 1, tzinfo=UTC), (1, 2), b"x", np.datetime64("2026"), 1j],
+    ids=repr,
+)
+def test_labels_that_would_come_back_changed_are_refused(tmp_path, label):
+    with pytest.raises(UnwritableFile, match="a file cannot hold the label"):
+        store.write(tmp_path / "m.parquet", Counts(["a"], [1], {"x": Table(["a"], [label], [[1]])}), {})
+    assert not list(tmp_path.iterdir())
+
+
+COLUMN = Table(["a"], ["v"], [[1]])
+NAN, NEGATIVE = (Table(["a"], ["v"], [[n]]) for n in (np.nan, -1))
+REFUSED_COUNTS = {
+    "a class is None": Counts([None], [1], {}),
+    "it is no valid Unicode": Counts(["a"], [1], {"x": Table(["a"], ["\ud800"], [[1]])}),
+    "the name of column 3 is no text": Counts(["a"], [1], {3: COLUMN}),  # type: ignore[dict-item]
+    "column 'x' is counted as Tables": Counts(["a"], [1], {"x": Tables((COLUMN,))}),
+    "numbers of rows are negative or not finite": Counts(["a"], [np.inf], {}),
+    "column 'x' holds counts that are negative or not finite": Counts(["a"], [1], {"x": NAN}),
+    "column 'y' holds counts that are negative or not finite": Counts(["a"], [1], {"y": NEGATIVE}),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED_COUNTS)
+def test_counts_that_no_file_can_hold_are_refused(tmp_path, words):
+    with pytest.raises(UnwritableFile, match=words):
+        store.write(tmp_path / "m.parquet", REFUSED_COUNTS[words], {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "about", [{"a": (1, 2)}, {1: 2}, {"a": float("nan")}, {"a": {1}}, {"a": np.int64(1)}], ids=repr
+)
+def test_what_would_come_back_changed_is_refused(tmp_path, about):
+    with pytest.raises(UnwritableFile, match="what is to be kept beside the counts"):
+        store.write(tmp_path / "m.parquet", model(), about)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    path = tmp_path / "none" / "m.parquet"
+    with pytest.raises(UnwritableFile) as caught:
+        store.write(path, model(), {})
+    assert str(caught.value) == (
+        f"Cannot save to {str(path)!r}: its folder does not exist; create it, or choose another. "
+        "A file that was there before is unchanged."
+    )
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(UnwritableFile, match="that is a folder; add the name of a file"):
+        store.write(tmp_path, model(), {})
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever may write everywhere cannot be refused")
+def test_a_folder_that_may_not_be_written_to_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(UnwritableFile, match="Permission denied; choose a place with room where you may write"):
+        store.write(tmp_path / "m.parquet", model(), {})
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, step, error):
+    path = tmp_path / "m.parquet"
+    store.write(path, model(), {"version": "old"})
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), fail)
+        with pytest.raises(UnwritableFile if isinstance(error, OSError) else KeyboardInterrupt):
+            store.write(path, model() + model(), {"version": "new"})
+
+    assert [found.name for found in tmp_path.iterdir()] == ["m.parquet"]
+    assert store.read(path) == (model(), {"version": "old"})
+
+
+KILLED = """
+import sys
+from naively import store
+counts, _ = store.read(sys.argv[1])
+print("ready", flush=True)
+while True:
+    for turn in range(2):
+        store.write(sys.argv[1], counts, {"turn": turn})
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal that cannot be caught")
+def test_a_killed_save_leaves_a_whole_file(tmp_path):
+    path = tmp_path / "m.parquet"
+    store.write(path, model(), {"turn": 0})
+    for wait in (0.0, 0.011, 0.023, 0.037):
+        with subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(wait)
+            process.send_signal(signal.SIGKILL)
+        counts, about = store.read(path)
+        assert counts == model()
+        assert about["turn"] in (0, 1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_saved_file_is_as_readable_as_the_one_before(tmp_path):
+    (tmp_path / "m.parquet").touch()
+    (tmp_path / "m.parquet").chmod(0o640)
+    (tmp_path / "latest").symlink_to("m.parquet")
+    store.write(tmp_path / "latest", model(), {})
+
+    assert (tmp_path / "latest").is_symlink()
+    assert stat.S_IMODE((tmp_path / "m.parquet").stat().st_mode) == 0o640
+    assert store.read(tmp_path / "m.parquet")[0] == model()
+
+
+# -- loading ------------------------------------------------------------------------------------------------------
+
+
+def refused(path: Path, words: str) -> None:
+    """Check that a file is refused in these words, and that its path is named."""
+    with pytest.raises(UnreadableFile, match=words) as caught:
+        store.read(path)
+    assert caught.value.path == str(path)
+    assert str(caught.value).startswith(f"Cannot load a model from {str(path)!r}: it ")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UnreadableFile) as caught:
+        store.read(tmp_path / "m.parquet")
+    assert str(caught.value) == (
+        f"Cannot load a model from {str(tmp_path / 'm.parquet')!r}: there is no such file; check the path."
+    )
+
+
+def test_folders_and_other_files_are_refused(tmp_path):
+    refused(tmp_path, "is a folder or a device")
+    for number, data in enumerate((b"", b"P", b"a,b\n1,2\n", pickle.dumps(model()))):
+        path = tmp_path / str(number)
+        path.write_bytes(data)
+        refused(path, "is no Parquet file, and so no model")
+
+
+def test_parquet_of_others_is_refused(tmp_path):
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "m.parquet")
+    refused(tmp_path / "m.parquet", "its footer has no whole key 'naively'")
+    (tmp_path / "short").write_bytes(b"PAR1PAR1")
+    refused(tmp_path / "short", "its footer has no whole key 'naively'")
+
+
+def test_a_copy_by_others_is_refused(tmp_path):
+    """The key went with it, but the bytes are not those that were sealed."""
+    store.write(tmp_path / "m.parquet", model(), {})
+    table = pq.read_table(tmp_path / "m.parquet")
+    key = pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"]
+    with pq.ParquetWriter(tmp_path / "copy.parquet", table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"naively": key})
+    refused(tmp_path / "copy.parquet", "is damaged, its bytes are not those that were saved")
+
+
+def test_a_file_that_is_cut_off_is_refused(tmp_path):
+    store.write(tmp_path / "m.parquet", model(), {})
+    data = (tmp_path / "m.parquet").read_bytes()
+    for size in range(4, len(data), 101):
+        (tmp_path / "cut.parquet").write_bytes(data[:size])
+        refused(tmp_path / "cut.parquet", "is cut off or damaged")
+
+
+def forged(path: Path, said: Any = None, rows: Any = None, schema: Any = None) -> Path:
+    """Make a file whose seal fits and whose contents were changed by hand."""
+    store.write(path, model(), ABOUT)
+    file = pq.ParquetFile(path)
+    footer = json.loads(file.metadata.metadata[b"naively"])
+    groups = [file.read_row_group(at).to_pylist() for at in range(file.num_row_groups)]
+    for change, what in ((said, footer), (rows, groups)):
+        if change:
+            change(what)
+    sink, schema = pa.BufferOutputStream(), schema or file.schema_arrow
+    with pq.ParquetWriter(sink, schema) as writer:
+        for group in groups:
+            writer.write_table(pa.Table.from_pylist(group, schema))
+        text = footer if isinstance(footer, str) else json.dumps(footer, separators=(",", ":"))
+        writer.add_key_value_metadata({"naively": text})
+    path.write_bytes(store_file.sealed(sink.getvalue().to_pybytes()))
+    return path
+
+
+def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
+    assert store.read(forged(tmp_path / "m.parquet")) == (model(), ABOUT)
+
+
+def test_a_newer_file_is_told_from_a_damaged_one(tmp_path):
+    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=2))
+    with pytest.raises(UnreadableFile) as caught:
+        store.read(path)
+    assert str(caught.value) == (
+        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 2, and this one reads up to 1; "
+        "update it by: pip install --upgrade naively"
+    )
+
+
+def test_other_columns_are_refused(tmp_path):
+    schema = pa.schema([(name, pa.string()) for name in ("column", "column2", "class", "n")])
+    refused(forged(tmp_path / "m.parquet", schema=schema, rows=list.clear), "it has the columns")
+
+
+# The row groups of the model are: rows of the classes, code, word, size. The columns are told as word, code, size.
+FORGED_ROWS = {
+    "negative": lambda groups: groups[2][0].update(n=-1.0),
+    "nan": lambda groups: groups[2][0].update(n=float("nan")),
+    "infinite": lambda groups: groups[3][0].update(squares=float("inf")),
+    "negative squares": lambda groups: groups[3][0].update(squares=-1.0),
+    "no number": lambda groups: groups[2][0].update(n=None),
+    "no class": lambda groups: groups[2][0].update({"class": None}),
+    "unknown class": lambda groups: groups[2][0].update({"class": "egg"}),
+    "rows of classes": lambda groups: groups[0][0].update(n=-5.0),
+    "another column": lambda groups: groups[2][0].update(column="code"),
+    "no column": lambda groups: groups[2][0].update(column=None),
+    "twice": lambda groups: groups[2].insert(0, groups[2].pop(1) | {"class": "ham"}),
+    "out of order": lambda groups: groups[2].reverse(),
+    "missing first": lambda groups: groups[2].insert(0, groups[2].pop()),
+    "no JSON": lambda groups: groups[1][0].update(value="1]"),
+    "a list": lambda groups: groups[1][0].update(value="[1]"),
+    "one less": lambda groups: groups[2].pop(),
+    "another group": lambda groups: groups.append(groups[0]),
+    "groups swapped": lambda groups: groups.reverse(),
+    "no groups": list.clear,
+}
+FORGED_FOOTERS = {
+    "format": lambda said: said.update(format="other"),
+    "version": lambda said: said.update(version="one"),
+    "version 0": lambda said: said.update(version=0),
+    "no classes": lambda said: said.pop("classes"),
+    "classes are numbers": lambda said: said.update(classes={"numbered": 2}),
+    "a class less": lambda said: said["classes"].update(labels=["ham"]),
+    "a class twice": lambda said: said["classes"].update(labels=["ham", "ham", "spam"]),
+    "a strange class": lambda said: said["classes"].update(labels=["ham", "spam", {"odd": 1}]),
+    "a strange type": lambda said: said["columns"][0]["values"].update(type="complex"),
+    "texts as numbers": lambda said: said["columns"][0]["values"].update(type="int"),
+    "too few numbers": lambda said: said["columns"][0].update(values={"numbered": 1}),
+    "a negative number": lambda said: said["columns"][0].update(values={"numbered": -1}),
+    "a label twice": lambda said: said["columns"][0]["values"].update(labels=["hello"]),
+    "a declared label that is not there": lambda said: said["columns"][0]["values"].update(declared=["egg"]),
+    "declared is a word": lambda said: said["columns"][0]["values"].update(declared="all"),
+    "an unknown kind": lambda said: said["columns"][0].update(kind="pairs"),
+    "a kind that takes more": lambda said: said["columns"][0].update(kind="moments"),
+    "a name that is none": lambda said: said["columns"][0].update(name=3),
+    "a column twice": lambda said: said["columns"].append(said["columns"][0]),
+    "a column less": lambda said: said["columns"].pop(),
+    "too many rows": lambda said: said["columns"][0].update(rows=10**9),
+    "fewer rows than none": lambda said: said["columns"][0].update(rows=-1),
+    "columns are a number": lambda said: said.update(columns=3),
+    "no about": lambda said: said.pop("about"),
+}
+
+
+@pytest.mark.parametrize("change", FORGED_ROWS)
+def test_rows_that_cannot_be_counts_are_refused(tmp_path, change):
+    refused(forged(tmp_path / "m.parquet", rows=FORGED_ROWS[change]), "is not what Naively writes")
+
+
+@pytest.mark.parametrize("change", FORGED_FOOTERS)
+def test_a_footer_that_cannot_be_ours_is_refused(tmp_path, change):
+    refused(
+        forged(tmp_path / "m.parquet", said=FORGED_FOOTERS[change]), "is not what Naively writes|has another format"
+    )
+
+
+def test_a_text_that_is_none_is_refused_at_once(tmp_path):
+    """Labels are made later; what is wrong with them is said when the file is loaded."""
+    path = tmp_path / "m.parquet"
+    store.write(path, of_values(["incompressible"]), {})
+    data = path.read_bytes()
+    assert data.count(b"incompressible") == 1
+    path.write_bytes(store_file.sealed(data.replace(b"incompressible", b"\xffncompressible")))
+    refused(path, "is not what Naively writes .*UTF8")
+
+
+def test_nothing_in_a_file_is_executed(tmp_path):
+    """Text stays text, whatever it says."""
+    word = "__import__('os').abort()"
+    counts = Counts([word], [1], {word: Table([word], [word], [[1]])})
+    store.write(tmp_path / "m.parquet", counts, {word: word})
+
+    assert store.read(tmp_path / "m.parquet") == (counts, {word: word})
+
+
+def test_a_wrong_number_of_threads_is_not_the_files_fault(tmp_path, monkeypatch):
+    store.write(tmp_path / "m.parquet", model(), {})
+    monkeypatch.setenv("NAIVELY_THREADS", "none")
+    with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
+        store.read(tmp_path / "m.parquet")
+
+
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """Return the bytes with some damage: bits flipped, bytes overwritten, inserted, lost, moved or repeated."""
+    damaged = bytearray(data)
+    at, size = int(rng.integers(len(data))), int(rng.integers(1, 64))
+    match rng.integers(7):
+        case 0:
+            for bit in rng.integers(8 * len(data), size=rng.integers(1, 9)):
+                damaged[bit // 8] ^= 1 << int(bit % 8)
+        case 1:
+            damaged[at : at + size] = rng.bytes(len(damaged[at : at + size]))
+        case 2:
+            damaged[at : at + size] = bytes(len(damaged[at : at + size]))
+        case 3:
+            del damaged[at:]
+        case 4:
+            del damaged[at : at + size]
+        case 5:
+            damaged[at:at] = rng.bytes(size)
+        case _:
+            other = int(rng.integers(len(data)))
+            damaged[other : other + size] = damaged[at : at + size]
+    return bytes(damaged)
+
+
+@pytest.mark.slow
+def test_damaged_files_are_refused(tmp_path, record_property):
+    """Of 10,000 damaged files each is refused, or holds the same model: no crash, no other error, no other model."""
+    path, rng = tmp_path / "m.parquet", np.random.default_rng(0)
+    store.write(path, model(), ABOUT)
+    data, whole = path.read_bytes(), exactly(model())
+    tally = {"refused": 0, "the same": 0}
+    for _ in range(10_000):
+        path.write_bytes(mutated(data, rng))
+        try:
+            counts, about = store.read(path)
+        except UnreadableFile:
+            tally["refused"] += 1
+        else:
+            assert exactly(counts) == whole
+            assert about == ABOUT
+            tally["the same"] += 1
+
+    record_property("tally", tally)
+    print(tally)
+    assert tally["refused"] > 9_900
+
+
+def test_a_file_of_the_first_version_is_read_for_ever():
+    """The file was saved by version 0.1.0 and is never written anew."""
+    counts, about = store.read(KEPT)
+
+    assert exactly(counts) == exactly(model())
+    assert about == ABOUT
+
+
+# -- labels that are known to be in order -------------------------------------------------------------------------
+
+
+def test_labels_become_values_when_they_are_asked_for():
+    lazy = Axis.ordered(pa.array(["a", "b", None]))
+
+    assert len(lazy) == 3
+    assert lazy.kept(np.array([True, False, True])).tolist() == [True, False, True]
+    assert lazy._labels.type == pa.string()
+    assert lazy == Axis(["b", "a", None])
+    assert lazy.labels == ("a", "b", None)
+    assert lazy | Axis(["c"]) == Axis(["a", "b", "c", None])
+    assert lazy.only(np.array([True, False, False])) == Axis(["a"])
+    assert lazy.places(["b", "x"]).tolist() == [1, -1]
+    assert Axis.ordered(["a", "b"], ["a"]) == Axis(["b"], ["a"])
+    assert issubclass(UnreadableFile, InvalidInput)
