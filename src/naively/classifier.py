@@ -175,8 +175,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
         """Hold these counts from now on."""
         self._counter = counter
-        self._counts: Counts | None = None
-        self._made: tuple[list[Any], TableModel] | None = None
+        self._asked: dict[str, Any] = {}  # what was asked for: the counts, and the model with its settings
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -203,9 +202,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def counts_(self) -> Counts:
         """Everything that was counted."""
         counter = self._learned
-        if self._counts is None:
-            self._counts = counter.value()
-        return self._counts
+        if "counts" not in self._asked:
+            self._asked["counts"] = counter.value()
+        counts: Counts = self._asked["counts"]
+        return counts
 
     @property
     def schema_(self) -> Schema:
@@ -228,13 +228,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model under the settings as they are now."""
         self._learned  # noqa: B018  # says so if there is none
         now = [getattr(self, name) for name in ESTIMATING]
-        if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
+        then: list[Any] | None = self._asked.get("settings")
+        if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
-            self._made = (
-                [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now],
-                self._estimated(),
-            )
-        return self._made[1]
+            self._asked["model"] = self._estimated()
+            self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
+        model: TableModel = self._asked["model"]
+        return model
 
     def _estimated(self) -> TableModel:
         if not len(self.counts_.classes):
@@ -349,7 +349,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_made": None} if "_made" in state else state
+        return state | {"_asked": {}} if "_asked" in state else state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_counter" in vars(self)

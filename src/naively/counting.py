@@ -77,7 +77,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
     if isinstance(source, Frame) and not source.columns:
-        raise InvalidInput("Found array with 0 feature(s) while a minimum of 1 is required by NaiveBayes.")
+        raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     if found.rows != n:
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
@@ -87,7 +87,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
 
 def is_label(y: Any) -> bool:
     """Tell whether this is the label of one row rather than those of several."""
-    return isinstance(y, str) or (y is not None and not np.ndim(y))
+    return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
 def without(frame: Frame, target: str) -> tuple[Frame, Any]:
