@@ -201,7 +201,7 @@ def test_many_blocks_give_the_counts_of_one(library):
 @checked
 @given(data=st.data(), weighted=st.booleans())
 def test_counts_add_and_subtract(family, data, weighted):
-    """a + b is both tables, (a + b) - b is a, and a sum of parts is the whole; nothing is changed by it."""
+    """Both tables are a + b, (a + b) - b is a, and a sum of parts is the whole; nothing is changed by it."""
     one, two = data.draw(tables(family, weighted)), data.draw(tables(family, weighted))
     a, b = counted(one, family), counted(two, family)
     before = state_of(a), state_of(b)
@@ -233,7 +233,7 @@ def within(rest: nv.Counts, expected: nv.Counts, whole: nv.Counts, exact: bool) 
 @checked
 @given(data=st.data(), weight=st.sampled_from([0.5, 0.9, 2, 1.0, 3]))
 def test_fading_is_weighing_every_row(family, data, weight):
-    """counts * 0.9 are the counts of rows that weigh 0.9."""
+    """What is multiplied by 0.9 are the counts of rows that weigh 0.9."""
     table = data.draw(tables(family, weighted=False))
     weighed = Drawn(table.columns, table.y, np.full(len(table), float(weight)))
 
@@ -315,7 +315,7 @@ def test_counts_that_do_not_fit_say_why(kind):
         whole + nv.count(X, y)
     with pytest.raises(DoesNotFit, match="Column"):
         nv.count(X, y) + whole
-    with pytest.raises(InvalidInput, match="[Cc]olumn"):
+    with pytest.raises(InvalidInput, match=r"[Cc]olumn"):
         whole - nv.count(X, y)
 
 

@@ -264,7 +264,7 @@ def test_one_row_of_each_class_is_enough():
 def test_ten_thousand_classes():
     """Each of two rows a class is answered with its own."""
     each = np.tile(np.arange(10_000), 2)
-    X = {"name": [f"v{k}" for k in each], "size": (each % 97).astype(float)}
+    X = {"row": [f"r{k // 100}" for k in each], "place": [f"p{k % 100}" for k in each], "size": each % 7.0}
     nb = NaiveBayes().fit(X, each)
 
     asked = {name: column[:200] for name, column in X.items()}

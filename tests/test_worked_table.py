@@ -55,7 +55,7 @@ def test_there_will_be_no_date(make, estimate, smoothing, asked, imagined, no, y
     shares = [float(part / sum(expected)) for part in expected]
     assert_allclose(nb.predict_proba(X)[0], shares, rtol=EXACT, atol=0)
     assert_allclose(np.exp(nb.score_samples(X)), float(sum(expected)), rtol=EXACT)
-    assert f"{nb.predict_proba(X)[0, 0]:.10f}" == answer
+    assert f"{nb.predict_proba(X)[0, 0]:.15f}".startswith(answer)
     assert list(nb.predict(X)) == ["否"]
 
 
@@ -130,4 +130,4 @@ def test_a_day_learned_and_forgotten_leaves_the_fractions():
     nb.forget(day(("周一", "吃饭", "下雪", "轻松", "清零", "精彩")), "也许")
 
     assert nb.counts_ == counted()
-    assert f"{nb.predict_proba(day(TODAY))[0, 0]:.10f}" == "0.6448882914"
+    assert f"{nb.predict_proba(day(TODAY))[0, 0]:.15f}".startswith("0.6448882914")
