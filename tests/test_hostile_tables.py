@@ -207,6 +207,17 @@ def test_a_column_without_any_value_is_text_until_told_otherwise():
     assert told.schema_["x"].family == nv.Categorical()
 
 
+@pytest.mark.xfail(
+    strict=True, reason="read/values.py: a list of NaN is taken for text, so a stream may not start with it"
+)
+def test_a_hole_that_has_a_type_tells_the_kind():
+    """NaN is a float: a stream of dicts may begin with one and go on with numbers."""
+    nb = NaiveBayes().partial_fit({"x": float("nan")}, "a")
+
+    assert nb.schema_["x"].type == "number"
+    assert nb.partial_fit({"x": 1.0}, "b").counts_.rows.sum() == 2
+
+
 @pytest.mark.parametrize("missing", ["skip", "value"])
 @pytest.mark.parametrize("estimate", ["bayes", "mle"])
 def test_a_row_without_any_value_has_the_prior(missing, estimate):
@@ -253,7 +264,7 @@ def test_one_row_of_each_class_is_enough():
 def test_ten_thousand_classes():
     """Each of two rows a class is answered with its own."""
     each = np.tile(np.arange(10_000), 2)
-    X = {"name": [f"v{k}" for k in each], "size": (each % 97).astype(float)}
+    X = {"row": [f"r{k // 100}" for k in each], "place": [f"p{k % 100}" for k in each], "size": each % 7.0}
     nb = NaiveBayes().fit(X, each)
 
     asked = {name: column[:200] for name, column in X.items()}

@@ -171,7 +171,7 @@ def test_the_target_may_be_a_column():
 
 # -- what columns are -------------------------------------------------------------------------------------------------
 
-DATE = dt.datetime(2026, 5, 17, 12)  # noqa: DTZ001  # without a zone, too
+DATE = dt.datetime(2026, 5, 17, 12)  # noqa: DTZ001  # without a zone, as most are
 KINDS = {
     "texts": (["a", "b", None], "text", "categorical"),
     "texts of NumPy": (np.array(["a", "b", "c"]), "text", "categorical"),
@@ -471,10 +471,7 @@ def domain(nb):
     if nb.missing == "skip":
         levels = {name: [label for label in labels if label is not None] for name, labels in levels.items()}
     if nb.unseen == "smooth":
-        levels = {
-            name: [*labels, False if name == "member" and False not in labels else "never met"]
-            for name, labels in levels.items()
-        }
+        levels = {name: [*labels, "never met"] for name, labels in levels.items()}
     return [dict(zip(levels, row, strict=True)) for row in product(*levels.values())]
 
 
@@ -510,10 +507,11 @@ def test_densities_of_numbers_sum_to_one(family, estimate):
     if family == "poisson":
         total = np.exp(nb.score_samples({"x": np.arange(20_000)})).sum()
     else:
-        total = sum(
-            quad(lambda x: float(np.exp(nb.score_samples({"x": x}))[0]), a, b, limit=200)[0]
-            for a, b in [(-np.inf, 2), (2, np.inf)]
-        )
+
+        def density(x):
+            return float(np.exp(nb.score_samples({"x": x}))[0])
+
+        total = quad(density, -np.inf, 2, limit=200)[0] + quad(density, 2, np.inf, limit=200)[0]
     assert total == pytest.approx(1.0, rel=1e-4 if family == "poisson" else 1e-7)
 
 
@@ -729,7 +727,7 @@ def test_compare_says_what_changed_strongest_first():
     assert wind["strength"] == pytest.approx(0.1 / np.sqrt((1.0 + 1.1**2) / 100))
     classes = found[found["column"] == "(class)"]
     assert dict(zip(classes["value"], classes["strength"], strict=True)) == {"in": 0.0, "out": 0.0}
-    with pytest.raises(InvalidInput, match=r"Column 'sky' is counted on one side only|wind"):
+    with pytest.raises(InvalidInput, match="Column 'sky' is counted on one side only"):
         nv.compare(may, nv.count({"wind": [1.0]}, ["in"]))
 
 

@@ -18,7 +18,7 @@ from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import single, typed
+from .read.target import check_kinds, single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
 from .settings import alike, check_settings, log_prior, numbers_among, plain, revived, settings_of
@@ -94,8 +94,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _counter: TableCounter | None
-    _counts: Counts | None
-    _made: tuple[list[Any], TableModel] | None
 
     def __init__(
         self,
@@ -159,7 +157,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         alone = type(X) is dict and classes is None and sample_weight is None and target is None
         if alone and counter.takes_row(label := single(y)) and few_rows(X, None):
             counter.add_row(X, label)  # at once, for those who learn row by row
-            self._counts = self._made = None
+            self._asked = {}
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -183,7 +181,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
         """Go on from what this counter has counted."""
-        self._counter, self._counts, self._made = counter, None, None
+        self._counter = counter
+        self._asked: dict[str, Any] = {}  # what was asked for: the counts, and the model with its settings
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -193,7 +192,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _hold(self, counts: Counts) -> None:
         """Go on from these counts; a counter is made of them when rows are added."""
-        self._counter, self._counts, self._made = None, counts, None
+        self._counter, self._asked = None, {"counts": counts}
 
     def _live_counter(self) -> TableCounter:
         if self._counter is None:
@@ -216,9 +215,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def counts_(self) -> Counts:
         """Everything that was counted."""
         self._check_fitted()
-        if self._counts is None:
-            self._counts = self._live_counter().value()
-        return self._counts
+        if "counts" not in self._asked:
+            self._asked["counts"] = self._live_counter().value()
+        counts: Counts = self._asked["counts"]
+        return counts
 
     @property
     def schema_(self) -> Schema:
@@ -238,13 +238,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model under the settings as they are now."""
         self._check_fitted()
         now = [getattr(self, name) for name in ESTIMATING]
-        if self._made is None or not all(a is b or alike(a, b) for a, b in zip(self._made[0], now, strict=True)):
+        then: list[Any] | None = self._asked.get("settings")
+        if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
-            self._made = (
-                [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now],
-                self._estimated(),
-            )
-        return self._made[1]
+            self._asked["model"] = self._estimated()
+            self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
+        model: TableModel = self._asked["model"]
+        return model
 
     def _estimated(self) -> TableModel:
         if not len(self.counts_.classes):
@@ -341,7 +341,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_made": None} if "_made" in state else state
+        if "_asked" in state:  # models are estimated anew
+            state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}
+        return state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_schema" in vars(self)
@@ -374,6 +376,7 @@ def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool =
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
+    check_kinds(list(counts.classes.labels))
     nb._schema = schema.with_families(nb.families if isinstance(nb.families, dict) else None)
     nb.n_features_in_ = len(schema)
     nb._hold(counts)

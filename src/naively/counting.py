@@ -71,19 +71,24 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
             source, y = without(source, target)
         source = source if schema is None else source.on(schema)
-    elif type(X) is dict and (isinstance(y, str) or not np.ndim(y)):
+    if type(X) is dict and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
     found = target_of(y)
     n = source.rows if isinstance(source, Frame) else len(source)
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
     if isinstance(source, Frame) and not source.columns:
-        raise InvalidInput("Found array with 0 feature(s) while a minimum of 1 is required by NaiveBayes.")
+        raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     if found.rows != n:
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
     return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
+
+
+def is_label(y: Any) -> bool:
+    """Tell whether this is the label of one row rather than those of several."""
+    return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
 def without(frame: Frame, target: str) -> tuple[Frame, Any]:

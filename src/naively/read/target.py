@@ -58,6 +58,8 @@ def target_of(y: Any) -> Target | Shares:
         if len(frame.columns) > 1:
             return shares_of(frame)
         y = next(iter(frame.columns.values())).data
+    if hasattr(y, "__array__") and not hasattr(y, "dtype"):
+        y = y if hasattr(y, "type") else np.asarray(y)
     array = y if hasattr(y, "dtype") or hasattr(y, "type") else as_array(y)
     if isinstance(array, np.ndarray):
         if array.ndim == 2 and array.shape[1] == 1:

@@ -1,0 +1,516 @@
+"""Counts of tables are a value: they add, subtract and fade, and no order or grouping of rows matters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import naively as nv
+from naively import NaiveBayes
+from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, NotAPart
+from naively.schema import Column, Schema
+
+from .strategies import Choices, cells_of, checked, scale_of, state_of
+from .tables import LABELS, TABLE, part, rows
+
+# -- tables of every family -------------------------------------------------------------------------------------------
+
+COLOURS = np.array(["red", "blue", "green", None], dtype=object)
+NUMBERS = np.array([0.0, 0.1, -3.5, 1e6, 1e8, 1e8 + 0.5, 2.0, np.nan])
+EVENTS = np.array([0.0, 1, 2, 3, 50, np.nan])
+FLAGS = np.array([True, False, None], dtype=object)
+WEIGHTS = np.array([0.1, 0.2, 0.3, 1 / 3, 1, 7.7, 1e-3, 999.9])
+CLASSES = np.array(["ham", "spam", "eggs"])
+SIZE = 12
+
+FAMILIES: dict[str, Schema] = {
+    "categorical": Schema((Column("colour", "text"),)),
+    "bernoulli": Schema((Column("flag", "boolean", nv.Bernoulli()),)),
+    "gaussian": Schema((Column("size", "number"),)),
+    "poisson": Schema((Column("events", "number", nv.Poisson()),)),
+    "words": Schema((Column("words", "vector"),)),
+    "flags": Schema((Column("words", "vector", nv.Bernoulli()),)),
+    "vectors": Schema((Column("words", "vector", nv.Gaussian()),)),
+    "mixed": Schema(
+        (
+            Column("colour", "text"),
+            Column("size", "number"),
+            Column("flag", "boolean"),
+            Column("events", "number", nv.Poisson()),
+            Column("level", "text", None, ("low", "high")),
+        )
+    ),
+    "everything": Schema((Column("colour", "text"), Column("size", "number"), Column("words", "vector"))),
+}
+EXACT = ("categorical", "bernoulli", "words", "flags")
+each_family = pytest.mark.parametrize("family", FAMILIES)
+single = pytest.mark.parametrize("family", [f for f in FAMILIES if not FAMILIES[f].of_kind("vectors")])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A few rows of a table with their classes and weights."""
+
+    columns: dict[str, Any]
+    y: np.ndarray
+    weights: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def only(self, which: Any) -> "Drawn":
+        """Return some of the rows."""
+        which = np.asarray(which, dtype=int)
+        columns = {name: column[which] for name, column in self.columns.items()}
+        return Drawn(columns, self.y[which], None if self.weights is None else self.weights[which])
+
+    def frame(self) -> Any:
+        """Return the rows as a data frame, or as a dict of columns if some are vectors."""
+        return self.columns if "words" in self.columns else pd.DataFrame(self.columns)
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts."""
+        return rows({name: list(column) for name, column in self.columns.items()})
+
+
+def drawn(choices: Choices, family: str, weighted: bool) -> Drawn:
+    """Make a few rows of the columns of a family."""
+    size = int(choices.of(range(1, SIZE + 1), 1)[0])
+    made = {
+        "colour": choices.of(COLOURS, size),
+        "size": choices.of(NUMBERS, size),
+        "flag": choices.of(FLAGS, size),
+        "events": choices.of(EVENTS, size),
+        "level": choices.of(["low", "high"], size),
+        "words": sparse.csr_array(choices.of([0.0, 0, 0, 1, 2, 5], size, 4)),
+    }
+    if family == "vectors":
+        made["words"] = choices.of(NUMBERS, size, 4)
+    columns = {column.name: made[column.name] for column in FAMILIES[family]}
+    return Drawn(columns, choices.of(CLASSES, size), choices.of(WEIGHTS, size) if weighted else None)
+
+
+def tables(family: str, weighted: bool | None = None) -> st.SearchStrategy[Drawn]:
+    """Draw the rows of a table."""
+    room = st.binary(min_size=20 * SIZE, max_size=20 * SIZE)
+    flags = st.booleans() if weighted is None else st.just(weighted)
+    return st.builds(lambda bytes_, flag: drawn(Choices(bytes_), family, flag), room, flags)
+
+
+def fitted(table: Drawn, family: str, **parameters: Any) -> NaiveBayes:
+    """Return the classifier of these rows."""
+    return NaiveBayes(families=FAMILIES[family], **parameters).fit(table.frame(), table.y, sample_weight=table.weights)
+
+
+def counted(table: Drawn, family: str) -> nv.Counts:
+    """Return the counts of these rows."""
+    return nv.count(table.frame(), table.y, schema=FAMILIES[family], sample_weight=table.weights)
+
+
+def same(a: nv.Counts, b: nv.Counts, exact: bool) -> None:
+    """See that counts are equal; moments and weights to 1e-12 of what was summed."""
+    if exact:
+        assert a == b
+    assert a.classes == b.classes
+    whole, scale = cells_of(b, b), scale_of(b)
+    found = cells_of(a, b)
+    assert found.keys() == whole.keys()
+    for key, cell in whole.items():
+        assert np.all(np.abs(found[key] - cell) <= 1e-12 * np.abs(scale[key])), key
+
+
+def is_exact(table: Drawn, family: str) -> bool:
+    return family in EXACT and table.weights is None
+
+
+# -- order and grouping -----------------------------------------------------------------------------------------------
+
+
+@each_family
+@checked
+@given(data=st.data())
+def test_rows_in_any_order_and_grouping_give_the_same_counts(family, data):
+    """One fit, or batches in any order; new classes and categories may come at any time."""
+    table = data.draw(tables(family))
+    order = data.draw(st.permutations(range(len(table))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(table)), max_size=3)))
+    batches = [batch for batch in np.split(np.array(order), cuts) if len(batch)]
+
+    nb = NaiveBayes(families=FAMILIES[family])
+    for batch in map(table.only, batches):
+        nb.partial_fit(batch.frame(), batch.y, sample_weight=batch.weights)
+
+    same(nb.counts_, fitted(table, family).counts_, is_exact(table, family))
+
+
+@single
+@checked
+@given(data=st.data())
+def test_one_row_at_a_time_as_a_dict_is_the_table_at_once(family, data):
+    """A stream of dicts, each with its label, gives the counts of the frame."""
+    table = data.draw(tables(family))
+    nb = NaiveBayes(families=FAMILIES[family])
+    for at, row in enumerate(table.dicts()):
+        nb.partial_fit(row, table.y[at], sample_weight=None if table.weights is None else [table.weights[at]])
+
+    same(nb.counts_, fitted(table, family).counts_, is_exact(table, family))
+    assert_array_equal(nb.classes_, fitted(table, family).classes_)
+
+
+@single
+def test_frames_of_one_row_are_rows(family):
+    """A frame of one row, of pandas or Polars, counts as its dict."""
+    table = drawn(Choices(bytes(range(7, 7 + 20 * SIZE)) * 1), family, weighted=False)
+    whole = fitted(table, family).counts_
+    for make in (pd.DataFrame, pl.DataFrame):
+        nb = NaiveBayes(families=FAMILIES[family])
+        for row, label in zip(table.dicts(), table.y, strict=True):
+            nb.partial_fit(make([row], columns=list(row)) if make is pd.DataFrame else make([row]), [label])
+        same(nb.counts_, whole, is_exact(table, family))
+
+
+@pytest.mark.parametrize("library", ["pandas", "Polars", "Arrow"])
+def test_many_blocks_give_the_counts_of_one(library):
+    """A table longer than a block, of any library, is the sum of its pieces."""
+    rng = np.random.default_rng(1)
+    size = 300_000
+    colours, numbers = rng.choice(["red", "blue", "green"], size), rng.normal(1e8, 1, size)
+    frame = pd.DataFrame({"colour": colours, "n": numbers, "flag": rng.random(size) < 0.3})
+    frame.loc[::7, "colour"] = None
+    y = rng.choice(["a", "b"], size)
+    make = {"pandas": lambda f: f, "Polars": pl.from_pandas, "Arrow": lambda f: pl.from_pandas(f).to_arrow()}[library]
+    whole = nv.count(make(frame), y)
+    pieces = sum(nv.count(make(frame[at : at + 1000]), y[at : at + 1000]) for at in range(0, size, 1000))
+
+    assert whole.agrees(pieces)
+    assert whole.columns["colour"] == pieces.columns["colour"]
+    assert_allclose(whole.columns["n"].variance, [[frame["n"][y == k].var(ddof=0)] for k in "ab"], rtol=1e-7)
+
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@each_family
+@checked
+@given(data=st.data(), weighted=st.booleans())
+def test_counts_add_and_subtract(family, data, weighted):
+    """Both tables are a + b, (a + b) - b is a, and a sum of parts is the whole; nothing is changed by it."""
+    one, two = data.draw(tables(family, weighted)), data.draw(tables(family, weighted))
+    a, b = counted(one, family), counted(two, family)
+    before = state_of(a), state_of(b)
+    both = NaiveBayes(families=FAMILIES[family]).fit(one.frame(), one.y, sample_weight=one.weights)
+    both.partial_fit(two.frame(), two.y, sample_weight=two.weights)
+    exact = is_exact(one, family)
+
+    same(a + b, both.counts_, exact)
+    same(b + a, a + b, exact)
+    rest = (a + b) - b
+    within(rest, a, a + b, exact)
+    assert sum([a, b]) == a + b
+    assert sum([a]) == a
+    assert (state_of(a), state_of(b)) == before
+
+
+def within(rest: nv.Counts, expected: nv.Counts, whole: nv.Counts, exact: bool) -> None:
+    """See that what is left is what was meant, to 1e-12 of the sums before taking away."""
+    if exact:
+        assert rest == expected
+    assert rest.classes == expected.classes
+    found, meant, scale = cells_of(rest, whole), cells_of(expected, whole), scale_of(whole)
+    assert found.keys() == meant.keys()
+    for key, cell in meant.items():
+        assert np.all(np.abs(found[key] - cell) <= 1e-12 * np.abs(scale[key])), key
+
+
+@each_family
+@checked
+@given(data=st.data(), weight=st.sampled_from([0.5, 0.9, 2, 1.0, 3]))
+def test_fading_is_weighing_every_row(family, data, weight):
+    """What is multiplied by 0.9 are the counts of rows that weigh 0.9."""
+    table = data.draw(tables(family, weighted=False))
+    weighed = Drawn(table.columns, table.y, np.full(len(table), float(weight)))
+
+    same(counted(table, family) * weight, counted(weighed, family), exact=False)
+    assert weight * counted(table, family) == counted(table, family) * weight
+    assert (counted(table, family) * 0).rows.sum() == 0
+
+
+@each_family
+@checked
+@given(data=st.data())
+def test_from_counts_is_the_same_model(family, data):
+    """The classifier of the counts answers as the one that counted, and goes on learning like it."""
+    table = data.draw(tables(family))
+    nb = fitted(table, family)
+    again = NaiveBayes.from_counts(nb.counts_)
+
+    assert again.counts_ == nb.counts_
+    assert again.schema_ == nb.schema_
+    assert_array_equal(again.classes_, nb.classes_)
+    assert_array_equal(again.predict_proba(table.frame()), nb.predict_proba(table.frame()))
+    more = again.partial_fit(table.frame(), table.y, sample_weight=table.weights).counts_
+    same(more, nb.counts_ + nb.counts_, is_exact(table, family))
+
+
+def test_from_counts_takes_settings_and_added_counts():
+    """Three hospitals, no shared data: their counts add to the model of all."""
+    frame = pd.DataFrame(TABLE)
+    schema = nv.count(frame, LABELS).schema
+    parts = [nv.count(frame[at : at + 3], LABELS[at : at + 3], schema=schema) for at in (0, 3, 6)]
+    together = NaiveBayes.from_counts(sum(parts), smoothing=0.5, prior="uniform")
+
+    alone = NaiveBayes(smoothing=0.5, prior="uniform").fit(frame, LABELS)
+    assert together.get_params()["smoothing"] == 0.5
+    assert_allclose(together.predict_proba(frame), alone.predict_proba(frame), rtol=1e-12)
+
+
+def test_from_counts_made_by_hand():
+    """Counts without a schema: columns are what their statistics suggest."""
+    table = nv.Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
+    moments = nv.Moments.of(["ham", "spam"], ["length"], n=[[5], [3]], mean=[[10.0], [20.0]], variance=[[4.0], [4.0]])
+    nb = NaiveBayes.from_counts(nv.Counts(["ham", "spam"], [5, 3], {"word": table, "length": moments}))
+
+    assert [column.family.name for column in nb.schema_] == ["categorical", "gaussian"]
+    assert list(nb.predict([{"word": "hello", "length": 9.0}, {"word": "cheap", "length": 21}])) == ["ham", "spam"]
+
+
+def test_nv_count_is_what_fit_counts():
+    """Of any table, with weights, with the target by name."""
+    weights = np.arange(8) / 2
+    assert nv.count(TABLE, LABELS) == NaiveBayes().fit(TABLE, LABELS).counts_
+    weighed = NaiveBayes().fit(TABLE, LABELS, sample_weight=weights).counts_
+    assert nv.count(rows(TABLE), LABELS, sample_weight=weights) == weighed
+    assert nv.count(pl.DataFrame(TABLE | {"y": LABELS}), target="y") == nv.count(TABLE, LABELS)
+
+
+MISFITS = {
+    "a column less": ({"colour": ["red"]}, ["yes"], "Column 'member' is counted on one side only"),
+    "another family": (
+        {**part(TABLE, [0]), "size": ["large"]},
+        ["yes"],
+        "Column 'size' (is counted in two ways, Moments and Table|holds numbers and text)",
+    ),
+    "codes of another type": (
+        {**part(TABLE, [0]), "colour": [True]},
+        ["yes"],
+        "Column 'colour' holds text and booleans",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MISFITS)
+def test_counts_that_do_not_fit_say_why(kind):
+    """The column is named, and what to do."""
+    X, y, words = MISFITS[kind]
+    whole = nv.count(TABLE, LABELS)
+
+    with pytest.raises(DoesNotFit, match=words):
+        whole + nv.count(X, y)
+    with pytest.raises(DoesNotFit, match="Column"):
+        nv.count(X, y) + whole
+    with pytest.raises(InvalidInput, match=r"[Cc]olumn"):
+        whole - nv.count(X, y)
+
+
+def test_counts_of_labels_of_other_kinds_do_not_fit():
+    """Classes that are texts and classes that are numbers cannot be one model's."""
+    both = nv.count(TABLE, LABELS) + nv.count(TABLE, [1] * 8)
+    with pytest.raises(InvalidInput, match="labels must be all numbers or all texts"):
+        NaiveBayes.from_counts(both)
+
+
+@pytest.mark.xfail(strict=True, reason="statistics: numbered axes of different length are joined without a word")
+def test_vectors_of_different_length_do_not_add():
+    """Only equal vocabularies add: word 3 of one is not word 3 of the other."""
+    a = nv.count({"w": sparse.csr_array(np.eye(4))}, list("abab"))
+    b = nv.count({"w": sparse.csr_array(np.eye(4, 9))}, list("abab"))
+    with pytest.raises(DoesNotFit, match=r"'w'.*4.*9"):
+        a + b
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
+def test_counts_cannot_be_weighed_by_nonsense(weight):
+    """A weight is a finite number that is not negative."""
+    with pytest.raises(InvalidSetting, match="Rows cannot weigh"):
+        nv.count(TABLE, LABELS) * weight
+
+
+def test_rows_never_counted_cannot_be_taken_away():
+    """The error names column, class and value; the counts stay as they are."""
+    whole = nv.count(TABLE, LABELS)
+    before = state_of(whole)
+
+    with pytest.raises(NotAPart, match="column 'colour', class 'no', value 'green'"):
+        whole - nv.count(part(TABLE, [4]), ["no"])
+    with pytest.raises(NotAPart, match="class 'maybe'"):
+        whole - nv.count(part(TABLE, [4]), ["maybe"])
+    assert state_of(whole) == before
+
+
+# -- forgetting -------------------------------------------------------------------------------------------------------
+
+
+@each_family
+@checked
+@given(data=st.data())
+def test_forgetting_restores_the_model_never_shown_those_rows(family, data):
+    """Counts, classes, categories and answers are those of the rest; in any number of steps."""
+    table = data.draw(tables(family))
+    gone = data.draw(st.sets(st.integers(0, len(table) - 1), max_size=len(table) - 1))
+    rest = [row for row in range(len(table)) if row not in gone]
+    nb, whole = fitted(table, family), fitted(table, family).counts_
+    for batch in np.array_split(sorted(gone), data.draw(st.integers(1, 3))):
+        if len(batch):
+            away = table.only(batch)
+            nb.forget(away.frame(), away.y, sample_weight=away.weights)
+
+    never = fitted(table.only(rest), family)
+    within(nb.counts_, never.counts_, whole, is_exact(table, family))
+    assert_array_equal(nb.classes_, never.classes_)
+    if is_exact(table, family):
+        assert_array_equal(nb.predict_proba(table.frame()), never.predict_proba(table.frame()))
+
+
+@single
+@checked
+@given(data=st.data())
+def test_forgetting_dicts_is_forgetting_rows(family, data):
+    """One row as a dict with its label."""
+    table = data.draw(tables(family))
+    nb = fitted(table, family)
+    whole = nb.counts_
+    weights = None if table.weights is None else [table.weights[0]]
+    nb.forget(table.dicts()[0], table.y[0], sample_weight=weights)
+
+    within(nb.counts_, whole - counted(table.only([0]), family), whole, is_exact(table, family))
+
+
+@each_family
+@checked
+@given(data=st.data())
+def test_learning_after_forgetting_goes_on(family, data):
+    """Rows forgotten and learned again leave the model as it was."""
+    table = data.draw(tables(family))
+    nb = fitted(table, family)
+    whole = nb.counts_
+    nb.forget(table.frame(), table.y, sample_weight=table.weights)
+
+    assert nb.counts_.rows.sum() == 0
+    assert len(nb.classes_) == 0
+    nb.partial_fit(table.frame(), table.y, sample_weight=table.weights)
+    within(nb.counts_, whole, whole, is_exact(table, family))
+
+
+def test_a_forgotten_category_and_class_disappear():
+    """S and K are those of the rows that are left; declared ones stay."""
+    X = {"colour": ["red", "blue", "green"]}
+    nb = NaiveBayes().fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
+
+    assert list(nb.classes_) == ["a", "b"]
+    assert nb.counts_.columns["colour"].values.labels == ("blue", "red")
+    declared = NaiveBayes(classes=["a", "b", "c"]).fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
+    assert list(declared.classes_) == ["a", "b", "c"]
+    assert_allclose(declared.predict_proba({"colour": "never"}), [[2 / 5, 2 / 5, 1 / 5]])
+
+
+# -- new classes and categories ---------------------------------------------------------------------------------------
+
+
+def test_classes_may_be_declared_at_any_time():
+    """By the setting, or by partial_fit, or not at all."""
+    never = {name: column[0] for name, column in TABLE.items()}
+    for nb in (
+        NaiveBayes(classes=["yes", "no", "maybe"]).fit(TABLE, LABELS),
+        NaiveBayes().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"]),
+        NaiveBayes()
+        .fit(part(TABLE, range(4)), LABELS[:4])
+        .partial_fit(part(TABLE, range(4, 8)), LABELS[4:], classes=["maybe"]),
+        NaiveBayes(classes=["maybe"])
+        .partial_fit(part(TABLE, range(4)), LABELS[:4])
+        .partial_fit(part(TABLE, range(4, 8)), LABELS[4:]),
+    ):
+        assert list(nb.classes_) == ["maybe", "no", "yes"]
+        assert nb.counts_.rows.tolist() == [0, 4, 4]
+        assert 0 < nb.predict_proba(never)[0, 0] < 0.2
+        assert nb.partial_fit(never, "perhaps").classes_.tolist() == ["maybe", "no", "perhaps", "yes"]
+
+
+def test_partial_fit_leaves_the_settings_alone():
+    """Declaring classes in a call does not change the parameter."""
+    nb = NaiveBayes().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"])
+
+    assert nb.get_params() == NaiveBayes().get_params()
+    assert list(nb.fit(TABLE, LABELS).classes_) == ["no", "yes"]
+
+
+# -- failures change nothing ------------------------------------------------------------------------------------------
+
+MIXED = {"colour": ["red", "blue"] * 4, "size": np.arange(8.0), "words": sparse.csr_array(np.eye(8, 3))}
+FAILING = {
+    "infinity": ({**MIXED, "size": np.r_[np.arange(7.0), np.inf], "colour": ["new"] * 8}, ["new"] * 8, {}),
+    "a number too large": ({**MIXED, "size": np.full(8, 1e200)}, ["new"] * 8, {}),
+    "negative words": ({**MIXED, "words": sparse.csr_array(-np.eye(8, 3))}, ["new"] * 8, {}),
+    "other width": ({**MIXED, "words": sparse.csr_array(np.eye(8, 4))}, ["new"] * 8, {}),
+    "another type": ({**MIXED, "colour": [1, 2] * 4}, ["new"] * 8, {}),
+    "a missing column": ({name: MIXED[name] for name in ("colour", "size")}, ["new"] * 8, {}),
+    "too few labels": (MIXED, ["new"] * 7, {}),
+    "a missing label": (MIXED, ["new"] * 7 + [None], {}),
+    "a negative weight": (MIXED, ["new"] * 8, {"sample_weight": [-1] * 8}),
+    "labels of another type": (MIXED, [1] * 8, {}),
+}
+ALONE_FINE = ("other width", "another type", "a missing column", "labels of another type")
+
+
+@pytest.mark.parametrize("kind", FAILING)
+def test_what_fails_changes_nothing(kind):
+    """Neither counts nor classes nor answers, of partial_fit with new classes, of forget, of fit."""
+    X, y, more = FAILING[kind]
+    nb = NaiveBayes().fit(MIXED, ["a", "b"] * 4)
+    state, answers = state_of(nb.counts_), nb.predict_proba(MIXED)
+
+    for attempt in (
+        lambda: nb.partial_fit(X, y, **more),
+        lambda: nb.partial_fit(X, y, classes=["newer"], **more),
+        lambda: nb.forget(X, y, **more),
+        lambda: nb.forget(MIXED, ["b", "a"] * 4),
+        *([lambda: nb.fit(X, y, **more)] if kind not in ALONE_FINE else []),
+    ):
+        with pytest.raises(InvalidInput):
+            attempt()
+        nb._asked.clear()  # look at what is really held, not at what was asked for before
+        assert state_of(nb.counts_) == state
+        assert list(nb.classes_) == ["a", "b"]
+        assert_array_equal(nb.predict_proba(MIXED), answers)
+    assert nb.partial_fit(MIXED, ["a", "b"] * 4).counts_.rows.tolist() == [8, 8]
+
+
+def test_a_block_that_is_refused_takes_the_earlier_ones_with_it():
+    """Infinity in row 200,000 leaves nothing of the rows before."""
+    X = {"size": np.zeros(200_001), "colour": np.full(200_001, "new", dtype=object)}
+    nb = NaiveBayes().fit({"size": [1.0, 2.0], "colour": ["red", "blue"]}, ["a", "b"])
+    before = state_of(nb.counts_)
+    X["size"][-1] = np.inf
+
+    with pytest.raises(InvalidInput, match="Row 200000, column 'size' holds infinity"):
+        nb.partial_fit(X, ["c"] * 200_001)
+    nb._asked.clear()
+    assert state_of(nb.counts_) == before
+    assert list(nb.classes_) == ["a", "b"]
+
+
+def test_counts_once_taken_do_not_change():
+    """What counts_ gave is a value: later learning makes another."""
+    nb = NaiveBayes().fit(TABLE, LABELS)
+    counts, state = nb.counts_, state_of(nb.counts_)
+    nb.partial_fit(TABLE, LABELS).forget(part(TABLE, [0]), LABELS[:1])
+
+    assert state_of(counts) == state
+    with pytest.raises(ValueError, match="read-only"):
+        counts.rows[0] = 7

@@ -1,0 +1,191 @@
+"""NaiveBayes among the tools of scikit-learn: its estimator checks, pipelines, searches, calibration, copies."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import naively as nv
+from naively import NaiveBayes
+
+# The checks that NaiveBayes does not pass, each with its reason: there are none.
+EXPECTED_FAILURES: dict[str, str] = {}
+
+CHECKS = parametrize_with_checks([NaiveBayes()], expected_failed_checks=lambda _: EXPECTED_FAILURES).mark
+
+
+@pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)  # pytest wants a list
+def test_it_does_what_scikit_learn_expects(estimator, check):
+    """Each check passes, save those named above."""
+    check(estimator)
+
+
+# -- tables that are not only numbers ----------------------------------------------------------------------------------
+
+SIZE = 240
+RNG = np.random.default_rng(3)
+Y = np.array(["in", "out"])[RNG.integers(0, 2, SIZE)]
+OUT = Y == "out"
+FRAME = pd.DataFrame(
+    {
+        "sky": np.where(RNG.random(SIZE) < 0.7, np.where(OUT, "sun", "rain"), "cloud"),
+        "wind": RNG.normal(np.where(OUT, 3.0, 6.0), 2.0),
+        "guests": RNG.poisson(np.where(OUT, 4.0, 2.0)),
+        "weekend": RNG.random(SIZE) < np.where(OUT, 0.7, 0.3),
+        "day": pd.date_range("2026-01-01", periods=SIZE, tz="Europe/Berlin"),
+    }
+)
+FRAME.loc[::9, "sky"] = None
+FRAME.loc[::7, "wind"] = np.nan
+FAMILIES = {"guests": nv.Poisson()}
+SETTINGS = {"families": FAMILIES, "smoothing": 0.5, "cost": {("in", "out"): 2.0}, "prior": {"in": 0.4, "out": 0.6}}
+
+
+def fitted(**parameters):
+    return NaiveBayes(**parameters).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize("parameters", [{}, SETTINGS, {"missing": "value", "unseen": "smooth", "max_categories": 2}])
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb)), copy.copy])
+@pytest.mark.parametrize("asked", [False, True], ids=["as fitted", "after answering"])
+def test_copies_answer_alike_and_go_their_own_way(parameters, way, asked):
+    """A copy has the settings, counts and answers of the original; what it learns later is its own."""
+    nb = fitted(**parameters)
+    if asked:
+        nb.predict(FRAME)
+    again = way(nb)
+
+    assert again.get_params() == nb.get_params()
+    assert again.counts_ == nb.counts_
+    assert again.schema_ == nb.schema_
+    assert again.schema_.hints == nb.schema_.hints
+    assert_array_equal(again.predict_proba(FRAME), nb.predict_proba(FRAME))
+    assert_array_equal(again.predict(FRAME), nb.predict(FRAME))
+    before = nb.counts_
+    again.partial_fit(FRAME[:9], ["in"] * 9).forget(FRAME[:9], ["in"] * 9).partial_fit(FRAME[:5], Y[:5])
+    if way is not copy.copy:  # which shares what it holds
+        assert nb.partial_fit(FRAME[:1], Y[:1]).counts_.agrees(before + nv.count(FRAME[:1], Y[:1], schema=nb.schema_))
+    assert again.counts_.rows.sum() == SIZE + 5
+
+
+def test_copies_of_streams_go_on():
+    """A pickled model that learns dict by dict goes on where it was."""
+    nb = NaiveBayes()
+    for row, label in zip(FRAME[1:21].to_dict("records"), Y[1:21], strict=True):
+        nb = pickle.loads(pickle.dumps(nb)).partial_fit(row, label)
+
+    whole = NaiveBayes(families=nb.schema_).fit(FRAME[1:21], Y[1:21])
+    assert nb.counts_.agrees(whole.counts_)
+    assert_allclose(nb.predict_proba(FRAME[20:30]), whole.predict_proba(FRAME[20:30]), rtol=1e-9)
+
+
+def test_clones_have_settings_and_nothing_learned():
+    """A clone takes every parameter as it is."""
+    again = clone(fitted(**SETTINGS))
+
+    assert repr(again.get_params()) == repr(NaiveBayes(**SETTINGS).get_params())
+    assert not hasattr(again, "classes_")
+    assert_array_equal(again.fit(FRAME, Y).predict_proba(FRAME), fitted(**SETTINGS).predict_proba(FRAME))
+
+
+def test_it_says_its_settings():
+    """The repr shows what differs from the defaults."""
+    assert repr(NaiveBayes()) == "NaiveBayes()"
+    assert repr(fitted(smoothing=0.5)) == "NaiveBayes(smoothing=0.5)"
+
+
+def test_it_knows_its_features():
+    """n_features_in_ and feature_names_in_ follow the table; an array has no names."""
+    nb = fitted()
+    assert (nb.n_features_in_, nb.feature_names_in_.tolist()) == (5, list(FRAME.columns))
+    assert not hasattr(nb.fit(FRAME[["wind", "guests"]].to_numpy(), Y), "feature_names_in_")
+    assert nb.n_features_in_ == 2
+
+
+# -- the tools of scikit-learn -----------------------------------------------------------------------------------------
+
+
+def test_it_ends_a_pipeline():
+    """After steps that make arrays, and after steps that make frames."""
+    numbers = FRAME[["wind", "guests"]]
+    arrays = make_pipeline(SimpleImputer(), StandardScaler(), NaiveBayes()).fit(numbers, Y)
+    later = make_pipeline(FunctionTransformer(lambda X: X.drop(columns="day")), NaiveBayes()).fit(FRAME, Y)
+
+    assert arrays.score(numbers, Y) > 0.7
+    assert_array_equal(later.predict(FRAME), NaiveBayes().fit(FRAME.drop(columns="day"), Y).predict(FRAME))
+    assert later[-1].feature_names_in_.tolist() == ["sky", "wind", "guests", "weekend"]
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_it_follows_a_column_transformer(output):
+    """With set_output the columns keep their names and types: texts stay categories, numbers numbers."""
+    steps = ColumnTransformer(
+        [("scaled", StandardScaler(), ["wind", "guests"]), ("kept", "passthrough", ["sky", "weekend"])],
+        verbose_feature_names_out=False,
+    ).set_output(transform=output)
+    frame = FRAME.assign(sky=FRAME["sky"].astype(object))
+    pipeline = make_pipeline(steps, NaiveBayes()).fit(frame, Y)
+
+    families = {column.name: column.family.name for column in pipeline[-1].schema_}
+    assert families == {"wind": "gaussian", "guests": "gaussian", "sky": "categorical", "weekend": "categorical"}
+    plain = NaiveBayes().fit(FRAME.drop(columns="day"), Y)
+    assert_allclose(pipeline.predict_proba(frame), plain.predict_proba(FRAME), rtol=1e-6)  # units do not matter
+
+
+def test_it_may_be_searched():
+    """A grid over its settings, on a frame as it is."""
+    grid = {"smoothing": [0.1, 1.0, 10.0], "missing": ["skip", "value"], "columns": [None, ["sky"]]}
+    search = GridSearchCV(NaiveBayes(families=FAMILIES), grid, cv=3, scoring="neg_log_loss").fit(FRAME, Y)
+
+    assert search.best_params_["columns"] is None
+    assert search.best_score_ > -0.6
+    assert_array_equal(search.predict(FRAME), search.best_estimator_.predict(FRAME))
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_it_may_be_calibrated(method):
+    """On a frame with texts and holes; probabilities stay probabilities."""
+    calibrated = CalibratedClassifierCV(NaiveBayes(), method=method, cv=3).fit(FRAME, Y)
+
+    assert_allclose(calibrated.predict_proba(FRAME).sum(axis=1), 1.0)
+    assert calibrated.score(FRAME, Y) > 0.7
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_it_may_be_cross_validated(jobs):
+    """Folds of a frame, in this process or in others."""
+    scores = cross_val_score(NaiveBayes(families=FAMILIES), FRAME, Y, cv=4, n_jobs=jobs)
+    p = cross_val_predict(NaiveBayes(families=FAMILIES), FRAME, Y, cv=4, method="predict_proba", n_jobs=jobs)
+
+    assert scores.mean() > 0.7
+    assert np.mean(np.array(["in", "out"])[p.argmax(axis=1)] == Y) == pytest.approx(scores.mean())
+
+
+def test_it_may_be_one_of_several():
+    """Voting and bagging take it as it is; sample weights are passed on."""
+    frame = FRAME[["wind", "guests"]].fillna(0.0)
+    voting = VotingClassifier([("a", NaiveBayes()), ("b", NaiveBayes(estimate="mle"))], voting="soft").fit(frame, Y)
+    bagging = BaggingClassifier(NaiveBayes(), n_estimators=3, random_state=0).fit(frame, Y)
+
+    assert voting.score(frame, Y) > 0.7
+    assert bagging.score(frame, Y) > 0.7
+
+
+def test_scores_take_answers_as_they_are():
+    """score() is accuracy, also for booleans and numbers."""
+    nb = NaiveBayes().fit(FRAME, OUT)
+
+    assert nb.score(FRAME, OUT) == np.mean(nb.predict(FRAME) == OUT) > 0.7
+    assert nb.score(FRAME, OUT, sample_weight=np.ones(SIZE)) == pytest.approx(nb.score(FRAME, OUT))

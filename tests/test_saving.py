@@ -1,0 +1,244 @@
+"""A model that is saved and loaded is the same model: counts, schema, settings, answers and what it learns later."""
+
+import enum
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import naively as nv
+from naively import NaiveBayes
+from naively.errors import InvalidInput
+
+from .strategies import checked, state_of
+from .tables import LABELS, TABLE, part
+from .test_counts_of_tables import FAMILIES, fitted, tables
+
+
+def again(nb, folder):
+    """Save and load."""
+    nb.save(folder / "model.parquet")
+    return nv.load(folder / "model.parquet")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@checked
+@given(data=st.data())
+def test_a_model_comes_back_to_the_last_bit(family, data, tmp_path_factory):
+    """Of every family, with holes and weights; and it goes on learning and forgetting like the other."""
+    table = data.draw(tables(family))
+    nb = fitted(table, family)
+    back = again(nb, tmp_path_factory.mktemp("models"))
+
+    assert state_of(back.counts_) == state_of(nb.counts_)
+    assert back.schema_ == nb.schema_
+    assert_array_equal(back.classes_, nb.classes_)
+    assert_array_equal(back.predict_proba(table.frame()), nb.predict_proba(table.frame()))
+    for model in (nb, back):
+        model.partial_fit(table.frame(), table.y, sample_weight=table.weights)
+    assert state_of(back.counts_) == state_of(nb.counts_)
+    for model in (nb, back):
+        model.forget(table.frame(), table.y, sample_weight=table.weights)
+    assert state_of(back.counts_) == state_of(nb.counts_)
+
+
+SETTINGS = {
+    "estimate": "map",
+    "smoothing": np.float64(2.5),
+    "prior": {"yes": 0.25, "no": 0.75},
+    "prior_smoothing": 2,
+    "classes": ["yes", "no"],
+    "columns": ["colour", "size"],
+    "missing": "value",
+    "unseen": "smooth",
+    "max_categories": 2,
+    "cost": {("yes", "no"): 7},
+    "reject": 0.25,
+    "unlabelled": "skip",
+    "threads": 1,
+    "random_state": 3,
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_come_back(name, tmp_path):
+    """Each of them, and so the answers."""
+    nb = NaiveBayes(**{name: SETTINGS[name]}).fit(TABLE, LABELS)
+    back = again(nb, tmp_path)
+
+    assert back.get_params()[name] == SETTINGS[name]
+    assert_array_equal(back.predict(TABLE), nb.predict(TABLE))
+    assert_array_equal(back.predict_proba(TABLE), nb.predict_proba(TABLE))
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5], np.array([0.25, 0.75]), "uniform"])
+@pytest.mark.parametrize("cost", [np.array([[0, 3], [1, 0.0]]), [[0, 3], [1, 0]]])
+def test_arrays_come_back_as_lists(prior, cost, tmp_path):
+    """Which mean the same."""
+    nb = NaiveBayes(prior=prior, cost=cost).fit(TABLE, LABELS)
+
+    assert_array_equal(again(nb, tmp_path).predict(TABLE), nb.predict(TABLE))
+    assert_array_equal(again(nb, tmp_path).expected_cost(TABLE), nb.expected_cost(TABLE))
+
+
+def test_everything_at_once_comes_back(tmp_path):
+    """All settings together, with families of their own settings and hints of the schema."""
+    table = {name: column * 5 for name, column in TABLE.items()} | {"id": [f"row {at}" for at in range(40)]}
+    families = {"visits": nv.Poisson(smoothing=0.5), "size": nv.Gaussian(epsilon=0.1)}
+    nb = NaiveBayes(families=families, **SETTINGS).fit(table, LABELS * 5)
+    back = again(nb, tmp_path)
+
+    assert back.schema_ == nb.schema_
+    assert back.schema_.hints == nb.schema_.hints != ()
+    assert back.summary() == nb.summary()
+    assert_array_equal(back.predict(table), nb.predict(table))
+
+
+LABELLED = {
+    "texts": LABELS,
+    "integers": [int(label == "yes") for label in LABELS],
+    "small integers": np.array([label == "yes" for label in LABELS], np.int8),
+    "booleans": [label == "yes" for label in LABELS],
+    "whole floats": [float(label == "yes") for label in LABELS],
+    "objects": np.array(LABELS, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_labels_come_back_with_their_own_type(kind, tmp_path):
+    """The loaded model answers in the type that was learned."""
+    nb = NaiveBayes().fit(TABLE, LABELLED[kind])
+    back = again(nb, tmp_path)
+
+    assert back.classes_.dtype == nb.classes_.dtype
+    assert [type(label) for label in back.predict(TABLE).tolist()] == [type(k) for k in nb.predict(TABLE).tolist()]
+
+
+class Answer(enum.Enum):
+    """An answer."""
+
+    YES = "yes"
+    NO = "no"
+
+
+def test_labels_that_no_file_can_hold_are_refused(tmp_path):
+    """A member of an enumeration is code; the error says so, and no file is left."""
+    nb = NaiveBayes().fit(TABLE, [Answer(label) for label in LABELS])
+
+    with pytest.raises(InvalidInput, match="Answer"):
+        nb.save(tmp_path / "model.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_no_file_can_hold_are_refused(tmp_path):
+    """The error names the setting, and an old file stays."""
+    nb = NaiveBayes().fit(TABLE, LABELS)
+    nb.save(tmp_path / "model.parquet")
+    before = (tmp_path / "model.parquet").read_bytes()
+
+    with pytest.raises(InvalidInput, match="random_state"):
+        nb.set_params(random_state=np.random.default_rng(0)).save(tmp_path / "model.parquet")
+    assert (tmp_path / "model.parquet").read_bytes() == before
+
+
+def test_names_and_their_absence_come_back(tmp_path):
+    """A model of an array takes arrays, one of a frame takes columns in any order."""
+    numbers = pd.DataFrame({"u": [1.0, 2, 3, 4], "v": [4.0, 3, 9, np.nan]})
+    framed, arrayed = (NaiveBayes().fit(X, list("abab")) for X in (numbers, numbers.to_numpy()))
+
+    assert_array_equal(again(framed, tmp_path).feature_names_in_, ["u", "v"])
+    assert_array_equal(again(framed, tmp_path).predict_proba(numbers[["v", "u"]]), framed.predict_proba(numbers))
+    assert not hasattr(again(arrayed, tmp_path), "feature_names_in_")
+    assert_array_equal(again(arrayed, tmp_path).predict_proba(numbers.to_numpy()), framed.predict_proba(numbers))
+    assert again(arrayed, tmp_path).n_features_in_ == 2
+
+
+def test_columns_of_every_type_come_back(tmp_path):
+    """Texts, declared levels, codes, booleans, flags, dates, durations, vectors."""
+    X = {
+        "text": ["a", "b", None, "a"],
+        "level": pd.Series(["low", "low", None, "high"], dtype=pd.CategoricalDtype(["low", "high", "top"])),
+        "code": [1, 2, None, 2**53 + 1],
+        "share": [0.1, 0.2, None, 0.1],
+        "boolean": [True, None, False, True],
+        "flag": [0, 3, 1, 0],
+        "day": pd.date_range("2026-01-01", periods=4, tz="Asia/Shanghai"),
+        "coded day": pd.date_range("2026-01-01", periods=4),
+        "lasted": pd.to_timedelta([1, 2, 3, 4], unit="h"),
+        "words": sparse.csr_array(np.eye(4)),
+        "vector": np.eye(4),
+    }
+    families = {"code": "categorical", "share": "categorical", "flag": "bernoulli", "coded day": "categorical"}
+    nb = NaiveBayes(families=families).fit(X, [1, 2, 1, 2])
+    back = again(nb, tmp_path)
+
+    assert back.counts_ == nb.counts_
+    assert back.schema_ == nb.schema_
+    assert_array_equal(back.predict_proba(X), nb.predict_proba(X))
+
+
+def test_the_same_model_makes_the_same_file(tmp_path):
+    """However its rows were grouped and ordered."""
+    one, two = NaiveBayes().fit(TABLE, LABELS), NaiveBayes()
+    one.counts_  # noqa: B018
+    schema = one.schema_
+    two = NaiveBayes(families=schema)
+    for row in (5, 3, 0, 1, 7, 6, 4, 2):
+        two.partial_fit(part({"colour": TABLE["colour"]} | TABLE, [row]), [LABELS[row]])
+    for at, nb in enumerate((one, two)):
+        nb.set_params(families=None).save(tmp_path / f"{at}.parquet")
+
+    a, b = (nv.load(tmp_path / f"{at}.parquet") for at in (0, 1))
+    assert a.counts_.agrees(b.counts_)
+    assert a.counts_.columns["colour"] == b.counts_.columns["colour"]
+
+
+def test_a_path_may_be_a_text(tmp_path):
+    """Or a Path; a loaded model can be saved over its own file."""
+    path = str(tmp_path / "model.parquet")
+    NaiveBayes().fit(TABLE, LABELS).save(path)
+    nb = nv.load(path)
+    nb.partial_fit(TABLE, LABELS).save(path)
+
+    assert nv.load(path).counts_.rows.sum() == 16
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    """A missing file, a foreign one, and a model that learned nothing."""
+    (tmp_path / "foreign.parquet").write_bytes(b"PAR1 nothing PAR1")
+    pd.DataFrame(TABLE).to_parquet(tmp_path / "table.parquet")
+
+    with pytest.raises((InvalidInput, FileNotFoundError), match=r"missing\.parquet"):
+        nv.load(tmp_path / "missing.parquet")
+    for name in ("foreign.parquet", "table.parquet"):
+        with pytest.raises(InvalidInput, match=name):
+            nv.load(tmp_path / name)
+    with pytest.raises(NotFittedError):
+        NaiveBayes().save(tmp_path / "nothing.parquet")
+
+
+def test_readers_never_see_half_a_file(tmp_path):
+    """While one thread saves again and again, others load whole models."""
+    path = tmp_path / "model.parquet"
+    models = [NaiveBayes().fit(TABLE, LABELS), NaiveBayes().fit(part(TABLE, range(4)), LABELS[:4])]
+    models[0].save(path)
+    done = threading.Event()
+
+    def write():
+        for at in range(30):
+            models[at % 2].save(path)
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = set()
+    while not done.is_set():
+        found.add(nv.load(path).counts_.rows.sum())
+    writer.join()
+    assert found <= {4.0, 8.0}
