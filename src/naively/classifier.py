@@ -14,6 +14,7 @@ from .counting import Rows, check_labels, check_widths, checked_classes, count_r
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
+from .explain import Evidence, explained
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
@@ -21,7 +22,7 @@ from .read.rows import few_rows
 from .read.target import check_kinds, single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, numbers_among, plain, revived, settings_of
+from .settings import alike, check_settings, log_prior, numbers_among, plain, prior_imagined, revived, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -310,6 +311,20 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return log P(row): how usual each row is, whatever its class."""
         density: Floats = self._answer(Model.log_density, X)
         return density
+
+    def explain(self, X: Any, against: Any = None) -> Evidence:
+        """Return what each column said about each class: scores that add up to the log joint behind `predict_proba`.
+
+        The picture shows the lead of the answer over another class: the runner-up, or `against`.
+        """
+        model = self._table_model
+        imagined = prior_imagined(self)
+        rows = few_rows(X, model.schema)
+        if rows is not None and not model.schema.of_kind("vectors"):
+            return explained(model, self.counts_, rows, model.read_rows(rows), against, imagined)
+        source = self._frame(X, model.schema)
+        read = model.read(source, 0, source.rows, allowed(self.threads))
+        return explained(model, self.counts_, source, read, against, imagined)
 
     # -- reporting ----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Settings
+from .families import Settings, shares
 from .schema import Schema
 from .statistics.axis import Floats
 from .threads import allowed
@@ -79,6 +79,13 @@ def log_prior(nb: Any) -> Floats:
             )
         return given_prior(numbers("prior", [nb.prior[label] for label in labels]), len(labels))
     return given_prior(numbers("prior", nb.prior), len(labels))
+
+
+def prior_imagined(nb: Any) -> float | None:
+    """Return how many rows of each class are imagined beside those counted; None if the prior was given."""
+    if not isinstance(nb.prior, str) or nb.prior != "empirical":
+        return None
+    return float(shares.IMAGINED[nb.estimate](nb.prior_smoothing))
 
 
 def alike(a: Any, b: Any) -> bool:
