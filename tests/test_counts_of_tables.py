@@ -484,7 +484,7 @@ def test_what_fails_changes_nothing(kind):
     ):
         with pytest.raises(InvalidInput):
             attempt()
-        nb._asked.clear()  # look at what is really held, not at what was asked for before
+        nb._held = {"counter": nb._live_counter()}  # look at what is really held, not at what was asked for before
         assert state_of(nb.counts_) == state
         assert list(nb.classes_) == ["a", "b"]
         assert_array_equal(nb.predict_proba(MIXED), answers)
@@ -500,7 +500,7 @@ def test_a_block_that_is_refused_takes_the_earlier_ones_with_it():
 
     with pytest.raises(InvalidInput, match="Row 200000, column 'size' holds infinity"):
         nb.partial_fit(X, ["c"] * 200_001)
-    nb._asked.clear()
+    nb._held = {"counter": nb._live_counter()}
     assert state_of(nb.counts_) == before
     assert list(nb.classes_) == ["a", "b"]
 
@@ -514,3 +514,21 @@ def test_counts_once_taken_do_not_change():
     assert state_of(counts) == state
     with pytest.raises(ValueError, match="read-only"):
         counts.rows[0] = 7
+
+
+def test_one_row_of_columns_is_a_row():
+    """A dict of columns that have one value each, with a list of one label."""
+    nb = NaiveBayes().fit(TABLE, LABELS).partial_fit(part(TABLE, [2]), [LABELS[2]])
+
+    assert nb.counts_ == nv.count(TABLE, LABELS) + nv.count(part(TABLE, [2]), [LABELS[2]])
+
+
+def test_events_below_zero_are_refused_however_they_come():
+    """In a frame, as a column, as a dict; in training and in forgetting."""
+    nb = NaiveBayes(families={"x": "poisson"}).fit({"x": [1, 2, 3, 4]}, list("abab"))
+    before = nb.counts_
+
+    for X in (pd.DataFrame({"x": [-3.0]}), {"x": [-3.0]}, {"x": -3.0}, [{"x": -3.0}]):
+        with pytest.raises(InvalidInput, match=r"olumn 'x' holds -3.*cannot be negative"):
+            nb.partial_fit(X, ["a"])
+        assert nb.counts_ == before

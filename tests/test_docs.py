@@ -5,6 +5,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,3 +164,12 @@ def test_the_architecture_names_every_file():
     files = [path.relative_to(home) for home, kinds in folders.items() for kind in kinds for path in home.rglob(kind)]
     assert files
     assert not [path.as_posix() for path in files if f"`{path.as_posix()}`" not in text]
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_a_readme_quotes_what_the_demo_prints(page, capsys):
+    runpy.run_path(str(ROOT / "examples" / "first_result.py"))["show_penguins"]()
+    printed = re.findall(r"^  (\d+\.\d)%  ", capsys.readouterr().out, flags=re.MULTILINE)
+    quoted = re.findall(r"\| (\d+\.\d) % \|$", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(printed) == 3
+    assert sorted(printed) == sorted(quoted)

@@ -10,21 +10,21 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from .counting import Rows, check_labels, checked_classes, count_rows, rows_of
+from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, declare, rows_of
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting
+from .errors import InvalidInput, InvalidSetting, UnreadableFile
 from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Settings
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
-from .read.rows import few_rows
-from .read.target import check_kinds, typed
+from .read.rows import few_rows, one_row
+from .read.target import check_kinds, single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
 from .settings import alike, check_settings, numbers, numbers_among, plain, revived
-from .statistics import Counts, Moments
+from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -95,6 +95,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([[0.998, 0.002]])
     """
 
+    _held: dict[str, Any]  # "counter" or "counts" or both, and what was asked for: "model"
+
     def __init__(
         self,
         *,
@@ -145,19 +147,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
-        counter: TableCounter | None = vars(self).get("_counter")
-        if counter is None:
+        if not self.__sklearn_is_fitted__():
             declared = self.classes if classes is None else classes
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
             self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            return self
+        counter = self._live_counter()
+        if one_row(X) and classes is None and sample_weight is None and counter.takes_row(label := single(y)):
+            counter.add_row(X, label)  # at once, for those who learn row by row
+            self._held = {"counter": counter}
             return self
         rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
             check_labels(counter, [*classes, *rows.target.labels])
         count_rows(counter, rows, allowed(self.threads, rows.cells))
-        if classes is not None:
-            counter.classes.codes(classes)
-            counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
+        declare(counter, classes)
         self._take(counter, rows)
         return self
 
@@ -168,14 +172,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
-        rest = self.counts_ - part.value()
-        self._take(TableCounter.of(rest, self.schema_))
+        self._hold(self.counts_ - part.value())
         return self
 
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
-        """Hold these counts from now on."""
-        self._counter = counter
-        self._asked: dict[str, Any] = {}  # what was asked for: the counts, and the model with its settings
+        """Go on from what this counter has counted."""
+        self._held = {"counter": counter}
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -183,34 +185,39 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
             self._schema, self._label_type = rows.with_hints(counter), rows.label_type
 
+    def _hold(self, counts: Counts) -> None:
+        """Go on from these counts; a counter is made of them when rows are added."""
+        self._held = {"counts": counts}
+
+    def _live_counter(self) -> TableCounter:
+        if "counter" not in self._held:
+            self._held["counter"] = TableCounter.of(self._held["counts"], self._schema)
+        return self._held["counter"]  # type: ignore[no-any-return]
+
     @classmethod
     def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> NaiveBayes:
         """Return the classifier of these counts; without a schema, columns are what their statistics suggest."""
         return holding(cls(**params), counts, schema or getattr(counts, "schema", None))
 
-    @property
-    def _learned(self) -> TableCounter:
-        counter: TableCounter | None = vars(self).get("_counter")
-        if counter is None:
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
-        return counter
 
     @property
     def counts_(self) -> Counts:
         """Everything that was counted."""
-        counter = self._learned
-        if "counts" not in self._asked:
-            self._asked["counts"] = counter.value()
-        counts: Counts = self._asked["counts"]
-        return counts
+        self._check_fitted()
+        if "counts" not in self._held:
+            self._held["counts"] = self._held["counter"].value()
+        return self._held["counts"]  # type: ignore[no-any-return]
 
     @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
-        self._learned  # noqa: B018  # says so if there is none
+        self._check_fitted()
         return self._schema
 
     @property
@@ -226,15 +233,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
-        self._learned  # noqa: B018  # says so if there is none
+        self._check_fitted()
         now = [getattr(self, name) for name in ESTIMATING]
-        then: list[Any] | None = self._asked.get("settings")
+        then, model = self._held.get("model", (None, None))
         if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
-            self._asked["model"] = self._estimated()
-            self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
-        model: TableModel = self._asked["model"]
-        return model
+            model = self._estimated()
+            kept = [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now]
+            self._held["model"] = kept, model
+        return model  # type: ignore[no-any-return]
 
     def _estimated(self) -> TableModel:
         if not len(self.counts_.classes):
@@ -339,9 +346,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: Any) -> None:
         """Write the model to one Parquet file: its counts, its schema, its settings."""
-        settings = {
-            name: plain(name, value) for name, value in self.get_params(deep=False).items() if name != "families"
-        }
+        settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         from . import store
 
@@ -349,10 +354,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_asked": {}} if "_asked" in state else state
+        held = state.get("_held", {})
+        needed = next((name for name in ("counter", "counts") if name in held), None)
+        return state if needed is None else state | {"_held": {needed: held[needed]}}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_counter" in vars(self)
+        return "_schema" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -368,9 +375,12 @@ def load(path: Any) -> NaiveBayes:
     from . import store
 
     counts, about = store.read(path)
-    settings = {name: revived(name, value) for name, value in about["settings"].items()}
-    nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
-    nb._label_type = np.dtype(about["labels"])
+    try:
+        settings = {name: revived(name, value) for name, value in about["settings"].items()}
+        nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
+        nb._label_type = np.dtype(about["labels"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb
 
 
@@ -379,22 +389,11 @@ def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool =
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
     check_kinds(list(counts.classes.labels))
-    nb._take(TableCounter.of(counts, schema.with_families(nb.families if isinstance(nb.families, dict) else None)))
-    nb._schema, nb.n_features_in_ = nb._counter.schema, len(schema)
+    nb._schema = schema.with_families(nb.families if isinstance(nb.families, dict) else None)
+    nb.n_features_in_ = len(schema)
+    nb._hold(counts)
     labels = np.array(counts.classes.labels)
     nb._label_type = labels.dtype if labels.dtype.kind in "biufU" else np.dtype(object)
     if named:
         nb.feature_names_in_ = np.array(schema.names, dtype=object)
     return nb
-
-
-def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
-    """Refuse vectors of another length than those that were counted."""
-    for column in schema.of_kind("vectors"):
-        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
-        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
-        if width != known:
-            raise InvalidInput(
-                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
-                "as input."
-            )

@@ -15,7 +15,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .read.target import Shares, Target, check_kinds, target_of
 from .schema import Schema
-from .statistics import Counts
+from .statistics import Counts, Moments
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -148,6 +148,13 @@ def checked_classes(classes: Any, rows: Rows) -> list[Any]:
     return declared
 
 
+def declare(counter: TableCounter, classes: Any) -> None:
+    """Let these classes stay known even where no row has them."""
+    if classes is not None:
+        counter.classes.codes(classes)
+        counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
+
+
 def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
     """Refuse new classes of another kind than those that were counted before."""
     known = counter.classes.places
@@ -166,6 +173,18 @@ def count_rows(counter: TableCounter, rows: Rows, threads: int) -> None:
         counter.add(rows.source, codes[target.codes], rows.weights, threads)
     else:
         counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    for column in schema.of_kind("vectors"):
+        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
+        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
+        if width != known:
+            raise InvalidInput(
+                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
+                "as input."
+            )
 
 
 def count(

@@ -117,6 +117,11 @@ class TableCounter:
         except (RowRefused, NumberTooLarge) as error:
             raise named(error, self.of_numbers, numbers, 0) from None
 
+    def takes_row(self, label: Any) -> bool:
+        """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
+        known = next(iter(self.classes.places), label)
+        return type(label) in (str, int, bool) and type(known) is type(label) and not self.of_vectors
+
     def add_row(self, row: Mapping[str, Any], label: Any) -> None:
         """Count one row given as a dict, as quickly as can be."""
         (numbers,), (codes,) = cells_of((row,), self._numbers), cells_of((row,), self._labels)

@@ -42,6 +42,11 @@ class Shares(NamedTuple):
         return len(self.shares)
 
 
+def single(y: Any) -> Any:
+    """Return the label of a single row: itself, or the only one of a list."""
+    return y[0] if type(y) is list and len(y) == 1 else y
+
+
 def target_of(y: Any) -> Target | Shares:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
