@@ -10,20 +10,18 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, declare, rows_of
+from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting, UnreadableFile
-from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Settings
+from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
-from .read.rows import few_rows, one_row
+from .read.rows import few_rows
 from .read.target import check_kinds, single, typed
 from .report import importance, probabilities, summary
 from .schema import Schema
-from .settings import alike, check_settings, numbers, numbers_among, plain, revived
+from .settings import alike, check_settings, log_prior, numbers_among, plain, revived, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -95,7 +93,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([[0.998, 0.002]])
     """
 
-    _held: dict[str, Any]  # "counter" or "counts" or both, and what was asked for: "model"
+    _counter: TableCounter | None
 
     def __init__(
         self,
@@ -145,29 +143,35 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._take(counter, rows, fitted=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
+    ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         if not self.__sklearn_is_fitted__():
             declared = self.classes if classes is None else classes
             fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
-            self.__dict__.update(vars(fresh(X, y, sample_weight=sample_weight)) | {"classes": self.classes})
+            found = fresh(X, y, sample_weight=sample_weight, target=target)
+            self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
-        if one_row(X) and classes is None and sample_weight is None and counter.takes_row(label := single(y)):
+        alone = type(X) is dict and classes is None and sample_weight is None and target is None
+        if alone and counter.takes_row(label := single(y)) and few_rows(X, None):
             counter.add_row(X, label)  # at once, for those who learn row by row
-            self._held = {"counter": counter}
+            self._asked = {}
             return self
-        rows = rows_of(X, y, None, sample_weight, self.unlabelled, counter.schema)
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
             check_labels(counter, [*classes, *rows.target.labels])
         count_rows(counter, rows, allowed(self.threads, rows.cells))
-        declare(counter, classes)
+        if classes is not None:
+            counter.classes.codes(classes)
+            counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         self._take(counter, rows)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
         """Unlearn rows that were learned before: the model is then as if they had never been shown."""
-        rows = rows_of(X, y, None, sample_weight, self.unlabelled, self.schema_)
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
@@ -177,7 +181,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
         """Go on from what this counter has counted."""
-        self._held = {"counter": counter}
+        self._counter = counter
+        self._asked: dict[str, Any] = {}  # what was asked for: the counts, and the model with its settings
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -187,12 +192,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _hold(self, counts: Counts) -> None:
         """Go on from these counts; a counter is made of them when rows are added."""
-        self._held = {"counts": counts}
+        self._counter, self._asked = None, {"counts": counts}
 
     def _live_counter(self) -> TableCounter:
-        if "counter" not in self._held:
-            self._held["counter"] = TableCounter.of(self._held["counts"], self._schema)
-        return self._held["counter"]  # type: ignore[no-any-return]
+        if self._counter is None:
+            self._counter = TableCounter.of(self.counts_, self._schema)
+        return self._counter
 
     @classmethod
     def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> NaiveBayes:
@@ -210,9 +215,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def counts_(self) -> Counts:
         """Everything that was counted."""
         self._check_fitted()
-        if "counts" not in self._held:
-            self._held["counts"] = self._held["counter"].value()
-        return self._held["counts"]  # type: ignore[no-any-return]
+        if "counts" not in self._asked:
+            self._asked["counts"] = self._live_counter().value()
+        counts: Counts = self._asked["counts"]
+        return counts
 
     @property
     def schema_(self) -> Schema:
@@ -227,43 +233,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- estimating ---------------------------------------------------------------------------------------------
 
-    def _settings(self, smoothing: Any) -> Settings:
-        return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type]
-
     @property
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
         self._check_fitted()
         now = [getattr(self, name) for name in ESTIMATING]
-        then, model = self._held.get("model", (None, None))
+        then: list[Any] | None = self._asked.get("settings")
         if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
-            model = self._estimated()
-            kept = [setting if isinstance(setting, (str, float, int)) else deepcopy(setting) for setting in now]
-            self._held["model"] = kept, model
-        return model  # type: ignore[no-any-return]
+            self._asked["model"] = self._estimated()
+            self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
+        model: TableModel = self._asked["model"]
+        return model
 
     def _estimated(self) -> TableModel:
         if not len(self.counts_.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        return TableModel(self.counts_, schema, self._settings(self.smoothing), self._log_prior(), self.max_categories)
-
-    def _log_prior(self) -> Floats:
-        counts, labels = self.counts_, list(self.counts_.classes.labels)
-        if isinstance(self.prior, str):
-            if self.prior == "empirical":
-                return empirical_prior(counts.rows, self._settings(self.prior_smoothing))
-            if self.prior == "uniform":
-                return uniform_prior(len(labels))
-            raise InvalidSetting(f"prior={self.prior!r} is unknown; use 'empirical', 'uniform', a dict or an array.")
-        if isinstance(self.prior, dict):
-            if set(self.prior) != set(labels):
-                raise InvalidSetting(
-                    f"prior names the classes {sorted(map(str, self.prior))}; give one for each of {labels}."
-                )
-            return given_prior(numbers("prior", [self.prior[label] for label in labels]), len(labels))
-        return given_prior(numbers("prior", self.prior), len(labels))
+        return TableModel(self.counts_, schema, settings_of(self), log_prior(self), self.max_categories)
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -354,9 +341,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        held = state.get("_held", {})
-        needed = next((name for name in ("counter", "counts") if name in held), None)
-        return state if needed is None else state | {"_held": {needed: held[needed]}}
+        if "_asked" in state:  # models are estimated anew
+            state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}
+        return state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_schema" in vars(self)
@@ -377,7 +364,8 @@ def load(path: Any) -> NaiveBayes:
     counts, about = store.read(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
-        nb = holding(NaiveBayes(**settings), counts, Schema.from_json(about["schema"]), about["named"])
+        schema = Schema.from_json(about["schema"])
+        nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None

@@ -52,7 +52,7 @@ class Rows:
             self.source = frame_of(self.source).on(families)
             return families
         self.source = frame_of(self.source)
-        schema: Schema = self.source.schema().with_families(families)
+        schema: Schema = self.source.schema(families).with_families(families)
         return schema
 
     def with_hints(self, counter: TableCounter) -> Schema:
@@ -65,6 +65,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
     source: Any = None if schema is None or target is not None else few_rows(X, schema)
     if source is None or schema is None or schema.of_kind("vectors"):
         source = frame_of(X)
+        y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
         if target is not None:
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
@@ -146,13 +147,6 @@ def checked_classes(classes: Any, rows: Rows) -> list[Any]:
     declared = [] if classes is None else list(classes)
     check_kinds([*declared, *rows.target.labels] if declared else [])
     return declared
-
-
-def declare(counter: TableCounter, classes: Any) -> None:
-    """Let these classes stay known even where no row has them."""
-    if classes is not None:
-        counter.classes.codes(classes)
-        counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
 
 
 def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:

@@ -31,12 +31,23 @@ class Column:
     levels: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        family = usual_family(self.type) if self.family is None else family_of(self.name, self.family)
+        usual = usual_family("text" if self.levels is not None else self.type)
+        family = usual if self.family is None else family_of(self.name, self.family)
         object.__setattr__(self, "family", family)
         if self.kind == "numbers" and self.type in ("text", "boolean"):
             raise InvalidSetting(
                 f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. "
                 f"Use families={{{self.name!r}: 'categorical'}}, or convert the column."
+            )
+        if family.name == "bernoulli" and self.type == "text":
+            raise InvalidSetting(
+                f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers above "
+                f"a threshold. Use families={{{self.name!r}: 'categorical'}}."
+            )
+        if family.name == "categorical" and self.type == "vector":
+            raise InvalidSetting(
+                f"Column {self.name!r} holds vectors, which are no categories. Use 'words', 'bernoulli', 'gaussian' or "
+                "'poisson', or give each of its columns a name."
             )
         if family.name == "words" and self.type != "vector":
             raise InvalidSetting(
@@ -60,6 +71,12 @@ NOUNS = {
     "time": "times",
     "vector": "vectors",
 }
+
+
+def same_kind(a: Type, b: Type) -> bool:
+    """Tell whether values of two types can be counted together: all numbers can, with or without a point."""
+    numbers = ("boolean", "whole", "number")
+    return a == b or (a in numbers and b in numbers)
 
 
 def usual_family(of_type: Type) -> Family:
@@ -138,7 +155,7 @@ class Schema:
     def beside(self, other: Schema) -> Schema:
         """Return the schema of counts under both, if they are of the same columns; this one's families stay."""
         for column in self.columns:
-            if column.name in other and other[column.name].type != column.type:
+            if column.name in other and not same_kind(other[column.name].type, column.type):
                 found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
                 raise DoesNotFit(f"Column {column.name!r} holds {found}; convert one of them before counting.")
         return self
@@ -152,6 +169,10 @@ class Schema:
         """Return the schema of some columns, in the order of this one."""
         wanted = {self[name].name for name in names}
         return replace(self, columns=tuple(column for column in self.columns if column.name in wanted))
+
+    def unusual(self) -> dict[str, Family]:
+        """Return the families that do not follow from the types, by column."""
+        return {c.name: c.family for c in self.columns if c.family != Column(c.name, c.type, levels=c.levels).family}
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InvalidSetting
+from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Settings
 from .schema import Schema
+from .statistics.axis import Floats
 from .threads import allowed
 
 
@@ -55,6 +57,28 @@ def is_whole(value: Any) -> bool:
 def is_list(value: Any) -> bool:
     """Tell whether a setting is a list of some kind, or left out."""
     return value is None or (hasattr(value, "__iter__") and not isinstance(value, (str, bytes)))
+
+
+def settings_of(nb: Any, smoothing: float | None = None) -> Settings:
+    """Return what every column is estimated with; the class prior has a smoothing of its own."""
+    return Settings(nb.estimate, nb.smoothing if smoothing is None else smoothing, nb.missing, nb.unseen)
+
+
+def log_prior(nb: Any) -> Floats:
+    """Return the logarithm of each class's probability, as the prior is set."""
+    counts, labels = nb.counts_, list(nb.counts_.classes.labels)
+    if isinstance(nb.prior, str):
+        if nb.prior == "empirical":
+            return empirical_prior(counts.rows, settings_of(nb, nb.prior_smoothing))
+        one_of("prior", nb.prior, ("empirical", "uniform"))
+        return uniform_prior(len(labels))
+    if isinstance(nb.prior, dict):
+        if set(nb.prior) != set(labels):
+            raise InvalidSetting(
+                f"prior names the classes {sorted(map(str, nb.prior))}; give one for each of {labels}."
+            )
+        return given_prior(numbers("prior", [nb.prior[label] for label in labels]), len(labels))
+    return given_prior(numbers("prior", nb.prior), len(labels))
 
 
 def alike(a: Any, b: Any) -> bool:

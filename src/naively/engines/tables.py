@@ -142,7 +142,7 @@ class TableCounter:
         if numbers is not None:
             memory.add_column(self.numbers, numbers, y, weights, threads)
         for name, matrix in vectors.items():
-            memory.add_column(self.vectors[name], matrix, y, weights, threads, name)
+            add_vectors(self.vectors[name], name, matrix, y, weights, threads)
         if codes is not None:
             self.labels.add(codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
@@ -153,7 +153,7 @@ class TableCounter:
         for name, matrix in vectors.items():
             apart.vectors[name] = started(self.schema[name], matrix.shape[1])
             apart.vectors[name].make_room(len(self.classes))
-            memory.add_column(apart.vectors[name], matrix, y, weights, threads, name)
+            add_vectors(apart.vectors[name], name, matrix, y, weights, threads)
 
     def make_room(self) -> None:
         """Make room for all classes and labels that there are codes for."""
@@ -274,6 +274,20 @@ def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
     laid = [column.on(classes) for column in columns]
     parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
     return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
+
+
+def add_vectors(accumulator: Any, name: str, matrix: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+    """Count a column of vectors; an error names the column."""
+    try:
+        memory.add_column(accumulator, matrix, y, weights, threads, name)
+    except NumberTooLarge as error:
+        at = error.column
+        row = int(np.argmax(~(np.abs(matrix[:, at]) <= memory.LARGEST)))
+        needed = "only finite numbers up to ±1e150 can be counted."
+        raise RowRefused(row, f"{name}[{at}]", f"{error.value:g}", needed) from None
+    except RowRefused as error:
+        needed = str(error).partition("; ")[2]
+        raise RowRefused(error.row, f"{name}[{error.column}]", error.value, needed) from None
 
 
 def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | None, begin: int) -> InvalidInput:

@@ -37,9 +37,10 @@ class Frame:
         """The names of the columns."""
         return tuple(self.columns)
 
-    def schema(self) -> Schema:
-        """Return what the columns are, by their types alone."""
-        return Schema(tuple(column_of(name, values) for name, values in self.columns.items()))
+    def schema(self, families: Any = None) -> Schema:
+        """Return what the columns are, by their types alone; one that is empty yet is what its family says."""
+        given = families if isinstance(families, Mapping) else {}
+        return Schema(tuple(column_of(name, values, given.get(name)) for name, values in self.columns.items()))
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema, by name; by position where one of the two has no names."""
@@ -85,10 +86,13 @@ class Frame:
         return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
 
 
-def column_of(name: str, values: Any) -> Column:
-    """Return what a column is, by the type of its values."""
+def column_of(name: str, values: Any, family: Any = None) -> Column:
+    """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
     if isinstance(values, Values):
-        return Column(name, values.type or "text", levels=values.levels)
+        if values.type is None and family is not None and Column(name, "number", family).kind == "numbers":
+            return Column(name, "number")
+        categories: Any = "categorical" if values.categorical else None
+        return Column(name, values.type or "text", categories, values.levels)
     return Column(name, "vector", None if sparse.issparse(values) else "gaussian")  # type: ignore[arg-type]
 
 
@@ -210,7 +214,7 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
         array = np.asarray(X)
     except ValueError:
         raise InvalidInput("The rows have different lengths; give every row the same number of values.") from None
-    if array.dtype.kind in "US" and not all(isinstance(v, str) for row in X for v in np.atleast_1d(row)):
+    if array.dtype.kind in "US" and array.ndim == 2 and not all(isinstance(v, str) for row in X for v in row):
         array = np.array([list(row) for row in X], dtype=object)  # numbers beside texts would become texts
     return frame_of_array(array)
 
@@ -256,8 +260,8 @@ def series_values(name: str, series: Any) -> Any:
 def declared(series: Any) -> tuple[Any, ...] | None:
     """Return the levels that a categorical type declares."""
     levels = getattr(series.dtype, "categories", None)
-    if levels is None:
-        return None
+    if levels is None or (hasattr(series, "to_arrow") and type(series.dtype).__name__ == "Categorical"):
+        return None  # those of Polars' Categorical are the ones met so far, by any column
     return tuple(label.item() if hasattr(label, "item") else label for label in levels if not is_missing(label))
 
 

@@ -34,6 +34,13 @@ class Values:
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = type_of(name, data)  # None: every cell is missing
 
+    @property
+    def categorical(self) -> bool:
+        """Whether the type says that these are categories, whatever they look like."""
+        kind = getattr(self.data, "type", None)
+        coded = kind is not None and pa.types.is_dictionary(kind)
+        return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
+
     def __len__(self) -> int:
         return len(self.data)
 
@@ -164,6 +171,15 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # NA answers neither yes nor no; of an array that is asked too much
         return type(value).__name__ == "NAType"
+    except ArithmeticError:  # a Decimal that signals
+        return True
+
+
+def clock(value: Any) -> str:
+    """Return which sort of time a value is: points in time, times of day and durations cannot be counted together."""
+    if isinstance(value, datetime.time):
+        return "time of day"
+    return "duration" if isinstance(value, (datetime.timedelta, np.timedelta64)) else "other"
 
 
 def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
@@ -178,7 +194,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
         )
     if found <= {"boolean", "whole", "number"} and len(found) > 1:
         return "number"
-    if len(found) > 1:
+    if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
         mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInput(
             f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text."
@@ -195,5 +211,12 @@ def arrow_of(name: str, data: npt.NDArray[Any], begin: int = 0) -> Any:
     values = [None if is_missing(value) else value for value in data]
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, TypeError, OverflowError):
+        pass
+    try:
         return pa.array([None if v is None else float(v) for v in values])  # numbers of several types
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidInput(
+            f"Column {name!r} holds values that cannot be read together ({error}). Convert it to one type, such as "
+            "numbers or text."
+        ) from None
