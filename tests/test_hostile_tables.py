@@ -207,9 +207,6 @@ def test_a_column_without_any_value_is_text_until_told_otherwise():
     assert told.schema_["x"].family == nv.Categorical()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="read/values.py: a list of NaN is taken for text, so a stream may not start with it"
-)
 def test_a_hole_that_has_a_type_tells_the_kind():
     """NaN is a float: a stream of dicts may begin with one and go on with numbers."""
     nb = NaiveBayes().partial_fit({"x": float("nan")}, "a")

@@ -94,6 +94,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _counter: TableCounter | None
+    _asked: dict[str, Any]  # what was asked for since rows came: the counts, and the model with its settings
 
     def __init__(
         self,
@@ -182,7 +183,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
         """Go on from what this counter has counted."""
         self._counter = counter
-        self._asked: dict[str, Any] = {}  # what was asked for: the counts, and the model with its settings
+        self._asked = {}
         if fitted and rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)

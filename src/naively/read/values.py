@@ -41,6 +41,10 @@ class Values:
         coded = kind is not None and pa.types.is_dictionary(kind)
         return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
 
+    def holds_nan(self) -> bool:
+        """Tell whether a missing value says at least that it is a number."""
+        return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
+
     def __len__(self) -> int:
         return len(self.data)
 

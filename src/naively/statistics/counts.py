@@ -125,3 +125,12 @@ class Counts:
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
                 raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")
+            widths = [width_of(part) for part in (column, other.columns[name])]
+            if widths[0] != widths[1] and None not in widths:
+                raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
+
+
+def width_of(statistic: Any) -> int | None:
+    """Return how long the vectors are that were counted; None if they were no vectors."""
+    axis = getattr(statistic, "values", getattr(statistic, "columns", None))
+    return len(axis) if isinstance(axis, Axis) and len(axis) > 1 and isinstance(axis.labels, range) else None
