@@ -361,6 +361,13 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}
         return state
 
+    def __copy__(self) -> NaiveBayes:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(vars(self))
+        if self.__sklearn_is_fitted__():
+            other._hold(self.counts_)  # a counter of its own, when rows come
+        return other
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_schema" in vars(self)
 

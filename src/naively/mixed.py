@@ -69,14 +69,12 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
     if most is None or len(known) <= most:
         return table, []
     often = table.n.sum(axis=0)
-    kept = set(sorted(known, key=lambda at: (-often[at], at))[: most - 1])
+    kept = {*sorted(known, key=lambda at: (-often[at], at))[: most - 1]}
     rare = [at for at in known if at not in kept]
-    stay = [at for at in range(len(table.values)) if at not in set(rare)]
-    labels = [table.values.labels[at] for at in stay]
-    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])
-    return Table(table.classes, Axis.declared([*labels, RARE]), n[:, order_of([*labels, RARE])]), [
-        table.values.labels[at] for at in rare
-    ]
+    stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
+    labels = [*(table.values.labels[at] for at in stay), RARE]
+    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order_of(labels)]
+    return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]
 
 
 def order_of(labels: list[Any]) -> list[int]:

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InvalidInput
-from ..families import Bernoulli
+from ..families import Bernoulli, Poisson
+from ..families.poisson import NEVER_NEGATIVE
 from ..schema import NOUNS, Column, Schema, likely
 from .values import is_missing, seconds, type_of_value
 
@@ -23,12 +24,17 @@ PLAIN = frozenset((str, float, int, bool, type(None)))
 def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
     """Return a row, or a few, as dicts of single values; None if X is something else or more."""
     if type(X) is dict:
-        return [X] if all(type(value) in PLAIN or not is_column(value) for value in X.values()) else None
+        return [X] if one_row(X) else None
     if type(X) is list:
         return X if 0 < len(X) <= FEW and all(type(row) is dict for row in X) else None
     if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
         return None
     return rows_of_frame(X, schema)
+
+
+def one_row(X: Any) -> bool:
+    """Tell whether this is one row: a dict of single values."""
+    return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
 
 
 def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
@@ -84,7 +90,13 @@ def number_reader(column: Column) -> Reader:
         check(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 
-    return number
+    def events(value: Any) -> float:
+        found = number(value)
+        if found < 0:
+            raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}")
+        return found
+
+    return events if isinstance(column.family, Poisson) else number
 
 
 def real(column: Column, value: Any) -> float:
