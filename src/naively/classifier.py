@@ -14,6 +14,7 @@ from .counting import Rows, check_labels, check_widths, checked_classes, count_r
 from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
+from .evaluate import Scores
 from .explain import Evidence, explained
 from .mixed import TableModel
 from .model import Model
@@ -21,8 +22,19 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .read.target import check_kinds, single, typed
 from .report import importance, probabilities, summary
+from .resample import left_out, truth_of
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, numbers_among, plain, prior_imagined, revived, settings_of
+from .settings import (
+    alike,
+    check_settings,
+    log_prior,
+    numbers_among,
+    plain,
+    prior_imagined,
+    prior_without,
+    revived,
+    settings_of,
+)
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -325,6 +337,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = self._frame(X, model.schema)
         read = model.read(source, 0, source.rows, allowed(self.threads))
         return explained(model, self.counts_, source, read, against, imagined)
+
+    def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Scores:
+        """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
+
+        Nothing is fitted again: each row is taken out of the counts, in closed form. Which values are rare
+        (`max_categories`) stays as it is.
+        """
+        model, counts = self._table_model, self.counts_
+        rows = rows_of(frame_of(X), y, target, sample_weight, self.unlabelled, self.schema_)
+        truth, prior = truth_of(rows, counts), prior_without(self)
+        columns = model.read(rows.source.on(model.schema), 0, rows.source.rows, allowed(self.threads))
+        posterior = left_out(model, counts, columns, truth, rows.weights, prior)
+        return Scores(
+            posterior, truth, tuple(counts.classes.labels), rows.weights, labelled_cost(self.cost, self.classes_)[0]
+        )
 
     # -- reporting ----------------------------------------------------------------------------------------------
 

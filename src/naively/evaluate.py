@@ -178,7 +178,12 @@ class Scores:
     def frame(self) -> Any:
         """Return the figures beside the baseline's as a frame."""
         of = (self, self.baseline)
-        return frame({"score": list(self.NAMES), **{n: [getattr(s, k) for k in self.NAMES] for n, s in zip(("model", "baseline"), of, strict=True)}})
+        return frame(
+            {
+                "score": list(self.NAMES),
+                **{n: [getattr(s, k) for k in self.NAMES] for n, s in zip(("model", "baseline"), of, strict=True)},
+            }
+        )
 
     def __str__(self) -> str:
         most = self.classes[int(self.baseline.answers[0])]

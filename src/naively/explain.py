@@ -66,7 +66,9 @@ class Evidence:
         """Return what the prior and each column add to the answer over `against`, the strongest first."""
         k, other = self.answer[row], self.against[row]
         with np.errstate(invalid="ignore"):
-            lead = np.nan_to_num(self.scores[row, :, k] - self.scores[row, :, other], nan=0.0, posinf=np.inf, neginf=-np.inf)
+            lead = np.nan_to_num(
+                self.scores[row, :, k] - self.scores[row, :, other], nan=0.0, posinf=np.inf, neginf=-np.inf
+            )
             first = np.nan_to_num(self.prior[k] - self.prior[other], nan=0.0, posinf=np.inf, neginf=-np.inf)
         order = np.argsort(-np.abs(lead), kind="stable")
         return [("(prior)", float(first)), *((self.columns[at], float(lead[at])) for at in order)]
@@ -81,7 +83,9 @@ class Evidence:
         cells = [self._cells(name, 0, rows) for name in self.columns]
         values = [text for row in range(rows) for text in ("", *(column[row] for column in cells))]
         names = {f"score of {label}": flat[:, k] for k, label in enumerate(self.classes)}
-        return frame({"row": np.repeat(np.arange(rows), len(columns)), "column": list(columns) * rows, "value": values, **names})
+        return frame(
+            {"row": np.repeat(np.arange(rows), len(columns)), "column": list(columns) * rows, "value": values, **names}
+        )
 
     def _cells(self, name: str, begin: int, end: int) -> list[str]:
         """Return what some rows hold in a column, as text."""
@@ -98,7 +102,10 @@ class Evidence:
         """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class."""
         lines = []
         for k in np.argsort(-self.log_joint[row], kind="stable"):
-            factors = [self._prior_fraction(int(k)), *(self._fraction(at, row, int(k)) for at in range(len(self.columns)))]
+            factors = [
+                self._prior_fraction(int(k)),
+                *(self._fraction(at, row, int(k)) for at in range(len(self.columns))),
+            ]
             lines.append(f"{self.classes[k]}  " + " · ".join(f for f in factors if f))
         return "\n".join(lines)
 
@@ -247,7 +254,9 @@ def number(lead: float) -> str:
 
 def bar(lead: float, longest: float) -> str:
     """Return a bar of a length that fits; to the left of the line where it speaks against the answer."""
-    length = WIDEST_BAR // 2 if not np.isfinite(lead) else round(abs(lead) / longest * (WIDEST_BAR // 2)) if longest else 0
+    length = (
+        WIDEST_BAR // 2 if not np.isfinite(lead) else round(abs(lead) / longest * (WIDEST_BAR // 2)) if longest else 0
+    )
     left, right = ("█" * length, "") if lead < 0 else ("", "█" * length)
     return f"{left:>{WIDEST_BAR // 2}}│{right:<{WIDEST_BAR // 2}}"
 

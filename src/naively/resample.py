@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .counting import Rows, count_rows, rows_of
+from .counting import Rows, count_rows
 from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families import Settings, shares
-from .mixed import LABELS, TableModel
+from .mixed import TableModel
 from .model import posterior
-from .read.frame import Frame
 from .read.target import Shares
 from .statistics import Counts
 from .statistics.arithmetic import take_away
@@ -22,7 +21,12 @@ from .statistics.axis import Floats
 
 
 def left_out(
-    model: TableModel, counts: Counts, columns: dict[str, Any], y: npt.NDArray[np.int32], weights: Floats | None, prior: Any
+    model: TableModel,
+    counts: Counts,
+    columns: dict[str, Any],
+    y: npt.NDArray[np.int32],
+    weights: Floats | None,
+    prior: Any,
 ) -> Floats:
     """Return P(class | row) of each row as if it had never been counted; prior is what log_prior_without gives."""
     joint = prior(counts, y, np.ones(len(y)) if weights is None else weights)
@@ -35,6 +39,17 @@ def left_out(
         alone = np.exp(fallback[gone])
         out[gone] = alone / alone.sum(axis=1, keepdims=True)
     return out
+
+
+def truth_of(rows: Rows, counts: Counts) -> npt.NDArray[np.int32]:
+    """Return the place of each row's class among those counted."""
+    if isinstance(rows.target, Shares):
+        raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
+    places = counts.classes.places(rows.target.labels)
+    if np.any(places < 0):
+        label = rows.target.labels[int(np.argmin(places))]
+        raise InvalidInput(f"The label {label!r} was never counted; give the rows that the model was fitted with.")
+    return places.astype(np.int32)[rows.target.codes]
 
 
 def empirical_without(settings: Settings) -> Any:
@@ -110,6 +125,3 @@ def some(rows: Rows, at: npt.NDArray[np.intp]) -> Rows:
         raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
     target = rows.target._replace(codes=np.ascontiguousarray(rows.target.codes[at]))
     return Rows(rows.source.take(at), target, None if rows.weights is None else rows.weights[at])
-
-
-__all__ = ["LABELS", "Frame", "empirical_without", "fold_counts", "folds_of", "given_without", "left_out", "rows_of", "some"]

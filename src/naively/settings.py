@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Settings, shares
+from .resample import empirical_without, given_without
 from .schema import Schema
 from .statistics.axis import Floats
 from .threads import allowed
@@ -86,6 +87,13 @@ def prior_imagined(nb: Any) -> float | None:
     if not isinstance(nb.prior, str) or nb.prior != "empirical":
         return None
     return float(shares.IMAGINED[nb.estimate](nb.prior_smoothing))
+
+
+def prior_without(nb: Any) -> Any:
+    """Return what gives the log prior of the classes of each row without that row."""
+    if isinstance(nb.prior, str) and nb.prior == "empirical":
+        return empirical_without(settings_of(nb, nb.prior_smoothing))
+    return given_without(log_prior(nb))
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -69,6 +69,12 @@ class Frame:
                 )
         return self
 
+    def take(self, at: Any) -> Frame:
+        """Return some rows, in this order."""
+        columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
+        matrix = None if self.matrix is None else self.matrix[at]
+        return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+
     def _by_position(self, schema: Schema) -> Frame:
         whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
         if self.matrix is not None and len(schema) == len(schema.of_kind("vectors")) == 1:

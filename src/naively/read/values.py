@@ -41,6 +41,16 @@ class Values:
         coded = kind is not None and pa.types.is_dictionary(kind)
         return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
 
+    def take(self, at: Any) -> Values:
+        """Return the values of some rows, in this order."""
+        if isinstance(self.data, np.ndarray):
+            data = self.data[at]
+        else:
+            data = self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data.gather(at)
+        some = Values.__new__(Values)
+        some.__dict__.update(vars(self) | {"data": data})  # the type is that of all rows
+        return some
+
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
