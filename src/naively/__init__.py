@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .crossing import cross_validate
     from .decision import decide, expected_cost
     from .evaluate import Scores
-    from .explain import Evidence
+    from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
     from .report import compare
     from .schema import Column, Schema
@@ -28,7 +28,7 @@ _HOMES = {
     "compare": "report",
     "count": "counting",
     "cross_validate": "crossing",
-    "Evidence": "explain",
+    "Evidence": "evidence",
     "Scores": "evaluate",
     "Column": "schema",
     "Schema": "schema",

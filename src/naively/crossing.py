@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from .classifier import NaiveBayes
-from .counting import count_rows, rows_of
-from .decision import labelled_cost
+from .counting import Rows, checked_classes, count_rows, rows_of
 from .engines.tables import TableCounter
+from .errors import InvalidInput
 from .evaluate import Scores
 from .model import Model
-from .resample import fold_counts, folds_of, some, truth_of
-from .settings import check_settings
+from .resample import counts_of, folds_of, hard, some
+from .settings import check_settings, scored_by
+from .statistics import Counts
+from .statistics.axis import Floats
 from .threads import allowed
 
 
@@ -29,16 +31,25 @@ def cross_validate(
 ) -> Scores:
     """Return how well rows are answered by models that were not shown them.
 
+    All rows are counted once; the rows that a model must not know are taken out of the counts. What each column is
+    follows from the whole table.
+
     Parameters
     ----------
     X, y, target, sample_weight
         A table and the classes of its rows, as for `NaiveBayes.fit`.
     folds : int, splitter of scikit-learn, or iterable of (train, test)
-        How many folds (shuffled, each class spread evenly), or which.
+        How many folds (dealt out by chance, each with its share of every class; `random_state` deals them anew), or
+        which.
     groups : array, optional
         For splitters that keep groups of rows together.
     **params
         The settings of `NaiveBayes`.
+
+    Returns
+    -------
+    Scores
+        Of the rows that were asked about, in the order of the table; a row asked about twice stands there twice.
 
     Examples
     --------
@@ -51,21 +62,36 @@ def cross_validate(
     nb = NaiveBayes(**params)
     check_settings(nb)
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
-    schema, threads = rows.schema(nb.families), allowed(nb.threads)
-    declared = list(nb.classes) if nb.classes is not None else []
-    tests = folds_of(folds, rows, groups)
-    total = TableCounter(schema, declared)
-    count_rows(total, rows, threads)
-    whole = total.value()
-    parts = fold_counts(schema, declared, rows, tests, threads)
-    truth, posterior = truth_of(rows, whole), np.zeros((rows.target.rows, len(whole.classes)))
-    scored = np.zeros(len(truth), dtype=bool)
-    for test, part in zip(tests, parts, strict=True):
-        model = NaiveBayes.from_counts(whole - part, schema, **params)._table_model
-        columns = whole.classes.places(model.classes.labels)
-        posterior[np.ix_(test, columns)] = model.answer(Model.posterior, some(rows, test).source, threads)
-        scored[test] = True
-    weights = None if rows.weights is None else rows.weights[scored]
-    labels = tuple(whole.classes.labels)
-    cost, _ = labelled_cost(nb.cost, np.array(labels, dtype=object))
-    return Scores(posterior[scored], truth[scored], labels, weights, cost)
+    codes, threads = hard(rows).codes, allowed(nb.threads)
+    counter = TableCounter(rows.schema(nb.families), checked_classes(nb.classes, rows))
+    count_rows(counter, rows, threads)
+    whole = counter.value()
+    answered = []
+    for train, tested in folds_of(folds, rows, groups, nb.random_state):
+        if len(test := heavy(rows, tested)):
+            asked = some(rows, test)
+            counts = counts_of(train, test, asked, rows, whole, threads)
+            answered.append((test, posterior_of(params, counts, whole, asked, threads)))
+    if not answered:
+        raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
+    asked_about = np.concatenate([test for test, _ in answered])
+    order = np.argsort(asked_about, kind="stable")
+    at, posterior = asked_about[order], np.concatenate([p for _, p in answered])[order]
+    truth = whole.classes.places(rows.target.labels)[codes[at]]
+    weights = None if rows.weights is None else rows.weights[at]
+    return Scores(posterior, truth, whole.classes.labels, weights, *scored_by(nb, whole.classes.labels))
+
+
+def heavy(rows: Rows, at: Any) -> Any:
+    """Return those of the places whose rows weigh something: a row of no weight is no row."""
+    return at if rows.weights is None else at[rows.weights[at] > 0]
+
+
+def posterior_of(params: Any, counts: Counts, whole: Counts, asked: Rows, threads: int) -> Floats:
+    """Return P(class | row) by the model of these counts; a class that it does not know has none."""
+    if not counts.rows.any():
+        raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
+    model = NaiveBayes.from_counts(counts, whole.schema, **params)._table_model
+    out = np.zeros((asked.target.rows, len(whole.classes)))
+    out[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked.source, threads)
+    return out

@@ -1,9 +1,9 @@
-"""How good a model is, without fitting it again: rows or folds are taken out of the counts."""
+"""How good a model is, without fitting it again: rows and folds are taken out of the counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,116 +12,196 @@ from .counting import Rows, count_rows
 from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families import Settings, shares
-from .mixed import TableModel
+from .families.family import Codes
+from .mixed import LABELS, TableModel
 from .model import posterior
+from .read.frame import Frame
 from .read.target import Shares
 from .statistics import Counts
 from .statistics.arithmetic import take_away
 from .statistics.axis import Floats
 
-
-def left_out(
-    model: TableModel,
-    counts: Counts,
-    columns: dict[str, Any],
-    y: npt.NDArray[np.int32],
-    weights: Floats | None,
-    prior: Any,
-) -> Floats:
-    """Return P(class | row) of each row as if it had never been counted; prior is what log_prior_without gives."""
-    joint = prior(counts, y, np.ones(len(y)) if weights is None else weights)
-    for name, likelihood in model.model.likelihoods.items():
-        joint += likelihood.leave_one_out(columns[name], y, weights)
-    gone = np.isneginf(joint).all(axis=1)
-    fallback = np.where(gone[:, None], prior(counts, y, np.ones(len(y)) if weights is None else weights), 0.0)
-    out = posterior(joint, np.full(joint.shape[1], -np.log(joint.shape[1])))
-    if gone.any():  # every class is ruled out: the prior speaks alone
-        alone = np.exp(fallback[gone])
-        out[gone] = alone / alone.sum(axis=1, keepdims=True)
-    return out
+Places = npt.NDArray[np.intp]
+GIVE = "Give the rows that the model was fitted with."
 
 
-def truth_of(rows: Rows, counts: Counts) -> npt.NDArray[np.int32]:
+class Left(NamedTuple):
+    """How many rows each class has without each of some rows, [row, class], and which classes are still known then."""
+
+    rows: Floats
+    known: npt.NDArray[np.bool_]
+
+
+PriorWithout = Callable[[Left], Floats]  # the log prior of the classes without each row
+
+
+# -- one row at a time -----------------------------------------------------------------------------------------------
+
+
+def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
+    """Return P(class | row) of each row as if it had never been counted."""
+    w = np.ones(len(y)) if rows.weights is None else rows.weights
+
+    def ask(at: slice, columns: dict[str, Any]) -> Floats:
+        check_counted(model, columns, y[at], w[at], at.start)
+        before = prior(left(counts, y[at], w[at], at.start))
+        joint = before.copy()
+        for name, likelihood in model.model.likelihoods.items():
+            joint += likelihood.leave_one_out(columns[name], y[at], w[at])
+        ruled_out = np.isneginf(joint).all(axis=1)
+        joint[ruled_out] = before[ruled_out]  # every class is ruled out: the prior speaks alone
+        return posterior(joint, np.zeros(joint.shape[1]), threads)
+
+    return np.concatenate(model.each_block(ask, rows.source, threads))
+
+
+def left(counts: Counts, y: Codes, w: Floats, begin: int = 0) -> Left:
+    """Return what is left of each class without each of these rows, given its class and weight."""
+    rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))
+    rows[at, y] = take_away(rows[at, y], w)
+    never = np.flatnonzero(rows[at, y] < 0)
+    if len(never):
+        row, label = never[0], counts.classes.labels[y[never[0]]]
+        raise InvalidInput(
+            f"Row {begin + row} was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
+            f"{counts.rows[y[row]]:g}. {GIVE}"
+        )
+    known = (rows > 0) | counts.classes.kept(np.zeros(len(counts.classes), dtype=bool))
+    if not known.any(axis=1).all():
+        raise InvalidInput("There is a single row: without it nothing is left to answer from. Give more rows.")
+    return Left(rows, known)
+
+
+def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Floats, begin: int) -> None:
+    """Refuse rows that cannot have been counted: a label that their class does not have, a number that is infinite."""
+    for at, label in enumerate(model.labels):
+        table, code = label.table, columns[LABELS][:, at]
+        place = np.clip(code, 0, len(table.values) - 1)
+        n = np.where(code < len(table.values), table.n[y, place] if len(table.values) else 0.0, 0.0)
+        never = np.flatnonzero((take_away(n, w) < 0) & (code >= 0))
+        if len(never):
+            raise InvalidInput(
+                f"Row {begin + never[0]} was never counted: its value in column {label.column.name!r} was not met as "
+                f"often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
+            )
+    for key, (_, numbers) in model.numbers.items():
+        if not np.isfinite(np.sum(columns[key], where=~np.isnan(columns[key]), dtype=np.float64)):
+            row, at = (int(i) for i in np.argwhere(np.isinf(columns[key]))[0])
+            raise InvalidInput(f"Row {begin + row} was never counted: {numbers[at].name!r} is infinite. {GIVE}")
+
+
+def empirical_without(settings: Settings) -> PriorWithout:
+    """Return what gives the log prior (n - w + λ) / (N - w + K·λ); a class that vanished with its last row has none."""
+    imagined = float(shares.IMAGINED[settings.estimate](settings.alone().smoothing))
+
+    def prior(left: Left) -> Floats:
+        size = left.known.sum(axis=1, keepdims=True)
+        log = shares.log_share(left.rows + imagined, left.rows.sum(axis=1, keepdims=True) + size * imagined, size)
+        return np.where(left.known, log, -np.inf)
+
+    return prior
+
+
+def given_without(log_prior: Floats) -> PriorWithout:
+    """Return what gives a log prior that does not depend on the counts, shared by the classes still known."""
+
+    def prior(left: Left) -> Floats:
+        p = np.where(left.known, np.exp(log_prior), 0.0)
+        p = np.where(p.any(axis=1, keepdims=True), p, left.known)  # those left have no chance: all are alike
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(p / p.sum(axis=1, keepdims=True)))
+
+    return prior
+
+
+def truth_of(rows: Rows, counts: Counts) -> Codes:
     """Return the place of each row's class among those counted."""
+    target = hard(rows)
+    places = counts.classes.places(target.labels).astype(np.int32)
+    truth: Codes = places[target.codes]
+    if np.any(truth < 0):
+        label = target.labels[target.codes[int(np.argmin(truth))]]
+        raise InvalidInput(f"The label {label!r} was never counted. {GIVE}")
+    return truth
+
+
+def hard(rows: Rows) -> Any:
+    """Return the labels of rows that have one each."""
     if isinstance(rows.target, Shares):
         raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
-    places = counts.classes.places(rows.target.labels)
-    if np.any(places < 0):
-        label = rows.target.labels[int(np.argmin(places))]
-        raise InvalidInput(f"The label {label!r} was never counted; give the rows that the model was fitted with.")
-    return places.astype(np.int32)[rows.target.codes]
+    return rows.target
 
 
-def empirical_without(settings: Settings) -> Any:
-    """Return what gives the log prior of each row's classes without that row: (n - w + λ) / (N - w + K·λ)."""
-    imagined = float(shares.IMAGINED[settings.estimate](settings.smoothing))
-
-    def prior(counts: Counts, y: npt.NDArray[np.int32], w: Floats) -> Floats:
-        rows, stay = without(counts, y, w)
-        classes = stay.sum(axis=1, keepdims=True)
-        log = shares.log_share(rows + imagined, rows.sum(axis=1, keepdims=True) + classes * imagined, classes)
-        return np.where(stay, log, -np.inf)
-
-    return prior
+def of_weight(rows: Rows) -> Rows:
+    """Return the rows that weigh something: a row of no weight is no row."""
+    if rows.weights is None or rows.weights.all():
+        return rows
+    return some(rows, np.flatnonzero(rows.weights))
 
 
-def given_without(log_prior: Floats) -> Any:
-    """Return what gives a prior that does not depend on the counts; a class that vanishes with its last row has none."""
-
-    def prior(counts: Counts, y: npt.NDArray[np.int32], w: Floats) -> Floats:
-        _, stay = without(counts, y, w)
-        log = np.where(stay, log_prior, -np.inf)
-        with np.errstate(divide="ignore"):
-            return np.asarray(log - np.log(np.exp(log).sum(axis=1, keepdims=True)))
-
-    return prior
+def some(rows: Rows, at: Places) -> Rows:
+    """Return some of the rows, in this order."""
+    source = rows.source.take(at) if isinstance(rows.source, Frame) else [rows.source[i] for i in at]
+    target = hard(rows)._replace(codes=np.ascontiguousarray(rows.target.codes[at]))  # type: ignore[union-attr]
+    return Rows(source, target, None if rows.weights is None else rows.weights[at])
 
 
-def without(counts: Counts, y: npt.NDArray[np.int32], w: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the rows of each class without each row, [row, class], and which classes are still known then."""
-    rows = np.tile(counts.rows, (len(y), 1))
-    at = np.arange(len(y))
-    rows[at, y] = take_away(rows[at, y], w)
-    if np.any(rows < 0):
-        row = int(np.argmax((rows < 0).any(axis=1)))
-        raise InvalidInput(
-            f"Row {row} weighs {w[row]:g}, but its class has only {counts.rows[y[row]]:g} rows: it was never counted. Give the "
-            "rows that the model was fitted with."
-        )
-    return rows, (rows > 0) | counts.classes.kept(np.zeros(len(counts.classes), dtype=bool))
+# -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def folds_of(folds: Any, rows: Rows, groups: Any = None) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each fold: of a number of folds, shuffled within each class; of a splitter; or given."""
-    n = rows.target.rows
+def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[Places, Places]]:
+    """Give the rows to learn from and the rows to ask about: of a number of folds, of a splitter, or as given."""
+    n, codes = rows.target.rows, hard(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
-            raise InvalidInput(f"folds={folds} must lie between 2 and the {n} rows.")
-        from sklearn.model_selection import KFold, StratifiedKFold
-
-        hard = not isinstance(rows.target, Shares) and np.bincount(rows.target.codes).max() >= folds
-        folds = (StratifiedKFold if hard else KFold)(int(folds), shuffle=True, random_state=0)
-    if hasattr(folds, "split"):
-        y = rows.target.codes if not isinstance(rows.target, Shares) else rows.target.shares.argmax(axis=1)
-        return [np.asarray(test) for _, test in folds.split(np.zeros((n, 1)), y, groups)]
-    if isinstance(folds, Iterable):
-        return [np.asarray(test) for _, test in folds]
-    raise InvalidInput(f"folds={folds!r} is neither a number of folds nor a splitter of scikit-learn.")
-
-
-def fold_counts(schema: Any, classes: Any, rows: Rows, tests: list[npt.NDArray[np.intp]], threads: int) -> list[Counts]:
-    """Return the counts of each fold."""
-    found = []
-    for test in tests:
-        part = TableCounter(schema, classes)
-        count_rows(part, some(rows, test), threads)
-        found.append(part.value())
-    return found
+            raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
+        dealt = deal(codes, int(folds), seed)
+        folds = ((np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(folds))
+    elif hasattr(folds, "split"):
+        folds = folds.split(np.zeros((n, 1)), codes, groups)
+    elif not isinstance(folds, Iterable) or isinstance(folds, str):
+        raise InvalidInput(
+            f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
+        )
+    for pair in folds:
+        train, test = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
+        yield places(train, n), places(test, n)
 
 
-def some(rows: Rows, at: npt.NDArray[np.intp]) -> Rows:
-    """Return some of the rows."""
-    if isinstance(rows.target, Shares):
-        raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
-    target = rows.target._replace(codes=np.ascontiguousarray(rows.target.codes[at]))
-    return Rows(rows.source.take(at), target, None if rows.weights is None else rows.weights[at])
+def deal(codes: Codes, folds: int, seed: Any) -> Places:
+    """Return a fold for each row, dealt out by chance, class by class: each fold has its share of every class."""
+    from sklearn.utils import check_random_state
+
+    order = check_random_state(seed).permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    dealt = np.empty(len(codes), dtype=np.intp)
+    dealt[order] = np.arange(len(codes)) % folds
+    return dealt
+
+
+def places(which: Any, n: int) -> Places:
+    """Return the places of some of n rows, which may be said by a mask."""
+    at = np.asarray(which)
+    if at.dtype == bool and at.shape == (n,):
+        return np.flatnonzero(at)
+    if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < -n or at.max() >= n)):
+        raise InvalidInput(f"folds must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
+    return at.astype(np.intp) % n
+
+
+def counts_of(train: Places, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
+    """Return the counts of the rows to learn from: all others taken away, or those counted, whichever are fewer."""
+    n = rows.target.rows
+    times = np.bincount(train, minlength=n)
+    others = np.flatnonzero(times == 0)
+    if times.max(initial=0) > 1 or len(others) > len(train):
+        return counted(some(rows, train), whole, threads)
+    alike = len(others) == len(test) and np.array_equal(others, np.sort(test))
+    return whole - counted(asked if alike else some(rows, others), whole, threads)
+
+
+def counted(rows: Rows, whole: Counts, threads: int) -> Counts:
+    """Return the counts of some of the rows."""
+    counter = TableCounter(whole.schema, tuple(whole.classes.fixed))
+    count_rows(counter, rows, threads)
+    return counter.value()

@@ -71,8 +71,11 @@ class Frame:
 
     def take(self, at: Any) -> Frame:
         """Return some rows, in this order."""
-        columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
         matrix = None if self.matrix is None else self.matrix[at]
+        if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
+            columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
+        else:
+            columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
 
     def _by_position(self, schema: Schema) -> Frame:

@@ -44,12 +44,14 @@ class Values:
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
-            data = self.data[at]
-        else:
-            data = self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data.gather(at)
-        some = Values.__new__(Values)
-        some.__dict__.update(vars(self) | {"data": data})  # the type is that of all rows
-        return some
+            return self.on(self.data[at])
+        return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
+
+    def on(self, data: Any) -> Values:
+        """Return other values of the same column; the type stays, even where all of them are missing."""
+        other = Values.__new__(Values)
+        other.__dict__.update(vars(self) | {"data": data})
+        return other
 
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""
