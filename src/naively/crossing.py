@@ -12,7 +12,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .evaluate import Scores
 from .model import Model
-from .resample import counts_of, folds_of, hard, some
+from .resample import counts_of, folds_of, hard, in_order, some
 from .settings import check_settings, scored_by
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -75,8 +75,8 @@ def cross_validate(
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
     asked_about = np.concatenate([test for test, _ in answered])
-    order = np.argsort(asked_about, kind="stable")
-    at, posterior = asked_about[order], np.concatenate([p for _, p in answered])[order]
+    order = in_order(asked_about, len(codes))
+    at, posterior = asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0)
     truth = whole.classes.places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
     return Scores(posterior, truth, whole.classes.labels, weights, *scored_by(nb, whole.classes.labels))

@@ -43,8 +43,8 @@ def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: Pri
     w = np.ones(len(y)) if rows.weights is None else rows.weights
 
     def ask(at: slice, columns: dict[str, Any]) -> Floats:
-        check_counted(model, columns, y[at], w[at], at.start)
         before = prior(left(counts, y[at], w[at], at.start))
+        check_counted(model, columns, y[at], w[at], at.start)
         joint = before.copy()
         for name, likelihood in model.model.likelihoods.items():
             joint += likelihood.leave_one_out(columns[name], y[at], w[at])
@@ -73,19 +73,24 @@ def left(counts: Counts, y: Codes, w: Floats, begin: int = 0) -> Left:
 
 
 def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Floats, begin: int) -> None:
-    """Refuse rows that cannot have been counted: a label that their class does not have, a number that is infinite."""
+    """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
     for at, label in enumerate(model.labels):
         table, code = label.table, columns[LABELS][:, at]
-        place = np.clip(code, 0, len(table.values) - 1)
-        n = np.where(code < len(table.values), table.n[y, place] if len(table.values) else 0.0, 0.0)
-        never = np.flatnonzero((take_away(n, w) < 0) & (code >= 0))
+        n = np.column_stack([table.n, np.zeros(len(table.n))])  # the last place is that of values never met
+        never = np.flatnonzero((take_away(n[y, code], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
                 f"Row {begin + never[0]} was never counted: its value in column {label.column.name!r} was not met as "
                 f"often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
             )
+        alone = np.flatnonzero((take_away(n.sum(axis=0)[code], w) == 0) & (code >= 0))
+        if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
+            raise InvalidInput(
+                f"Row {begin + alone[0]} is the only one with its value in column {label.column.name!r}: left out, it "
+                "has a value never met. Set unseen='skip' to let such values say nothing, or 'smooth'."
+            )
     for key, (_, numbers) in model.numbers.items():
-        if not np.isfinite(np.sum(columns[key], where=~np.isnan(columns[key]), dtype=np.float64)):
+        if np.isinf(columns[key]).any():
             row, at = (int(i) for i in np.argwhere(np.isinf(columns[key]))[0])
             raise InvalidInput(f"Row {begin + row} was never counted: {numbers[at].name!r} is infinite. {GIVE}")
 
@@ -149,15 +154,16 @@ def some(rows: Rows, at: Places) -> Rows:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[Places, Places]]:
-    """Give the rows to learn from and the rows to ask about: of a number of folds, of a splitter, or as given."""
+def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[Places | None, Places]]:
+    """Give the rows to learn from (None: all others) and the rows to ask about: dealt out, of a splitter, or given."""
     n, codes = rows.target.rows, hard(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
             raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
         dealt = deal(codes, int(folds), seed)
-        folds = ((np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(folds))
-    elif hasattr(folds, "split"):
+        yield from ((None, np.flatnonzero(dealt == fold)) for fold in range(folds))
+        return
+    if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
@@ -168,14 +174,15 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
         yield places(train, n), places(test, n)
 
 
-def deal(codes: Codes, folds: int, seed: Any) -> Places:
+def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
     """Return a fold for each row, dealt out by chance, class by class: each fold has its share of every class."""
     from sklearn.utils import check_random_state
 
     order = check_random_state(seed).permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    dealt = np.empty(len(codes), dtype=np.intp)
-    dealt[order] = np.arange(len(codes)) % folds
+    narrow = codes.astype(np.int16) if codes.max() < 1 << 15 else codes  # sorted quicker
+    order = order[np.argsort(narrow[order], kind="stable")]
+    dealt = np.empty(len(codes), dtype=np.int32)
+    dealt[order] = np.arange(len(codes), dtype=np.int32) % folds
     return dealt
 
 
@@ -186,18 +193,27 @@ def places(which: Any, n: int) -> Places:
         return np.flatnonzero(at)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < -n or at.max() >= n)):
         raise InvalidInput(f"folds must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
-    return at.astype(np.intp) % n
+    at = at.astype(np.intp, copy=False)
+    return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
 
 
-def counts_of(train: Places, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
+def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
     """Return the counts of the rows to learn from: all others taken away, or those counted, whichever are fewer."""
-    n = rows.target.rows
-    times = np.bincount(train, minlength=n)
+    if train is None:
+        return whole - counted(asked, whole, threads)
+    times = np.bincount(train, minlength=rows.target.rows)
     others = np.flatnonzero(times == 0)
     if times.max(initial=0) > 1 or len(others) > len(train):
         return counted(some(rows, train), whole, threads)
     alike = len(others) == len(test) and np.array_equal(others, np.sort(test))
     return whole - counted(asked if alike else some(rows, others), whole, threads)
+
+
+def in_order(asked_about: Places, n: int) -> Places:
+    """Return the order that sorts places among n rows; those that stand there twice stay in theirs."""
+    order = np.full(n, -1, dtype=np.intp)
+    order[asked_about] = np.arange(len(asked_about))
+    return order if len(asked_about) == n and order.min() >= 0 else np.argsort(asked_about, kind="stable")
 
 
 def counted(rows: Rows, whole: Counts, threads: int) -> Counts:

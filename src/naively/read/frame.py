@@ -71,7 +71,7 @@ class Frame:
 
     def take(self, at: Any) -> Frame:
         """Return some rows, in this order."""
-        matrix = None if self.matrix is None else self.matrix[at]
+        matrix = None if self.matrix is None else self.matrix.take(at, axis=0)
         if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
             columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
         else:
