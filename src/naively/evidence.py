@@ -62,14 +62,15 @@ class Evidence:
     >>> import naively as nv
     >>> table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", None]}
     >>> nb = nv.NaiveBayes(estimate="mle").fit(table, ["out", "in", "out", "out"])
-    >>> print(nb.explain({"sky": "rain", "wind": None}))
-    out (0.5) against in (0.5)
+    >>> evidence = nb.explain({"sky": "sunny", "wind": None})
+    >>> print(evidence)
+    out (1) against in (0)
     (prior)             +1.099            │██████████  3 of 4 rows are out, 1 in
-    sky      rain       -1.099  ██████████│            1 of 3 rows of out, 1 of 1 of in
+    sky      sunny          +∞            │██████████  2 of 3 rows of out, 0 of 1 of in: rules out in
     wind     (missing)                    │            says nothing
-    >>> print(nb.explain({"sky": "rain", "wind": None}).fractions())
-    in  1/4 · 1/1
-    out  3/4 · 1/3
+    >>> print(evidence.fractions())
+    out  3/4 · 2/3
+    in  1/4 · 0/1
     """
 
     columns: tuple[str, ...]
