@@ -215,6 +215,9 @@ def arrow_of(name: str, data: npt.NDArray[Any], begin: int = 0) -> Any:
     values = [None if is_missing(value) else value for value in data]
     try:
         return pa.array(values, from_pandas=True)
+    except UnicodeEncodeError as error:
+        halves = [v for v in values if isinstance(v, str) and any("\ud800" <= c <= "\udfff" for c in v)]
+        raise InvalidInput(f"Column {name!r} holds {halves[0]!r}, which is no valid text ({error.reason}).") from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass
     try:
