@@ -65,6 +65,8 @@ class Values:
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
             array = array.cast(pa.string())
+        if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
+            array = array.cast(pa.float32())
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array)
         which = array.indices.cast(pa.int32(), safe=False)
