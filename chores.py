@@ -113,7 +113,8 @@ def bench(*arguments: str) -> int:
 def sanitize() -> int:
     """Test the kernels with checks of every access to memory, undefined behaviour and races between threads."""
     kernels = ["tests/test_kernels.py", "tests/test_kernel_paths.py"]
-    tests = [*kernels, "tests/test_kernel_arguments.py", "tests/test_counting.py", "tests/test_moments.py"]
+    others = ["kernel_arguments", "counting", "moments", "text_codes"]
+    tests = [*kernels, *(f"tests/test_{name}.py" for name in others)]
     return run_all(
         ("addresses and undefined behaviour", lambda: sanitized("address,undefined", "libasan.so", *tests)),
         ("threads", lambda: sanitized("thread", "libtsan.so", *kernels, "-k", "threads")),

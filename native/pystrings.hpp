@@ -9,6 +9,12 @@ namespace naively {
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using CodesOut = nb::ndarray<int32_t, nb::ndim<1>, nb::device::cpu>;
 
+// A text, and up to where the memory behind it may be read.
+struct Text {
+    std::string_view text;
+    const char* readable_to;
+};
+
 class TextCodes {
   public:
     void add(const std::vector<std::string>& texts, const std::vector<int32_t>& codes) {
@@ -28,11 +34,11 @@ class TextCodes {
             auto start = static_cast<const decltype(kind)*>(starts.data());
             auto bytes = reinterpret_cast<const char*>(data.data());
             size_t size = data.shape(0);
-            auto text_of = [=](size_t row) -> std::string_view {
+            auto text_of = [=](size_t row) -> Text {
                 if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size) throw nb::value_error(OUTSIDE);
-                return {bytes + start[row], size_t(start[row + 1] - start[row])};
+                return {{bytes + start[row], size_t(start[row + 1] - start[row])}, bytes + size};
             };
-            return filled(text_of, bytes + size, valid, skipped, missing, unseen, out);
+            return filled(text_of, valid, skipped, missing, unseen, out);
         };
         return type == Type::i32 ? run(int32_t{}) : run(int64_t{});
     }
@@ -42,17 +48,18 @@ class TextCodes {
                                       int32_t missing, int32_t unseen, CodesOut out) {
         require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
         auto first = reinterpret_cast<const char*>(views.data());
-        auto text_of = [&](size_t row) -> std::string_view {
+        auto text_of = [&](size_t row) -> Text {
             const char* view = first + 16 * row;
             int32_t where[4];
             std::memcpy(where, view, 16);
-            if (where[0] >= 0 && where[0] <= 12) return {view + 4, size_t(where[0])};
+            if (where[0] >= 0 && where[0] <= 12) return {{view + 4, size_t(where[0])}, first + views.shape(0)};
             if (where[0] < 0 || where[2] < 0 || size_t(where[2]) >= buffers.size() || where[3] < 0 ||
                 size_t(where[3]) + size_t(where[0]) > buffers[where[2]].shape(0))
                 throw nb::value_error(OUTSIDE);
-            return {reinterpret_cast<const char*>(buffers[where[2]].data()) + where[3], size_t(where[0])};
+            auto bytes = reinterpret_cast<const char*>(buffers[where[2]].data());
+            return {{bytes + where[3], size_t(where[0])}, bytes + buffers[where[2]].shape(0)};
         };
-        return filled(text_of, first + views.shape(0), valid, skipped, missing, unseen, out);
+        return filled(text_of, valid, skipped, missing, unseen, out);
     }
 
   private:
@@ -61,8 +68,8 @@ class TextCodes {
     // Fills in the code of each row. With `unseen` NONE, texts never met get new codes, counted from `next_`; returned are
     // the rows in which they were met first.
     template <class TextOf>
-    std::vector<int64_t> filled(TextOf&& text_of, const char* readable_to, const std::optional<Bytes>& valid, size_t skipped,
-                                int32_t missing, int32_t unseen, CodesOut& out) {
+    std::vector<int64_t> filled(TextOf&& text_of, const std::optional<Bytes>& valid, size_t skipped, int32_t missing,
+                                int32_t unseen, CodesOut& out) {
         size_t rows = out.shape(0);
         const uint8_t* bits = valid ? valid->data() : nullptr;
         require(!valid || valid->shape(0) * 8 >= rows + skipped, "There must be a bit for each row.");
@@ -75,7 +82,7 @@ class TextCodes {
                 *to = missing;
                 continue;
             }
-            std::string_view text = text_of(row);
+            auto [text, readable_to] = text_of(row);
             int32_t code = words_.find(text, readable_to);
             if (code == Dictionary::NONE) {
                 code = unseen;

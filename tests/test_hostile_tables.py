@@ -713,3 +713,13 @@ def test_errors_can_be_handed_between_processes():
         one([1.0, np.inf, 3.0, 4.0])
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.row, again.column) == (str(caught.value), 1, "x")
+
+
+def test_half_a_pair_of_surrogates_is_a_label_like_any_other_in_a_dict_and_refused_in_a_column():
+    """Python lets such a text be, Arrow cannot hold it; neither way breaks what was learned."""
+    nb = NaiveBayes().fit({"x": ["a", "b", "文"]}, ["p", "q", "p"]).partial_fit({"x": "\ud800"}, "p")
+
+    nb.partial_fit({"x": ["c"] * 20}, ["p"] * 20)
+    assert nb.counts_.columns["x"].n.sum() == 24
+    with refused("'x' holds 'z\\\\ud801😀'.*no valid text"):
+        nb.predict({"x": ["a"] * 20 + ["z\ud801😀"]})

@@ -76,8 +76,9 @@ def code_counts(rows: Rows, offsets: np.ndarray) -> np.ndarray:
 
 @spread_out
 @weighed
-@pytest.mark.parametrize("dtype", ["uint8", "bool", "int32", "int64"])
-@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize(
+    ("dtype", "layout"), [("uint8", "C"), ("bool", "F"), ("int32", "C"), ("int32", "F"), ("int64", "C"), ("int64", "F")]
+)
 def test_codes_are_counted_in_pieces_by_any_threads(dtype, layout, spread, weighing):
     """Whole rows are counted exactly, weighed ones to rounding; holes and rows of no weight count for nothing."""
     rng = np.random.default_rng(1)
@@ -248,8 +249,9 @@ def test_the_first_row_is_refused_whatever_its_class_by_any_threads(kind):
 
 @spread_out
 @weighed
-@pytest.mark.parametrize("layout", ["C", "F", "stepped"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("dtype", "layout"), [("float64", "C"), ("float64", "F"), ("float32", "C"), ("float32", "stepped")]
+)
 def test_numbers_of_any_layout_are_counted_by_any_threads(dtype, layout, spread, weighing):
     """Lines read where they lie, and lines put together first, give the sums and ranges that NumPy gives."""
     rng = np.random.default_rng(6)

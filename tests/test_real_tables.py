@@ -144,7 +144,7 @@ def test_labels_are_right_more_often_than_scikit_learns(record_property):
         ours[name], theirs[name] = mine.mean(), peer.mean()
         if mine.mean() < peer.mean() - 0.02 - peer.std():
             worse[name] = f"{mine.mean():.3f} < {peer.mean():.3f} ± {peer.std():.3f}"
-        record_property(name, (ours[name], theirs[name]))
+        record_property(name, f"{ours[name]:.4f} against {theirs[name]:.4f}")
 
     assert not worse
     assert np.mean(list(ours.values())) > np.mean(list(theirs.values()))

@@ -11,6 +11,8 @@ from naively.read.coder import Coder, filled
 from naively.read.values import Values
 from naively.schema import Column
 
+from .strategies import checked
+
 # Short ones, those around the 15 bytes that are kept as they are, long ones with a common beginning or end.
 TEXTS = st.one_of(
     st.text(max_size=4),
@@ -26,6 +28,7 @@ MISSING, UNSEEN = -7, -9
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(texts=st.lists(st.none() | TEXTS, max_size=60), begin=st.integers(0, 9))
+@checked
 def test_new_texts_get_the_next_codes(kind, texts, begin):
     """Codes are handed out in the order of first appearance, and missing texts have one of their own."""
     array = pa.array(texts, type=kind).slice(begin)
@@ -39,6 +42,7 @@ def test_new_texts_get_the_next_codes(kind, texts, begin):
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(known=st.lists(TEXTS, unique=True, max_size=80), texts=st.lists(st.none() | TEXTS, max_size=40))
+@checked
 def test_known_texts_keep_their_codes(kind, known, texts):
     """What is in the dictionary has its code, whatever is not is unseen, and nothing is added."""
     codes = _kernels.TextCodes()
@@ -71,6 +75,20 @@ def test_every_other_place_of_an_array_can_be_filled():
     assert out.tolist() == [0, 99, MISSING, 99, 1, 99]
 
 
+@pytest.mark.parametrize("views_last", [False, True])
+def test_nothing_behind_a_buffer_is_read(views_last):
+    """A text that ends with its buffer, wherever in memory the views lie; the sanitizers watch."""
+    texts = [b"x" * n for n in (13, 14, 15, 16)]
+    for text in texts * 20:
+        buffer = np.frombuffer(text, np.uint8).copy() if views_last else None
+        view = np.array([len(text), 0, 0, 0], np.int32).view(np.uint8)
+        buffer = np.frombuffer(text, np.uint8).copy() if buffer is None else buffer
+        codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
+        codes.add([text.decode()], [5])
+        codes.encode_views(view, [buffer], None, 0, MISSING, UNSEEN, out)
+        assert out[0] == 5
+
+
 def test_texts_outside_their_buffer_are_refused():
     codes, out, data = _kernels.TextCodes(), np.empty(2, np.int32), np.zeros(3, np.uint8)
     for starts in ([0, 2, 4], [2, 1, 3], [-1, 0, 1], [0, 1]):
@@ -87,6 +105,7 @@ def test_texts_outside_their_buffer_are_refused():
 
 
 @given(batches=st.lists(st.lists(st.none() | st.sampled_from(["a", "b", "c", "d" * 20]), max_size=8), max_size=5))
+@checked
 def test_a_coder_agrees_with_its_dict(batches):
     """New labels are returned for the dict to take in; block after block the codes are the dict's."""
     places = {None: 0}

@@ -68,9 +68,8 @@ class Coder:
         return code
 
     def _fill(self, texts: Any, out: Codes) -> list[Any]:
-        for label, code in islice(self.places.items(), self._known, None):  # what came in since
-            if isinstance(label, str):
-                self._texts.add([label], [code])
+        since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_text(label)}
+        self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
         unseen = _kernels.NEW if self.unseen is None else self.unseen
         met = filled(self._texts, texts, self.missing, unseen, out)
@@ -88,6 +87,11 @@ class Coder:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_texts": _kernels.TextCodes()})
+
+
+def is_text(label: Any) -> bool:
+    """Tell whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
+    return isinstance(label, str) and (label.isascii() or label.encode(errors="ignore").decode() == label)
 
 
 def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInput:

@@ -77,6 +77,8 @@ class Values:
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
             array = array.cast(pa.string())
+        if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
+            array = array.cast(pa.float32())
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array)
         which = array.indices.cast(pa.int32(), safe=False)
@@ -227,6 +229,9 @@ def arrow_of(name: str, data: npt.NDArray[Any], begin: int = 0) -> Any:
     values = [None if is_missing(value) else value for value in data]
     try:
         return pa.array(values, from_pandas=True)
+    except UnicodeEncodeError as error:
+        halves = [v for v in values if isinstance(v, str) and any("\ud800" <= c <= "\udfff" for c in v)]
+        raise InvalidInput(f"Column {name!r} holds {halves[0]!r}, which is no valid text ({error.reason}).") from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass
     try:
