@@ -188,9 +188,10 @@ def test_a_declared_class_without_rows_has_its_fraction(how, lines):
 @pytest.mark.parametrize(
     ("kind", "settings"), [case for case in CASES if case[0] in ("labels", "labels, overall", "flags")], ids=name_of
 )
-def test_the_fractions_multiply_to_the_joint(kind, settings):
-    """For every estimate and setting of labels, λ spread evenly or as the values are overall."""
-    nb, table = learned(kind, settings, classes=["a", "b", "c", "d"])
+@pytest.mark.parametrize("prior", ["empirical", "uniform"])
+def test_the_fractions_multiply_to_the_joint(kind, settings, prior):
+    """For every estimate and setting of labels, λ spread evenly or as the values are overall; d has no rows."""
+    nb, table = learned(kind, settings, classes=["a", "b", "c", "d"], prior=prior)
     evidence = nb.explain(more_rows(table))
     for row in range(len(evidence)):
         found = dict(line.split("  ") for line in evidence.fractions(row).splitlines())
