@@ -27,8 +27,11 @@ import pyarrow as pa
 import sklearn
 import workloads
 from run import latency, median_time, model_bytes, peak_of
+from sklearn.model_selection import cross_validate
 
+import naively as nv
 from naively import NaiveBayes
+from naively.sklearn import GaussianNB
 from naively.threads import allowed
 
 TEXTS, NUMBERS = [f"s{j}" for j in range(10)], [f"x{j}" for j in range(10)]  # the columns of a mixed table
@@ -218,6 +221,26 @@ def seconds_each(learn: Callable[[Any, Any], Any], rows: list[Any], labels: list
     return statistics.median(seconds)
 
 
+# --- folds ------------------------------------------------------------------------------------------------------------
+
+
+def run_folds(options: argparse.Namespace) -> bool:
+    """Score ten folds of a matrix of numbers beside scikit-learn's cross_validate, and leave each row out."""
+    X, y = workloads.bells(int(1_000_000 * options.scale), 20, 5)
+    title = f"numbers {len(y):,}×20"
+    ours = functools.partial(nv.cross_validate, X, y, folds=10)
+    theirs = functools.partial(cross_validate, GaussianNB(), X, y, cv=10)
+    accuracy, expected = ours().accuracy, theirs()["test_score"].mean()
+    assert abs(accuracy - expected) < 1e-3, f"{accuracy:.2%} are right, and {expected:.2%} of the peer's"
+    slow, fast = median_time(theirs, 3), median_time(lambda: ours().accuracy, options.repeats)
+    peer = "scikit-learn's cross_validate, naively.sklearn.GaussianNB"
+    met = line(title, "cross_validate, 10 folds", peer, slow, fast, "≥ 3×", slow >= 3 * fast)
+    model = NaiveBayes().fit(X, y)
+    seconds = median_time(lambda: model.leave_one_out(X, y), 1)
+    asked = median_time(lambda: model.predict_proba(X), options.repeats)
+    return line(title, "leave_one_out", "naively, predict_proba", asked, seconds, "–", True) and met
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +289,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "mixed": run_mixed,
     "row": run_row,
     "stream": run_stream,
+    "folds": run_folds,
     "memory": run_memory,
 }
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifier import NaiveBayes, load
     from .counting import count
+    from .crossing import cross_validate
     from .decision import decide, expected_cost
+    from .evaluate import Scores
+    from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
     from .report import compare
     from .schema import Column, Schema
@@ -24,6 +27,9 @@ _HOMES = {
     "load": "classifier",
     "compare": "report",
     "count": "counting",
+    "cross_validate": "crossing",
+    "Evidence": "evidence",
+    "Scores": "evaluate",
     "Column": "schema",
     "Schema": "schema",
     "decide": "decision",
@@ -44,16 +50,19 @@ __all__ = [
     "Categorical",
     "Column",
     "Counts",
+    "Evidence",
     "Gaussian",
     "Moments",
     "NaiveBayes",
     "Poisson",
     "Schema",
+    "Scores",
     "Settings",
     "Table",
     "Words",
     "compare",
     "count",
+    "cross_validate",
     "decide",
     "expected_cost",
     "load",

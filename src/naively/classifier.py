@@ -10,27 +10,24 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from .answers import Answers
 from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
-from .decision import decide, expected_cost, labelled_cost
 from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
-from .model import Model
-from .read.frame import Frame, frame_of
+from .read.frame import Frame
 from .read.rows import few_rows
 from .read.target import check_kinds, single, typed
-from .report import importance, probabilities, summary
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, numbers_among, plain, revived, settings_of
+from .settings import alike, check_settings, log_prior, plain, revived, settings_of
 from .statistics import Counts
-from .statistics.axis import Floats
 from .threads import allowed
 
 # What a model is estimated with; changes act at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
 
 
-class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
 
     Parameters
@@ -252,83 +249,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
         return TableModel(self.counts_, schema, settings_of(self), log_prior(self), self.max_categories)
-
-    # -- answering ----------------------------------------------------------------------------------------------
-
-    def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
-        model = self._table_model
-        rows = few_rows(X, model.schema)
-        if rows is not None and not model.schema.of_kind("vectors"):
-            return model.answer(ask, rows, 1, **how)
-        frame = self._frame(X, model.schema)
-        return model.answer(
-            ask, frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes)), **how
-        )
-
-    def _frame(self, X: Any, asked: Schema) -> Frame:
-        frame = frame_of(X)
-        frame = frame.on(asked if frame.named and "feature_names_in_" in vars(self) else self._schema)
-        check_widths(frame, asked, self.counts_)
-        if not frame.rows:
-            raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
-        return frame
-
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Return log P(row, class) up to a constant of the row, in the order of `classes_`."""
-        joint: Floats = self._answer(Model.log_joint, X)
-        return joint
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        logarithms: Floats = self._answer(Model.log_posterior, X)
-        return logarithms
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | row) of each row and class, in the order of `classes_`."""
-        posterior: Floats = self._answer(Model.posterior, X)
-        return posterior
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
-        if self.cost is None and self.reject is None:
-            return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
-        posterior = self.predict_proba(X)
-        if isinstance(self.cost, str):
-            return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
-        cost, choices = labelled_cost(self.cost, self.classes_)
-        chosen = decide(posterior, cost, self.reject)
-        if self.reject is None:
-            return np.asarray(choices[chosen])
-        return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
-
-    def expected_cost(self, X: Any) -> Floats:
-        """Return what each choice is expected to cost, as [row, choice]."""
-        cost, _ = labelled_cost(self.cost, self.classes_)
-        return expected_cost(self.predict_proba(X), cost)
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return log P(row): how usual each row is, whatever its class."""
-        density: Floats = self._answer(Model.log_density, X)
-        return density
-
-    # -- reporting ----------------------------------------------------------------------------------------------
-
-    def probabilities(self, column: str) -> Any:
-        """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
-        known, model = self.schema_[column], self._table_model
-        if column not in model.schema:
-            raise InvalidInput(
-                f"Column {column!r} is left out: the columns that may speak are {list(model.schema.names)}."
-            )
-        return probabilities(model, known)
-
-    def importance(self) -> Any:
-        """Return how much each column tells about the class, in bits (mutual information), as a frame."""
-        return importance(self._table_model, self.counts_)
-
-    def summary(self) -> str:
-        """Return what was learned, in words."""
-        return summary(self._table_model, self.counts_, self.schema_)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 

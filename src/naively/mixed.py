@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from .statistics import Axis, Counts, Table
 from .statistics.axis import Floats
 
 LABELS = "labels"
+Ask = Callable[[slice, dict[str, Any]], Any]
 
 
 class Rare:
@@ -113,6 +114,21 @@ class TableModel:
         self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
         self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]
 
+    # -- single columns -----------------------------------------------------------------------------------------
+
+    def table_of(self, name: str) -> LogTable:
+        """Return what was estimated of a column of labels."""
+        return self.labels[self.place_of_labels(name)].table
+
+    def place_of_labels(self, name: str) -> int:
+        """Return where a column of labels stands among those."""
+        return next(at for at, one in enumerate(self.labels) if one.column.name == name)
+
+    def part_of_number(self, name: str) -> tuple[str, int]:
+        """Return which part of the model holds a column of numbers, and where it stands there."""
+        places = ((key, at, column) for key, (_, columns) in self.numbers.items() for at, column in enumerate(columns))
+        return next((key, at) for key, at, column in places if column.name == name)
+
     # -- cells as the kernels read them -------------------------------------------------------------------------
 
     def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
@@ -145,23 +161,23 @@ class TableModel:
 
     def answer(self, ask: Any, source: Any, threads: int, **how: Any) -> Any:
         """Return what the model says about all rows; ask is a method of Model."""
-        if not isinstance(source, Frame):
-            return self._ask(ask, self.read_rows(source), len(source), 0, 1, how)
-        if source.rows <= ROWS:
-            return self._ask(ask, self.read(source, 0, source.rows, threads), source.rows, 0, threads, how)
-        parts = []
-        for begin in range(0, source.rows, ROWS):
-            end = min(begin + ROWS, source.rows)
-            parts.append(self._ask(ask, self.read(source, begin, end, threads), end - begin, begin, threads, how))
-        return np.concatenate(parts)
+        parts = self.each_block(lambda _, columns: ask(self.model, columns, threads, **how), source, threads)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _ask(self, ask: Any, columns: dict[str, Any], rows: int, begin: int, threads: int, how: dict[str, Any]) -> Any:
+    def each_block(self, ask: Ask, source: Any, threads: int) -> list[Any]:
+        """Return what is asked of all rows, as many at a time as are read at once; ask is told which they are."""
+        if not isinstance(source, Frame):
+            return [self._ask(ask, slice(0, len(source)), self.read_rows(source))]
+        blocks = [slice(begin, min(begin + ROWS, source.rows)) for begin in range(0, max(source.rows, 1), ROWS)]
+        return [self._ask(ask, rows, self.read(source, rows.start, rows.stop, threads)) for rows in blocks]
+
+    def _ask(self, ask: Ask, rows: slice, columns: dict[str, Any]) -> Any:
         if not columns:  # no column is used: the prior speaks alone
-            columns = {LABELS: np.empty((rows, 0), dtype=np.int32)}
+            columns = {LABELS: np.empty((rows.stop - rows.start, 0), dtype=np.int32)}
         try:
-            return ask(self.model, columns, threads, **how)
+            return ask(rows, columns)
         except RowRefused as error:
-            raise self._named(columns, error.row, begin) or error from None
+            raise self._named(columns, error.row, rows.start) or error from None
 
     def _named(self, columns: dict[str, Any], row: int, begin: int) -> InvalidInput | None:
         """Return the error that names the column of a number that is not finite."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from .families.family import shown
 from .families.gaussian import Bells
+from .frames import frame
 from .mixed import TableModel
 from .schema import Column, Schema
 from .statistics import Counts, Moments, Table
@@ -18,27 +18,17 @@ from .statistics.axis import Axis, Floats
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
 
 
-def frame(columns: dict[str, Any]) -> Any:
-    """Return columns as a data frame: of pandas or Polars if the program uses one of them, else of PyArrow."""
-    for library in ("pandas", "polars"):
-        if library in sys.modules:
-            return sys.modules[library].DataFrame(columns)
-    import pyarrow as pa
-
-    return pa.table(columns)
-
-
 def probabilities(model: TableModel, column: Column) -> Any:
     """Return P(value | class) of one column as a frame, a line for each value; for numbers, a line for each class."""
     labels = [str(label) for label in model.classes.labels]
     if column.kind == "labels":
-        table = next(one.table for one in model.labels if one.column.name == column.name)
+        table = model.table_of(column.name)
         shares = np.exp(table.log_p)
         return frame({"value": [shown(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
     if column.kind == "vectors":
         return frame_of_vectors(model.model.likelihoods[column.name], labels)
-    likelihood, at = number_likelihood(model, column.name)
-    n, mean, ssd = (part[at] for part in likelihood.summary[:3])
+    part, at = model.part_of_number(column.name)
+    n, mean, ssd = (figure[at] for figure in model.model.likelihoods[part].summary[:3])  # type: ignore[attr-defined]
     spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
     return frame({"class": labels, "numbers": n, "mean": mean, "deviation": spread})
 
@@ -52,15 +42,6 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
     return frame(
         {"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))}
     )
-
-
-def number_likelihood(model: TableModel, name: str) -> tuple[Any, int]:
-    """Return the likelihood that holds a column of numbers, and where it stands there."""
-    for key, (_, columns) in model.numbers.items():
-        for at, column in enumerate(columns):
-            if column.name == name:
-                return model.model.likelihoods[key], at
-    raise KeyError(name)
 
 
 def importance(model: TableModel, counts: Counts) -> Any:
@@ -130,10 +111,11 @@ def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
 def said(model: TableModel, column: Column) -> str:
     """Return what was learned of one column in a sentence."""
     if column.kind == "labels":
-        return next(one.table for one in model.labels if one.column.name == column.name).say(column.name)
+        return model.table_of(column.name).say(column.name)
     if column.kind == "vectors":
         return str(model.model.likelihoods[column.name].say(column.name))
-    likelihood, at = number_likelihood(model, column.name)
+    part, at = model.part_of_number(column.name)
+    likelihood: Any = model.model.likelihoods[part]
     sentences = likelihood.say(column.name).splitlines()
     title = f"{column.name}[{likelihood.columns.labels[at]}]"
     return str(sentences[at]).replace(title, column.name, 1)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .decision import labelled_cost
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Settings
+from .families import Settings, shares
+from .resample import PriorWithout, empirical_without, given_without
 from .schema import Schema
 from .statistics.axis import Floats
 from .threads import allowed
@@ -79,6 +81,28 @@ def log_prior(nb: Any) -> Floats:
             )
         return given_prior(numbers("prior", [nb.prior[label] for label in labels]), len(labels))
     return given_prior(numbers("prior", nb.prior), len(labels))
+
+
+def prior_imagined(nb: Any) -> float | None:
+    """Return how many rows of each class are imagined beside those counted; None if the prior was given."""
+    if not isinstance(nb.prior, str) or nb.prior != "empirical":
+        return None
+    return float(shares.IMAGINED[nb.estimate](nb.prior_smoothing))
+
+
+def prior_without(nb: Any) -> PriorWithout:
+    """Return what gives the log prior of the classes of each row without that row."""
+    if isinstance(nb.prior, str) and nb.prior == "empirical":
+        return empirical_without(settings_of(nb, nb.prior_smoothing))
+    return given_without(log_prior(nb))
+
+
+def scored_by(nb: Any, classes: Any) -> tuple[Any, float | None]:
+    """Return the costs of the choices in the order of the classes, and the price of not answering."""
+    if isinstance(nb.cost, str):
+        numbers_among(np.array(classes))
+        return nb.cost, nb.reject
+    return labelled_cost(nb.cost, np.array(classes, dtype=object))[0], nb.reject
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -177,6 +177,19 @@ class LogTable:
         out[known] = np.where(gone[:, None], self._log_unseen(total, left, whole[:, None]), seen)
         return out
 
+    def fraction(self, k: int, code: int) -> str:
+        """Return P(value | class k) as the text book writes it; nothing for a code that says nothing."""
+        size, unseen = len(self.values), code >= len(self.values)
+        if code < 0 or (unseen and not self._slot):
+            return ""
+        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
+        if self.family.spread == "even" or imagined == 0:
+            return shares.fraction(n, total, imagined, size + self._slot)
+        common = 1.0 if unseen else self._common[code]
+        whole = self._common.sum() + self._slot
+        return f"({n:.10g}+{imagined:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{imagined:.10g})"
+
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class."""
         parts = [

@@ -140,8 +140,8 @@ def row_weights(weights: Floats | None, rows: int) -> Floats:
     return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
-def blocks(rows: int, cells_per_row: int, most: int = 1 << 20) -> Iterator[slice]:
-    """Cut the rows into blocks whose temporary arrays stay small."""
+def blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[slice]:
+    """Cut the rows into blocks whose temporary arrays fit the second cache."""
     step = max(1, most // max(cells_per_row, 1))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))

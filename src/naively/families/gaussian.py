@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -204,6 +204,10 @@ class Bells:
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log p(x | class) as [row, class], summed over the columns."""
         return scores_of(self, x, threads)
+
+    def column(self, at: int) -> Bells:
+        """Return the likelihood of one of the columns."""
+        return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""

@@ -39,6 +39,10 @@ class Summary(NamedTuple):
         ssd = np.where(self.ssd > self.n * self.grain**2, self.ssd, 0.0)
         return Summary(self.n, mean, ssd, self.grain)
 
+    def column(self, at: int) -> Summary:
+        """Return the summary of one of the columns."""
+        return Summary(*(part[at : at + 1] for part in self))
+
     def gap(self, centre: Floats) -> Floats:
         """Return how far each mean lies from a centre; 0 where rounding alone may explain it, or nothing was met."""
         gap = self.mean - centre

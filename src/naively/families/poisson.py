@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -144,6 +144,10 @@ class Rates:
         else:
             terms = poisson(x, rate(self._how, summary, self.settings.smoothing))
         return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
+
+    def column(self, at: int) -> Rates:
+        """Return the likelihood of one of the columns."""
+        return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have log P(x | class), summed over the columns, added to the scores."""

@@ -38,3 +38,16 @@ def log_share(part: Any, whole: Any, size: Any) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         out: Floats = np.where(np.asarray(whole) > 0, np.log(part) - np.log(whole), -np.log(size))
     return out
+
+
+def fraction(n: float, total: float, imagined: float, size: float) -> str:
+    """Return a share as the text book writes it, unreduced, with what is imagined.
+
+    >>> fraction(3, 8, 0, 3), fraction(3, 8, 1, 3), fraction(0, 0, 0, 3)  # without any rows all values are alike
+    ('3/8', '(3+1)/(8+3)', '1/3')
+    """
+    if total + imagined * size == 0:
+        return f"1/{size:.10g}"
+    if imagined == 0:
+        return f"{n:.10g}/{total:.10g}"
+    return f"({n:.10g}+{imagined:.10g})/({total:.10g}+{imagined * size:.10g})"

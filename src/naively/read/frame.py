@@ -69,6 +69,15 @@ class Frame:
                 )
         return self
 
+    def take(self, at: Any) -> Frame:
+        """Return some rows, in this order."""
+        matrix = None if self.matrix is None else self.matrix.take(at, axis=0)
+        if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
+            columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
+        else:
+            columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
+        return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+
     def _by_position(self, schema: Schema) -> Frame:
         whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
         if self.matrix is not None and len(schema) == len(schema.of_kind("vectors")) == 1:

@@ -41,6 +41,18 @@ class Values:
         coded = kind is not None and pa.types.is_dictionary(kind)
         return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
 
+    def take(self, at: Any) -> Values:
+        """Return the values of some rows, in this order."""
+        if isinstance(self.data, np.ndarray):
+            return self.on(self.data[at])
+        return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
+
+    def on(self, data: Any) -> Values:
+        """Return other values of the same column; the type stays, even where all of them are missing."""
+        other = Values.__new__(Values)
+        other.__dict__.update(vars(self) | {"data": data})
+        return other
+
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)

@@ -1,0 +1,152 @@
+"""What is asked of a fitted model: answers, why, how good, what was learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .counting import check_widths, rows_of
+from .decision import decide, expected_cost, labelled_cost
+from .errors import InvalidInput
+from .evaluate import Scores
+from .evidence import Evidence
+from .explain import explained
+from .mixed import TableModel
+from .model import Model
+from .read.frame import Frame, frame_of
+from .read.rows import few_rows
+from .report import importance, probabilities, summary
+from .resample import left_out, of_weight, truth_of
+from .schema import Schema
+from .settings import numbers_among, prior_imagined, prior_without, scored_by
+from .statistics import Counts
+from .statistics.axis import Floats
+from .threads import allowed
+
+
+class Answers:
+    """What `NaiveBayes` answers; the counts and the settings are its own."""
+
+    if TYPE_CHECKING:
+        cost: Any
+        reject: float | None
+        threads: int | None
+        unlabelled: str
+        _schema: Schema
+
+        @property
+        def counts_(self) -> Counts: ...  # noqa: D102
+        @property
+        def schema_(self) -> Schema: ...  # noqa: D102
+        @property
+        def classes_(self) -> npt.NDArray[Any]: ...  # noqa: D102
+        @property
+        def _table_model(self) -> TableModel: ...
+
+    # -- answering ----------------------------------------------------------------------------------------------
+
+    def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
+        model = self._table_model
+        source, threads = self._source(X, model)
+        return model.answer(ask, source, threads, **how)
+
+    def _source(self, X: Any, model: TableModel) -> tuple[Any, int]:
+        """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
+        rows = few_rows(X, model.schema)
+        if rows is not None and not model.schema.of_kind("vectors"):
+            return rows, 1
+        frame = self._frame(X, model.schema)
+        return frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes))
+
+    def _frame(self, X: Any, asked: Schema) -> Frame:
+        frame = frame_of(X)
+        frame = frame.on(asked if frame.named and "feature_names_in_" in vars(self) else self._schema)
+        check_widths(frame, asked, self.counts_)
+        if not frame.rows:
+            raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
+        return frame
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log P(row, class) up to a constant of the row, in the order of `classes_`."""
+        joint: Floats = self._answer(Model.log_joint, X)
+        return joint
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log P(class | row) of each row and class, in the order of `classes_`."""
+        logarithms: Floats = self._answer(Model.log_posterior, X)
+        return logarithms
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return P(class | row) of each row and class, in the order of `classes_`."""
+        posterior: Floats = self._answer(Model.posterior, X)
+        return posterior
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
+        if self.cost is None and self.reject is None:
+            return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
+        posterior = self.predict_proba(X)
+        if isinstance(self.cost, str):
+            return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
+        cost, choices = labelled_cost(self.cost, self.classes_)
+        chosen = decide(posterior, cost, self.reject)
+        if self.reject is None:
+            return np.asarray(choices[chosen])
+        return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
+
+    def expected_cost(self, X: Any) -> Floats:
+        """Return what each choice is expected to cost, as [row, choice]."""
+        cost, _ = labelled_cost(self.cost, self.classes_)
+        return expected_cost(self.predict_proba(X), cost)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return log P(row): how usual each row is, whatever its class."""
+        density: Floats = self._answer(Model.log_density, X)
+        return density
+
+    # -- why, and how good --------------------------------------------------------------------------------------
+
+    def explain(self, X: Any, against: Any = None) -> Evidence:
+        """Return what each column said about each class: scores that add up to the log joint behind `predict_proba`.
+
+        The picture shows the lead of the most probable class over another: `against`, or the runner-up.
+        """
+        model = self._table_model
+        source, threads = self._source(X, model)
+        return explained(model, self.counts_.rows, source, threads, against, prior_imagined(self))
+
+    def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Scores:
+        """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
+
+        Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
+        values are rare (`max_categories`), stays as it is.
+        """
+        model, counts = self._table_model, self.counts_
+        rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        if isinstance(rows.source, Frame):
+            check_widths(rows.source, model.schema, counts)
+        truth = truth_of(rows, counts)
+        posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
+        labels = counts.classes.labels
+        return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels))
+
+    # -- reporting ----------------------------------------------------------------------------------------------
+
+    def probabilities(self, column: str) -> Any:
+        """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
+        known, model = self.schema_[column], self._table_model
+        if column not in model.schema:
+            raise InvalidInput(
+                f"Column {column!r} is left out: the columns that may speak are {list(model.schema.names)}."
+            )
+        return probabilities(model, known)
+
+    def importance(self) -> Any:
+        """Return how much each column tells about the class, in bits (mutual information), as a frame."""
+        return importance(self._table_model, self.counts_)
+
+    def summary(self) -> str:
+        """Return what was learned, in words."""
+        return summary(self._table_model, self.counts_, self.schema_)

@@ -1,0 +1,265 @@
+"""Evidence: an answer taken apart into what every column said, as numbers, fractions and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .drawing import Line, html_picture, text_picture
+from .families import shares
+from .families.categorical import LogTable
+from .families.family import Codes, rounded, shown
+from .frames import frame
+from .model import posterior
+from .read.frame import Frame
+from .read.values import Values, is_missing
+from .statistics.axis import Floats
+
+# Rows that are drawn; of more than these only the first are.
+DRAWN = 3
+PRIOR = "(prior)"
+
+Places = npt.NDArray[np.int64]
+
+
+class Spread(NamedTuple):
+    """How many numbers of a column each class has, where they lie and how wide, [class]."""
+
+    n: Floats
+    mean: Floats
+    ssd: Floats
+
+    def say(self, k: int) -> str:
+        """Say where the numbers of a class lie."""
+        return f"{rounded(self.mean[k], 4)} ± {rounded(np.sqrt(self.ssd[k] / self.n[k]), 2)}" if self.n[k] else "none"
+
+
+class Behind(NamedTuple):
+    """What stands behind the scores: the rows themselves, and the counts they were estimated from."""
+
+    source: Any
+    tables: dict[str, LogTable]  # of the columns of labels
+    codes: dict[str, Codes]  # which value of its table each row holds
+    numbers: dict[str, Spread]  # of the columns of numbers
+    rows: Floats  # how many there are of each class
+    imagined: float | None  # how many more of each class the prior imagines; None if it was given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence:
+    """What each column said about each class, for some rows.
+
+    `scores` is [row, column, class] and `prior` is [class]; summed over the columns, with the prior, they are the log
+    joint whose softmax is `predict_proba`. A bar of the picture is the lead of the most probable class, `answer`, over
+    the one it is compared with, `against`. Costs change what is decided, not what is probable: they have no part in it.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> table = {"sky": ["sunny", "rain", "sunny", "rain"], "wind": ["calm", "storm", "storm", None]}
+    >>> nb = nv.NaiveBayes(estimate="mle").fit(table, ["out", "in", "out", "out"])
+    >>> evidence = nb.explain({"sky": "sunny", "wind": None})
+    >>> print(evidence)
+    out (1) against in (0)
+    (prior)             +1.099            │██████████  3 of 4 rows are out, 1 in
+    sky      sunny          +∞            │██████████  2 of 3 rows of out, 0 of 1 of in: rules out in
+    wind     (missing)                    │            says nothing
+    >>> print(evidence.fractions())
+    out  3/4 · 2/3
+    in  1/4 · 0/1
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[Any, ...]
+    prior: Floats
+    scores: Floats
+    answer: Places
+    against: Places
+    behind: Behind
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def log_joint(self) -> Floats:
+        """The sums: log P(row, class) as [row, class], up to terms that all classes share."""
+        return np.asarray(self.prior + self.scores.sum(axis=1))
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """P(class | row) as [row, class]: what `predict_proba` gives. The prior, if every class is ruled out."""
+        return posterior(self.log_joint, self.prior)
+
+    @cached_property
+    def ruled_out(self) -> npt.NDArray[np.bool_]:
+        """Whether every class is ruled out, row by row."""
+        return np.asarray(np.isneginf(self.log_joint).all(axis=1))
+
+    def bars(self, row: int = 0) -> list[tuple[str, float]]:
+        """Return what the prior and each column add to the lead of the answer, the strongest first.
+
+        Infinite where one of the two classes is ruled out; NaN where both are.
+        """
+        k, other = self.answer[row], self.against[row]
+        with np.errstate(invalid="ignore"):
+            first = float(self.prior[k] - self.prior[other])
+            leads = self.scores[row, :, k] - self.scores[row, :, other]
+        order = np.argsort(-np.nan_to_num(np.abs(leads), nan=np.inf), kind="stable")
+        return [(PRIOR, first), *((self.columns[at], float(leads[at])) for at in order)]
+
+    # -- as tables ----------------------------------------------------------------------------------------------
+
+    def frame(self) -> Any:
+        """Return a frame with a line for each row and column, and the scores of each class."""
+        rows, names = len(self), (PRIOR, *self.columns)
+        cells = np.full((rows, len(names)), "", dtype=object)
+        for at, name in enumerate(self.columns):
+            cells[:, at + 1] = self._cells(name, 0, rows)
+        prior = np.broadcast_to(self.prior, (rows, 1, len(self.classes)))
+        scores = np.concatenate([prior, self.scores], axis=1).reshape(-1, len(self.classes))
+        places = {"row": np.repeat(np.arange(rows), len(names)), "column": list(names) * rows, "value": cells.ravel()}
+        return frame(places | {f"score of {label}": scores[:, k] for k, label in enumerate(self.classes)})
+
+    def fractions(self, row: int = 0) -> str:
+        """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class.
+
+        Labels are fractions, densities plain numbers, and a column that says nothing is left out. The class of the
+        largest product comes first.
+        """
+        lines = []
+        for k in np.argsort(-self.log_joint[row], kind="stable"):
+            factors = [self._prior_fraction(int(k)), *(self._fraction(name, row, int(k)) for name in self.columns)]
+            lines.append(f"{self.classes[k]}  {' · '.join(factor for factor in factors if factor)}")
+        return "\n".join(lines)
+
+    def _prior_fraction(self, k: int) -> str:
+        rows, imagined = self.behind.rows, self.behind.imagined
+        if imagined is None:
+            return f"{np.exp(self.prior[k]):.6g}"
+        return shares.fraction(rows[k], rows.sum(), imagined, len(rows))
+
+    def _fraction(self, name: str, row: int, k: int) -> str:
+        if name in self.behind.tables:
+            return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
+        scores = self.scores[row, self.columns.index(name)]
+        return factor(scores[k]) if scores.any() else ""
+
+    # -- as pictures --------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return "\n\n".join([*(text_picture(*self._picture(row)) for row in self._drawn), *self._more])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        more = "".join(f"<p>{text}</p>" for text in self._more)
+        return "".join(html_picture(*self._picture(row)) for row in self._drawn) + more
+
+    @property
+    def _drawn(self) -> range:
+        return range(min(len(self), DRAWN))
+
+    @property
+    def _more(self) -> list[str]:
+        return [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
+
+    def _picture(self, row: int) -> tuple[str, list[Line]]:
+        """Return the title and the lines of one row."""
+        bars = self.bars(row)
+        longest = max((abs(lead) for _, lead in bars if np.isfinite(lead)), default=0.0)
+        return self._title(row), [self._line(row, name, lead, longest) for name, lead in bars]
+
+    def _title(self, row: int) -> str:
+        k, other = int(self.answer[row]), int(self.against[row])
+        p = self.probabilities[row]
+        title = f"{self.classes[k]} ({p[k]:.3g})" + (f" against {self.classes[other]} ({p[other]:.3g})" * (k != other))
+        return f"Every class is ruled out, so the prior speaks alone: {title}" if self.ruled_out[row] else title
+
+    def _line(self, row: int, name: str, lead: float, longest: float) -> Line:
+        if name == PRIOR:
+            return Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))
+        value = self._cells(name, row, row + 1)[0]
+        if not self.scores[row, self.columns.index(name)].any() and not self._met(name, row):
+            return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
+        return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
+
+    def _cells(self, name: str, begin: int, end: int) -> list[str]:
+        """Return what some rows hold in a column, as text."""
+        source = self.behind.source
+        if not isinstance(source, Frame):
+            return [written(cell(row, name)) for row in source[begin:end]]
+        values = source.columns[name]
+        if not isinstance(values, Values):
+            return ["(vector)"] * (end - begin)
+        labels, which = values.labels(begin, end)
+        texts = [*map(written, labels), shown(None)]
+        return [texts[code] for code in which]
+
+    def _met(self, name: str, row: int) -> bool:
+        """Tell whether a row holds a label that was met, in a column of labels."""
+        table = self.behind.tables.get(name)
+        return table is not None and 0 <= self.behind.codes[name][row] < len(table.values)
+
+    def _why_silent(self, name: str, row: int) -> str:
+        return ": never met" if name in self.behind.tables and self.behind.codes[name][row] >= 0 else ""
+
+    def _note_on_prior(self, row: int) -> str:
+        k, other, n = int(self.answer[row]), int(self.against[row]), self.behind.rows
+        if self.behind.imagined is None:
+            return "as set"
+        rest = f", {n[other]:.10g} {self.classes[other]}" if k != other else ""
+        return f"{n[k]:.10g} of {n.sum():.10g} rows are {self.classes[k]}{rest}"
+
+    def _note(self, name: str, row: int) -> str:
+        """Return the rows behind what a column said, and which classes it rules out."""
+        at, pair = self.columns.index(name), [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
+        names = [str(self.classes[k]) for k in pair]
+        behind = self.behind
+        if self._met(name, row):
+            n, code = behind.tables[name].n, int(behind.codes[name][row])
+            told = [f"{n[k, code]:.10g} of {n[k].sum():.10g}" for k in pair]
+            notes = [f"{told[0]} rows of {names[0]}", *map("{} of {}".format, told[1:], names[1:])]
+        elif name in behind.numbers:
+            notes = [f"{behind.numbers[name].say(k)} for {label}" for k, label in zip(pair, names, strict=True)]
+        else:
+            notes = ["never met"] if name in behind.tables else []
+        out = [label for k, label in zip(pair, names, strict=True) if np.isneginf(self.scores[row, at, k])]
+        ends = [f"rules out {' and '.join(out)}"] if out else []
+        return ": ".join([*([", ".join(notes)] if notes else []), *ends])
+
+
+def share(lead: float, longest: float) -> float:
+    """Return a lead as a share of the longest that is finite."""
+    if np.isfinite(lead):
+        return lead / longest if longest else 0.0
+    return 0.0 if np.isnan(lead) else float(np.sign(lead))
+
+
+def amount(lead: float) -> str:
+    """Return a lead in logarithms, with its sign; nothing where both classes are ruled out."""
+    if np.isfinite(lead):
+        return f"{lead:+.3f}"
+    return "" if np.isnan(lead) else "+∞" if lead > 0 else "-∞"
+
+
+def factor(score: float) -> str:
+    """Return what a score multiplies by; as a power of e where the number itself would be too small or too large."""
+    if abs(score) < 600 or np.isneginf(score):
+        return f"{np.exp(score):.6g}"
+    return f"exp({score:.6g})"
+
+
+def cell(row: Any, name: str) -> Any:
+    """Return what a dict holds in a column; a number is a name, too."""
+    return row[name] if name in row else next((value for key, value in row.items() if str(key) == name), None)
+
+
+def written(value: Any) -> str:
+    """Return a value as people write it."""
+    if is_missing(value):
+        return shown(None)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

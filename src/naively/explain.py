@@ -1,0 +1,83 @@
+"""Why: the scores of each column apart, in numbers that add up to the log joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInput
+from .evidence import Behind, Evidence, Places, Spread
+from .families.categorical import LogTable, LogTables
+from .families.family import scores_of
+from .mixed import LABELS, TableModel
+from .read.frame import Frame
+from .schema import Column
+from .statistics.axis import Floats
+
+
+def explained(
+    model: TableModel, rows: Floats, source: Any, threads: int, against: Any, imagined: float | None
+) -> Evidence:
+    """Return the evidence for some rows; rows are those of each class."""
+    size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)
+    scores = np.empty((size, len(model.schema), len(labels)))
+    codes, answer = np.empty((len(model.labels), size), dtype=np.int32), np.empty(size, dtype=np.int64)
+
+    def take(at: slice, columns: dict[str, Any]) -> None:
+        answer[at] = model.model.most_probable(columns, threads)
+        for place, column in enumerate(model.schema):
+            scores[at, place] = said_by(model, column, columns, threads)
+        if model.labels:
+            codes[:, at] = columns[LABELS][:, : len(model.labels)].T
+
+    model.each_block(take, source, threads)
+    names = [label.column.name for label in model.labels]
+    tables = {name: model.table_of(name) for name in names}
+    numbers = {column.name: spread_of(model, column.name) for column in model.schema.of_kind("numbers")}
+    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined)
+    prior = model.model.log_prior
+    others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
+    return Evidence(tuple(model.schema.names), labels, prior, scores, answer, others, behind)
+
+
+def spread_of(model: TableModel, name: str) -> Spread:
+    """Return where the numbers of a column lie in each class."""
+    key, at = model.part_of_number(name)
+    likelihood: Any = model.model.likelihoods[key]
+    return Spread(*(figure[at] for figure in likelihood.summary[:3]))
+
+
+def said_by(model: TableModel, column: Column, columns: dict[str, Any], threads: int) -> Floats:
+    """Return what one column says about each class, [row, class]."""
+    if column.kind == "vectors":
+        return scores_of(model.model.likelihoods[column.name], columns[column.name], threads)
+    if column.kind == "labels":
+        return said_by_codes(model, model.table_of(column.name), columns, model.place_of_labels(column.name), threads)
+    key, at = model.part_of_number(column.name)
+    likelihood: Any = model.model.likelihoods[key]
+    scores = scores_of(likelihood.column(at), np.ascontiguousarray(columns[key][:, at : at + 1]), threads)
+    for place, (number, table) in enumerate(model.gaps, len(model.labels)):
+        if model.schema.of_kind("numbers")[number] == column:  # whether there is one speaks beside the number itself
+            scores = scores + said_by_codes(model, table, columns, place, threads)
+    return scores
+
+
+def said_by_codes(model: TableModel, table: LogTable, columns: dict[str, Any], place: int, threads: int) -> Floats:
+    """Return what one column of codes says about each class."""
+    codes = np.ascontiguousarray(columns[LABELS][:, place : place + 1])
+    return scores_of(LogTables(model.classes, (table,)), codes, threads)
+
+
+def opponents(joint: Floats, prior: Floats, answer: Places, labels: tuple[Any, ...], against: Any) -> Places:
+    """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
+    if against is not None and against not in labels:
+        raise InvalidInput(f"against={against!r} is no class; the classes are {list(labels)}.")
+    row = np.arange(len(joint))
+    others = joint.copy()
+    others[row, answer] = -np.inf
+    others[np.isneginf(others).all(axis=1)] = prior  # all others are ruled out
+    others[row, answer] = -np.inf
+    best = others.argmax(axis=1)
+    best = np.where((best == answer) & (joint.shape[1] > 1), (answer + 1) % joint.shape[1], best)
+    return best if against is None else np.where(answer == labels.index(against), best, labels.index(against))

@@ -1,0 +1,223 @@
+"""How good a model is, without fitting it again: rows and folds are taken out of the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .counting import Rows, count_rows
+from .engines.tables import TableCounter
+from .errors import InvalidInput
+from .families import Settings, shares
+from .families.family import Codes
+from .mixed import LABELS, TableModel
+from .model import posterior
+from .read.frame import Frame
+from .read.target import Shares
+from .statistics import Counts
+from .statistics.arithmetic import take_away
+from .statistics.axis import Floats
+
+Places = npt.NDArray[np.intp]
+GIVE = "Give the rows that the model was fitted with."
+
+
+class Left(NamedTuple):
+    """How many rows each class has without each of some rows, [row, class], and which classes are still known then."""
+
+    rows: Floats
+    known: npt.NDArray[np.bool_]
+
+
+PriorWithout = Callable[[Left], Floats]  # the log prior of the classes without each row
+
+
+# -- one row at a time -----------------------------------------------------------------------------------------------
+
+
+def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
+    """Return P(class | row) of each row as if it had never been counted."""
+    w = np.ones(len(y)) if rows.weights is None else rows.weights
+
+    def ask(at: slice, columns: dict[str, Any]) -> Floats:
+        before = prior(left(counts, y[at], w[at], at.start))
+        check_counted(model, columns, y[at], w[at], at.start)
+        joint = before.copy()
+        for name, likelihood in model.model.likelihoods.items():
+            joint += likelihood.leave_one_out(columns[name], y[at], w[at])
+        ruled_out = np.isneginf(joint).all(axis=1)
+        joint[ruled_out] = before[ruled_out]  # every class is ruled out: the prior speaks alone
+        return posterior(joint, np.zeros(joint.shape[1]), threads)
+
+    return np.concatenate(model.each_block(ask, rows.source, threads))
+
+
+def left(counts: Counts, y: Codes, w: Floats, begin: int = 0) -> Left:
+    """Return what is left of each class without each of these rows, given its class and weight."""
+    rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))
+    rows[at, y] = take_away(rows[at, y], w)
+    never = np.flatnonzero(rows[at, y] < 0)
+    if len(never):
+        row, label = never[0], counts.classes.labels[y[never[0]]]
+        raise InvalidInput(
+            f"Row {begin + row} was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
+            f"{counts.rows[y[row]]:g}. {GIVE}"
+        )
+    known = (rows > 0) | counts.classes.kept(np.zeros(len(counts.classes), dtype=bool))
+    if not known.any(axis=1).all():
+        raise InvalidInput("There is a single row: without it nothing is left to answer from. Give more rows.")
+    return Left(rows, known)
+
+
+def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Floats, begin: int) -> None:
+    """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
+    for at, label in enumerate(model.labels):
+        table, code = label.table, columns[LABELS][:, at]
+        n = np.column_stack([table.n, np.zeros(len(table.n))])  # the last place is that of values never met
+        never = np.flatnonzero((take_away(n[y, code], w) < 0) & (code >= 0))
+        if len(never):
+            raise InvalidInput(
+                f"Row {begin + never[0]} was never counted: its value in column {label.column.name!r} was not met as "
+                f"often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
+            )
+        alone = np.flatnonzero((take_away(n.sum(axis=0)[code], w) == 0) & (code >= 0))
+        if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
+            raise InvalidInput(
+                f"Row {begin + alone[0]} is the only one with its value in column {label.column.name!r}: left out, it "
+                "has a value never met. Set unseen='skip' to let such values say nothing, or 'smooth'."
+            )
+    for key, (_, numbers) in model.numbers.items():
+        if np.isinf(columns[key]).any():
+            row, at = (int(i) for i in np.argwhere(np.isinf(columns[key]))[0])
+            raise InvalidInput(f"Row {begin + row} was never counted: {numbers[at].name!r} is infinite. {GIVE}")
+
+
+def empirical_without(settings: Settings) -> PriorWithout:
+    """Return what gives the log prior (n - w + λ) / (N - w + K·λ); a class that vanished with its last row has none."""
+    imagined = float(shares.IMAGINED[settings.estimate](settings.alone().smoothing))
+
+    def prior(left: Left) -> Floats:
+        size = left.known.sum(axis=1, keepdims=True)
+        log = shares.log_share(left.rows + imagined, left.rows.sum(axis=1, keepdims=True) + size * imagined, size)
+        return np.where(left.known, log, -np.inf)
+
+    return prior
+
+
+def given_without(log_prior: Floats) -> PriorWithout:
+    """Return what gives a log prior that does not depend on the counts, shared by the classes still known."""
+
+    def prior(left: Left) -> Floats:
+        p = np.where(left.known, np.exp(log_prior), 0.0)
+        p = np.where(p.any(axis=1, keepdims=True), p, left.known)  # those left have no chance: all are alike
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(p / p.sum(axis=1, keepdims=True)))
+
+    return prior
+
+
+def truth_of(rows: Rows, counts: Counts) -> Codes:
+    """Return the place of each row's class among those counted."""
+    target = hard(rows)
+    places = counts.classes.places(target.labels).astype(np.int32)
+    truth: Codes = places[target.codes]
+    if np.any(truth < 0):
+        label = target.labels[target.codes[int(np.argmin(truth))]]
+        raise InvalidInput(f"The label {label!r} was never counted. {GIVE}")
+    return truth
+
+
+def hard(rows: Rows) -> Any:
+    """Return the labels of rows that have one each."""
+    if isinstance(rows.target, Shares):
+        raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
+    return rows.target
+
+
+def of_weight(rows: Rows) -> Rows:
+    """Return the rows that weigh something: a row of no weight is no row."""
+    if rows.weights is None or rows.weights.all():
+        return rows
+    return some(rows, np.flatnonzero(rows.weights))
+
+
+def some(rows: Rows, at: Places) -> Rows:
+    """Return some of the rows, in this order."""
+    source = rows.source.take(at) if isinstance(rows.source, Frame) else [rows.source[i] for i in at]
+    target = hard(rows)._replace(codes=np.ascontiguousarray(rows.target.codes[at]))  # type: ignore[union-attr]
+    return Rows(source, target, None if rows.weights is None else rows.weights[at])
+
+
+# -- folds -------------------------------------------------------------------------------------------------------------
+
+
+def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[Places | None, Places]]:
+    """Give the rows to learn from (None: all others) and the rows to ask about: dealt out, of a splitter, or given."""
+    n, codes = rows.target.rows, hard(rows).codes
+    if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
+        if not 2 <= folds <= n:
+            raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
+        dealt = deal(codes, int(folds), seed)
+        yield from ((None, np.flatnonzero(dealt == fold)) for fold in range(folds))
+        return
+    if hasattr(folds, "split") and not isinstance(folds, str):
+        folds = folds.split(np.zeros((n, 1)), codes, groups)
+    elif not isinstance(folds, Iterable) or isinstance(folds, str):
+        raise InvalidInput(
+            f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
+        )
+    for pair in folds:
+        train, test = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
+        yield places(train, n), places(test, n)
+
+
+def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
+    """Return a fold for each row, dealt out by chance, class by class: each fold has its share of every class."""
+    from sklearn.utils import check_random_state
+
+    order = check_random_state(seed).permutation(len(codes))
+    narrow = codes.astype(np.int16) if codes.max() < 1 << 15 else codes  # sorted quicker
+    order = order[np.argsort(narrow[order], kind="stable")]
+    dealt = np.empty(len(codes), dtype=np.int32)
+    dealt[order] = np.arange(len(codes), dtype=np.int32) % folds
+    return dealt
+
+
+def places(which: Any, n: int) -> Places:
+    """Return the places of some of n rows, which may be said by a mask."""
+    at = np.asarray(which)
+    if at.dtype == bool and at.shape == (n,):
+        return np.flatnonzero(at)
+    if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < -n or at.max() >= n)):
+        raise InvalidInput(f"folds must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
+    at = at.astype(np.intp, copy=False)
+    return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
+
+
+def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
+    """Return the counts of the rows to learn from: all others taken away, or those counted, whichever are fewer."""
+    if train is None:
+        return whole - counted(asked, whole, threads)
+    times = np.bincount(train, minlength=rows.target.rows)
+    others = np.flatnonzero(times == 0)
+    if times.max(initial=0) > 1 or len(others) > len(train):
+        return counted(some(rows, train), whole, threads)
+    alike = len(others) == len(test) and np.array_equal(others, np.sort(test))
+    return whole - counted(asked if alike else some(rows, others), whole, threads)
+
+
+def in_order(asked_about: Places, n: int) -> Places:
+    """Return the order that sorts places among n rows; those that stand there twice stay in theirs."""
+    order = np.full(n, -1, dtype=np.intp)
+    order[asked_about] = np.arange(len(asked_about))
+    return order if len(asked_about) == n and order.min() >= 0 else np.argsort(asked_about, kind="stable")
+
+
+def counted(rows: Rows, whole: Counts, threads: int) -> Counts:
+    """Return the counts of some of the rows."""
+    counter = TableCounter(whole.schema, tuple(whole.classes.fixed))
+    count_rows(counter, rows, threads)
+    return counter.value()

@@ -1,0 +1,417 @@
+"""Evidence adds up to the answer, says what stands behind it, and shows the arithmetic of the text book."""
+
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import naively as nv
+from naively.errors import InvalidInput
+
+from . import worked_table
+from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
+from .worked_table import COLUMNS, RAINY, TODAY
+
+NEW = {  # rows never learned: a hole, a value never met, a far number, many words
+    "colour": ["red", None, "green"], "shape": ["odd", "flat", "square"], "size": [1.0, None, 1e6],
+    "weight": [1e3, -50.0, None], "visits": [0, None, 12], "member": [None, True, False],
+}  # fmt: skip
+
+
+def more_rows(table):
+    """Return the rows of a table and three new ones."""
+    found = {}
+    for name, column in table.items():
+        if isinstance(column, list):
+            found[name] = column + NEW[name]
+        else:
+            found[name] = column[[*range(ROWS), 0, 2, 5]] * np.append(np.ones(ROWS), [3, 1, 2])[:, None]
+    return found
+
+
+@pytest.mark.parametrize(("kind", "settings"), CASES, ids=name_of)
+def test_what_the_columns_say_adds_up_to_the_answer(kind, settings):
+    """For every family, estimate and setting; and each column says what it says alone."""
+    nb, table = learned(kind, settings)
+    X = more_rows(table)
+
+    evidence = nb.explain(X)
+
+    joint = nb.predict_joint_log_proba(X)
+    np.testing.assert_allclose(evidence.prior + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(evidence.log_joint, evidence.prior + evidence.scores.sum(axis=1))
+    np.testing.assert_allclose(evidence.probabilities, nb.predict_proba(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(nb.classes_[evidence.answer], nb.predict(X))
+    for at, name in enumerate(table):
+        alone = nb.set_params(columns=[name]).predict_joint_log_proba(X)
+        np.testing.assert_allclose(evidence.prior + evidence.scores[:, at], alone, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cost": {("a", "b"): 9}}, {"cost": [[0, 9, 1], [1, 0, 1], [1, 1, 0]], "reject": 0.2}, {"prior": "uniform"},
+        {"columns": ["size", "colour"]}, {"columns": []}, {"max_categories": 2}, {"classes": ["a", "b", "c", "d"]},
+        {"prior": [0.2, 0.8, 0.0]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_setting_leaves_the_evidence_adding_up(settings):
+    nb, table = learned("all", settings)
+    X = more_rows(table)
+
+    evidence = nb.explain(X)
+
+    assert set(evidence.columns) == set(settings.get("columns", nb.schema_.names))
+    np.testing.assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(evidence.probabilities, nb.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"missing": "value", "estimate": "mle"}, {"columns": ["size"]}], ids=str)
+def test_one_dict_and_every_library_are_explained_alike(settings):
+    table = {name: column for name, column in KINDS["all"][0].items() if name != "words"}
+    nb = nv.NaiveBayes(families={"visits": "poisson"}, **settings).fit(table, LABELS)
+    whole = nb.explain(table)
+
+    for library in (pd.DataFrame, pl.DataFrame):
+        evidence = nb.explain(library(table))
+        np.testing.assert_allclose(evidence.scores, whole.scores, rtol=1e-12)
+        assert str(evidence) == str(whole)
+    for row in range(ROWS):
+        one = nb.explain({name: column[row] for name, column in table.items()})
+        np.testing.assert_allclose(one.scores[0], whole.scores[row], rtol=1e-12)
+        assert one.fractions() == whole.fractions(row)
+
+
+def test_many_rows_are_explained_at_once():
+    rng = np.random.default_rng(1)
+    n = 100_000
+    table = {f"s{j}": rng.choice(["a", "b", "c", None], n) for j in range(10)}
+    table |= {f"x{j}": rng.normal(size=n) for j in range(10)}
+    y = rng.choice(["no", "yes"], n)
+    nb = nv.NaiveBayes().fit(table, y)
+
+    evidence = nb.explain(table)
+
+    assert evidence.scores.shape == (n, 20, 2)
+    np.testing.assert_allclose(evidence.log_joint, nb.predict_joint_log_proba(table), rtol=1e-9, atol=1e-9)
+    assert str(evidence).endswith("… and 99997 more rows")
+
+
+# -- the worked table --------------------------------------------------------------------------------------------------
+
+
+def dates(rows=worked_table.ROWS, **settings):
+    """Return the classifier of the worked table."""
+    days = [dict(zip(COLUMNS, row[:-1], strict=True)) for row in rows]
+    return nv.NaiveBayes(**settings).fit(days, [row[-1] for row in rows])
+
+
+def day(values):
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "lines"),
+    [
+        (
+            {"estimate": "mle"},
+            TODAY,
+            ["否  9/17 · 3/9 · 4/9 · 3/9 · 4/9 · 2/9 · 3/9", "是  8/17 · 3/8 · 3/8 · 2/8 · 1/8 · 5/8 · 2/8"],
+        ),
+        (
+            {"estimate": "mle"},
+            RAINY,
+            ["否  9/17 · 3/9 · 4/9 · 2/9 · 4/9 · 2/9 · 3/9", "是  8/17 · 3/8 · 3/8 · 0/8 · 1/8 · 5/8 · 2/8"],
+        ),
+        (
+            {},
+            TODAY,
+            [
+                "否  (9+1)/(17+2) · (3+1)/(9+3) · (4+1)/(9+3) · (3+1)/(9+3) · (4+1)/(9+3) · (2+1)/(9+3) · (3+1)/(9+2)",
+                "是  (8+1)/(17+2) · (3+1)/(8+3) · (3+1)/(8+3) · (2+1)/(8+3) · (1+1)/(8+3) · (5+1)/(8+3) · (2+1)/(8+2)",
+            ],
+        ),
+        (
+            {"columns": ["天气", "电视"], "smoothing": 0.5, "prior": "uniform", "unseen": "smooth"},
+            ["周六", "逛街", "大雪", "适中", "清零", None],
+            ["是  0.5 · (0+0.5)/(8+2)", "否  0.5 · (0+0.5)/(9+2)"],
+        ),
+        (
+            {"columns": ["天气"], "estimate": "map", "smoothing": 3.0, "prior_smoothing": 1.0},
+            TODAY,
+            ["否  9/17 · (3+2)/(9+6)", "是  8/17 · (2+2)/(8+6)"],
+        ),
+    ],
+    ids=["plain", "plain, rain", "λ = 1", "half a row, a new value, a hole", "map"],
+)
+def test_the_arithmetic_is_that_of_the_text_book(settings, values, lines):
+    assert dates(**settings).explain(day(values)).fractions().splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("settings", "products", "p"),
+    [
+        ({"estimate": "mle"}, {"是": Fraction(45, 139264), "否": Fraction(32, 37179)}, 0.7270488325),
+        ({}, {"是": Fraction(7776, 15299845), "否": Fraction(125, 135432)}, 0.6448882914),
+    ],
+    ids=["plain", "λ = 1"],
+)
+def test_the_fractions_multiply_to_the_products_of_the_notes(settings, products, p):
+    evidence = dates(**settings).explain(day(TODAY))
+    found = dict(line.split("  ") for line in evidence.fractions().splitlines())
+    for label, text in found.items():
+        product = Fraction(1)
+        for share in text.split(" · "):
+            above, below = (sum(map(int, part.strip("()").split("+"))) for part in share.split("/"))
+            product *= Fraction(above, below)
+        assert product == products[label]
+    assert evidence.probabilities[0, 0] == pytest.approx(p, abs=1e-10)
+    assert evidence.classes[evidence.answer[0]] == "否"
+
+
+@pytest.mark.parametrize(
+    ("how", "lines"), [("mle", ["是  17/17", "否  0/17"]), ("bayes", ["是  (17+1)/(17+2)", "否  (0+1)/(17+2)"])]
+)
+def test_a_declared_class_without_rows_has_its_fraction(how, lines):
+    """With seventeen rows of 是: 0/17, and 1/19 with λ = 1; where it has no rows all values are alike."""
+    rows = [(*row[:-1], "是") for row in worked_table.ROWS]
+    nb = dates(rows, estimate=how, classes=["是", "否"], columns=[])
+    assert nb.explain(day(TODAY)).fractions().splitlines() == lines
+    lines = nb.set_params(columns=["电视"]).explain(day(TODAY)).fractions().splitlines()
+    assert lines[1].endswith("1/2" if how == "mle" else "(0+1)/(0+2)")
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"), [case for case in CASES if case[0] in ("labels", "labels, overall", "flags")], ids=name_of
+)
+def test_the_fractions_multiply_to_the_joint(kind, settings):
+    """For every estimate and setting of labels, λ spread evenly or as the values are overall."""
+    nb, table = learned(kind, settings, classes=["a", "b", "c", "d"])
+    evidence = nb.explain(more_rows(table))
+    for row in range(len(evidence)):
+        found = dict(line.split("  ") for line in evidence.fractions(row).splitlines())
+        with np.errstate(divide="ignore"):
+            got = np.log([eval(found[label].replace("·", "*")) for label in evidence.classes])
+        np.testing.assert_allclose(got, evidence.log_joint[row], rtol=1e-9, atol=1e-9)
+
+
+def test_densities_are_numbers_among_the_fractions():
+    """One too small for a number is a power of e; a column that says nothing is left out."""
+    nb, _ = learned("numbers", {"estimate": "mle"})
+    evidence = nb.explain({"size": [2.0, None, 2.0], "weight": [1002.0, 1002.0, 1e9]})
+    for row, factors in enumerate((3, 2, 3)):
+        found = dict(line.split("  ") for line in evidence.fractions(row).splitlines())
+        assert all(len(text.split(" · ")) == factors for text in found.values())
+    assert f" · {np.exp(evidence.scores[0, 0, 0]):.6g} · " in evidence.fractions(0)
+    assert f"exp({evidence.scores[2, 1, 0]:.6g})" in evidence.fractions(2)
+
+
+def test_counts_of_many_rows_are_written_in_full():
+    nb = nv.NaiveBayes(estimate="mle").fit({"x": ["a", "b"]}, ["yes", "no"], sample_weight=[1_234_567, 2_000_000])
+    evidence = nb.explain({"x": "a"})
+    assert evidence.fractions().splitlines()[0] == "yes  1234567/3234567 · 1234567/1234567"
+    assert "1234567 of 3234567 rows are yes, 2000000 no" in str(evidence)
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_the_lead_of_each_column_and_the_rows_behind_it():
+    evidence = dates(estimate="mle").explain(day(TODAY))
+
+    lines = str(evidence).splitlines()
+
+    assert lines[0] == "否 (0.727) against 是 (0.273)"
+    assert lines[1].split() == ["(prior)", "+0.118", "│█", *["9", "of", "17", "rows", "are", "否,", "8", "是"]]
+    assert lines[2].split() == [
+        "课业",
+        "适中",
+        "+1.269",
+        "│██████████",
+        *["4", "of", "9", "rows", "of", "否,", "1", "of", "8", "of", "是"],
+    ]
+    assert lines[3].split() == [
+        "疫情",
+        "清零",
+        "-1.034",
+        "████████│",
+        *["2", "of", "9", "rows", "of", "否,", "5", "of", "8", "of", "是"],
+    ]
+    assert repr(evidence) == str(evidence)
+    leads = dict(evidence.bars())
+    joint = evidence.log_joint[0]
+    assert sum(leads.values()) == pytest.approx(joint[0] - joint[1], abs=1e-12)
+    assert leads["课业"] == pytest.approx(np.log(4 / 9) - np.log(1 / 8))
+    strengths = [abs(lead) for lead in leads.values()][1:]
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_numbers_say_where_the_classes_lie():
+    nb = nv.NaiveBayes().fit({"x": [1.0, 3.0, 10.0, 14.0], "n": [1.0, None, 3.0, 1.0]}, ["a", "a", "b", "b"])
+    assert "2 ± 1 for a, 12 ± 2 for b" in str(nb.explain({"x": 2.5, "n": 2.0}))
+
+
+def test_what_rules_a_class_out_is_said():
+    evidence = dates(estimate="mle").explain(day(RAINY))
+    line = next(line for line in str(evidence).splitlines() if line.startswith("天气"))
+    assert line.split()[:4] == ["天气", "雨天", "+∞", "│██████████"]
+    assert line.endswith("2 of 9 rows of 否, 0 of 8 of 是: rules out 是")
+    assert dict(evidence.bars())["天气"] == np.inf
+    assert not evidence.ruled_out[0]
+
+
+def test_where_every_class_is_ruled_out_the_prior_speaks_and_that_is_said():
+    table, labels = {"x": ["p", "p", "q", "q", "q"], "z": ["s", "s", "t", "t", "t"]}, ["a", "a", "b", "b", "b"]
+    nb = nv.NaiveBayes(estimate="mle").fit(table, labels)
+
+    evidence = nb.explain([{"x": "p", "z": "t"}, {"x": "p", "z": "s"}])
+
+    assert evidence.ruled_out.tolist() == [True, False]
+    np.testing.assert_allclose(evidence.probabilities[0], [0.4, 0.6])
+    np.testing.assert_array_equal(nb.classes_[evidence.answer], nb.predict({"x": ["p", "p"], "z": ["t", "s"]}))
+    first, second = str(evidence).split("\n\n")
+    assert first.startswith("Every class is ruled out, so the prior speaks alone: b (0.6) against a (0.4)\n")
+    assert "0 of 3 rows of b, 2 of 2 of a: rules out b" in first
+    assert "3 of 3 rows of b, 0 of 2 of a: rules out a" in first
+    assert second.startswith("a (1) against b (0)\n")
+
+
+def test_a_column_may_rule_out_both():
+    nb = nv.NaiveBayes(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0, 4]}, ["a", "a", "b", "c"])
+    evidence = nb.explain({"n": 3}, against="b")
+    assert evidence.classes[evidence.answer[0]] == "c"
+    assert "rules out b" in str(evidence)
+    nb = nv.NaiveBayes(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0]}, ["a", "a", "b"])
+    evidence = nb.explain({"n": 3})
+    assert "rules out a and b" in str(evidence)
+    assert np.isnan(dict(evidence.bars())["n"])
+
+
+def test_missing_and_unseen_cells_are_silent():
+    """They have no lead and no fraction, whatever the kind of the column; as values they speak."""
+    table = {
+        "sky": ["sun", "sun", "rain", None],
+        "wind": [3.0, 4.0, 9.0, None],
+        "sea": ["calm", "calm", "calm", "high"],
+    }
+    nb = nv.NaiveBayes().fit(table, ["out", "out", "in", "in"])
+    row = {"sky": None, "wind": None, "sea": "frozen"}
+
+    lines = {line.split()[0]: line for line in str(nb.explain(row)).splitlines()[1:]}
+
+    assert lines["sky"].split() == ["sky", "(missing)", "│", "says", "nothing"]
+    assert lines["wind"].split() == ["wind", "(missing)", "│", "says", "nothing"]
+    assert lines["sea"].split() == ["sea", "frozen", "│", *["says", "nothing:", "never", "met"]]
+    assert nb.explain(row).fractions().splitlines() == ["in  (2+1)/(4+2)", "out  (2+1)/(4+2)"]
+
+    evidence = nb.set_params(missing="value", unseen="smooth").explain(row)
+    lines = {line.split()[0]: line for line in str(evidence).splitlines()[1:]}
+    assert lines["sky"].endswith("1 of 2 rows of in, 0 of 2 of out")
+    assert "says nothing" not in str(evidence)
+    assert lines["sea"].endswith("never met")
+
+
+def test_a_column_with_one_value_is_not_called_silent():
+    """It says the same about every class, of rows that there are."""
+    nb = nv.NaiveBayes().fit({"x": ["a", "a"], "y": ["p", "q"]}, ["yes", "no"])
+    assert "1 of 1 rows of yes, 1 of 1 of no" in str(nb.explain({"x": "a", "y": "p"}))
+
+
+def test_the_answer_is_compared_with_another_class():
+    table = {"x": ["p", "q", "r", "p", "q", "r", "p"]}
+    nb = nv.NaiveBayes().fit(table, ["a", "b", "c", "a", "b", "b", "a"])
+    rows = {"x": ["p", "q", "r"]}
+    joint = nb.predict_joint_log_proba(rows)
+
+    runner_up = nb.explain(rows)
+    assert (runner_up.against == np.argsort(joint, axis=1)[:, -2]).all()
+    given = nb.explain(rows, against="b")
+    answers = nb.predict(rows)
+    for row in range(3):
+        expected = "b" if answers[row] != "b" else given.classes[runner_up.against[row]]
+        assert given.classes[given.against[row]] == expected
+        difference = joint[row, given.answer[row]] - joint[row, given.against[row]]
+        assert sum(lead for _, lead in given.bars(row)) == pytest.approx(difference)
+    with pytest.raises(InvalidInput, match=r"against='z' is no class; the classes are \['a', 'b', 'c'\]"):
+        nb.explain(rows, against="z")
+
+
+def test_where_all_others_are_ruled_out_the_most_frequent_of_them_is_compared():
+    table, labels = {"x": ["p", "q", "q", "r", "r", "r"]}, ["a", "b", "b", "c", "c", "c"]
+    evidence = nv.NaiveBayes(estimate="mle").fit(table, labels).explain({"x": ["p", "r"]})
+    assert [evidence.classes[k] for k in evidence.against] == ["c", "b"]
+
+
+def test_a_single_class_has_nothing_to_be_compared_with():
+    evidence = nv.NaiveBayes().fit({"x": ["p", "q"]}, ["a", "a"]).explain({"x": "p"})
+    assert str(evidence).splitlines()[0] == "a (1)"
+    assert "1 of 2 rows of a" in str(evidence)
+
+
+def test_costs_change_decisions_and_not_the_evidence():
+    nb = dates()
+    before = str(nb.explain(day(TODAY)))
+    assert nb.set_params(cost={("是", "否"): 5}).predict(day(TODAY)) == ["是"]
+    assert str(nb.explain(day(TODAY))) == before
+
+
+class Tags(HTMLParser):
+    """Collects the tags and the text of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.words = [], []
+
+    def handle_starttag(self, tag, attrs):
+        """Note a tag."""
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        """Note a text."""
+        self.words.append(data)
+
+
+def test_html_is_escaped_and_needs_nothing_else():
+    """Whatever people wrote stays text: names, values and classes."""
+    nasty, label = "<script>alert('x')</script>", "<b>&yes"
+    nb = nv.NaiveBayes().fit({nasty: [nasty, "b", "b", "c"]}, [label, label, "no", "no"])
+    page = nb.explain({nasty: [nasty] * 5})._repr_html_()
+
+    tags = Tags()
+    tags.feed(page)
+
+    assert set(tags.tags) == {"table", "caption", "tr", "td", "div", "p"}
+    assert tags.words.count(nasty) == 2 * 3  # three rows are drawn, each with the name and the value
+    assert any(words.startswith(f"{label} (") for words in tags.words)
+    assert "… and 2 more rows" in tags.words
+    assert "http" not in page
+
+
+def test_the_evidence_comes_as_a_frame():
+    nb, table = learned("all", {})
+    evidence = nb.explain(some(table, [0, 3]))
+
+    frame = pd.DataFrame(evidence.frame())
+
+    assert list(frame.columns) == ["row", "column", "value", "score of a", "score of b", "score of c"]
+    assert frame["column"].tolist() == ["(prior)", *table] * 2
+    assert frame["row"].tolist() == [0] * 8 + [1] * 8
+    assert frame["value"].tolist()[:8] == ["", "red", "1.5", "(vector)", "1", "True", "round", "1003"]
+    assert frame["value"].tolist()[8:] == ["", "(missing)", "(missing)", "(vector)", "2", "(missing)", "flat", "1002"]
+    sums = frame.groupby("row")[["score of a", "score of b", "score of c"]].sum()
+    np.testing.assert_allclose(sums, evidence.log_joint, rtol=1e-9)
+
+
+def test_columns_named_by_numbers_are_shown():
+    nb = nv.NaiveBayes().fit(pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}), ["yes", "no"])
+    assert "a" in str(nb.explain({0: "a", 1: "d"})).splitlines()[2].split()
+
+
+def test_an_infinite_number_is_refused_by_name():
+    nb, _ = learned("numbers", {})
+    with pytest.raises(InvalidInput, match="Row 1, column 'size' holds infinity"):
+        nb.explain({"size": [1.0, np.inf], "weight": [1.0, 2.0]})

@@ -1,0 +1,345 @@
+"""Scores without refitting are the scores of refitting: rows and folds taken out of the counts were never there."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+
+import naively as nv
+from naively import resample
+from naively.errors import InvalidInput
+from naively.read import block
+
+from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
+
+KNOWN = np.array(LABELS)
+
+
+def without_row(nb, table, labels, i, weights=None, **params):
+    """Return P(class | row i) by the classifier of the counts less that row, in the order of nb's classes."""
+    one, weight = some(table, [i]), None if weights is None else weights[[i]]
+    rest = nb.counts_ - nv.count(one, [labels[i]], schema=nb.schema_, sample_weight=weight)
+    settings = {n: v for n, v in nb.get_params().items() if n not in ("families", "classes")} | params
+    other = nv.NaiveBayes.from_counts(rest, nb.schema_, **settings)
+    out = np.zeros(len(nb.classes_))
+    out[np.searchsorted(nb.classes_, other.classes_)] = other.predict_proba(one)[0]
+    return out
+
+
+@pytest.mark.parametrize(("kind", "settings"), CASES, ids=name_of)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["whole", "weighted"])
+def test_leaving_a_row_out_is_taking_it_from_the_counts(kind, settings, weights):
+    """Also where its value, its class or a column's spread vanishes with it; for every family, estimate and setting."""
+    nb, table = learned(kind, settings, weights)
+
+    scores = nb.leave_one_out(table, LABELS, sample_weight=weights)
+
+    expected = [without_row(nb, table, LABELS, i, weights) for i in range(ROWS)]
+    np.testing.assert_allclose(scores.posterior, expected, rtol=1e-9, atol=1e-9)
+    assert [nb.classes_[k] for k in scores.truth] == LABELS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "more",
+    [{"classes": ["a", "b", "c", "d"]}, {"prior": "uniform"}, {"prior": "uniform", "classes": ["a", "b", "c", "d"]}],
+    ids=str,
+)
+@pytest.mark.parametrize("estimate", ["mle", "bayes"])
+def test_declared_classes_stay_and_given_priors_are_shared_by_those_left(kind, more, estimate):
+    nb, table = learned(kind, {"estimate": estimate}, **more)
+
+    scores = nb.leave_one_out(table, LABELS)
+
+    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
+    np.testing.assert_allclose(scores.posterior, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_prior_by_class_is_shared_by_the_classes_that_are_left():
+    """The only row of c is left out: what c had goes to the others, in proportion."""
+    nb, table = learned("labels", {"prior": {"a": 0.2, "b": 0.3, "c": 0.5}})
+
+    got = nb.leave_one_out(table, LABELS).posterior
+
+    at = LABELS.index("c")
+    expected = without_row(nb, table, LABELS, at, prior={"a": 0.4, "b": 0.6})
+    np.testing.assert_allclose(got[at], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_only_the_columns_that_may_speak_are_left_out():
+    """By name, and by position where there are no names."""
+    nb, table = learned("all", {"columns": ["size", "shape"]})
+    expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
+    np.testing.assert_allclose(nb.leave_one_out(table, LABELS).posterior, expected, rtol=1e-9, atol=1e-9)
+
+    X = np.random.default_rng(0).normal(size=(ROWS, 3))
+    for columns in (["x0"], ["x2"], ["x0", "x2"]):
+        alone = nv.NaiveBayes(columns=columns).fit(X, LABELS).leave_one_out(X, LABELS)
+        at = [int(name[1:]) for name in columns]
+        some_columns = nv.NaiveBayes().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
+        np.testing.assert_allclose(alone.posterior, some_columns.posterior, rtol=1e-12)
+
+
+def test_a_row_of_no_weight_is_no_row():
+    """It is neither counted nor scored, whatever its label; nor is a row without a label."""
+    nb, table = learned("labels", {})
+    weights, labels = np.append(np.ones(ROWS), [0.0, 0.0]), [*LABELS, "z", "a"]
+    more = {name: [*column, "green", "blue"] for name, column in table.items()}
+    plain = nb.leave_one_out(table, LABELS)
+
+    again = nv.NaiveBayes().fit(more, labels, sample_weight=weights)
+    np.testing.assert_array_equal(again.leave_one_out(more, labels, weights).posterior, plain.posterior)
+    skips = nv.NaiveBayes(unlabelled="skip").fit(more, [*LABELS, None, None])
+    np.testing.assert_array_equal(skips.leave_one_out(more, [*LABELS, None, None]).posterior, plain.posterior)
+
+
+def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
+    """Rows are read some at a time; each still answers for itself, and errors name the row of the table."""
+    nb, table = learned("all", {})
+    whole = nb.leave_one_out(table, LABELS).posterior
+    evidence = nb.explain(table).scores
+
+    for module in (block, nv.mixed):
+        monkeypatch.setattr(module, "ROWS", 4)
+    np.testing.assert_array_equal(nb.leave_one_out(table, LABELS).posterior, whole)
+    np.testing.assert_array_equal(nb.explain(table).scores, evidence)
+    wrong = table | {"shape": [*table["shape"][:12], "round", "new"]}
+    with pytest.raises(InvalidInput, match=r"^Row 13 was never counted: its value in column 'shape' was not met"):
+        nb.leave_one_out(wrong, LABELS)
+
+
+def test_every_library_is_left_out_alike():
+    table, _ = KINDS["labels"]
+    nb = nv.NaiveBayes().fit(table, LABELS)
+    expected = nb.leave_one_out(table, LABELS).posterior
+    for library in (pd.DataFrame, pl.DataFrame, pa.table):
+        np.testing.assert_array_equal(nb.leave_one_out(library(table), LABELS).posterior, expected)
+    frame = pd.DataFrame(table).assign(y=LABELS)
+    np.testing.assert_array_equal(nb.leave_one_out(frame, target="y").posterior, expected)
+
+
+def test_a_single_row_as_a_dict_is_left_out():
+    nb, table = learned("labels", {})
+    row = {name: column[0] for name, column in table.items()}
+    expected = nb.leave_one_out(table, LABELS).posterior[:1]
+    np.testing.assert_allclose(nb.leave_one_out(row, "a").posterior, expected, rtol=1e-12)
+
+
+def test_where_every_class_is_ruled_out_the_prior_without_the_row_speaks():
+    """The only row of its value: without it, and with a reserved place of no weight, nobody can have it."""
+    table, labels = {"x": ["p", "p", "q", "q", "odd"], "z": ["s", "s", "t", "t", "s"]}, ["a", "a", "b", "b", "b"]
+    nb = nv.NaiveBayes(estimate="mle", unseen="smooth").fit(table, labels)
+    np.testing.assert_allclose(nb.leave_one_out(table, labels).posterior[4], [0.5, 0.5])
+    np.testing.assert_allclose(without_row(nb, table, labels, 4), [0.5, 0.5])
+
+
+# -- refused -------------------------------------------------------------------------------------------------------
+
+
+def test_rows_that_were_never_counted_are_refused():
+    nb, table = learned("labels", {})
+    with pytest.raises(InvalidInput, match="Row 0 was never counted: it weighs 9, and all rows of 'a' together only 7"):
+        nb.leave_one_out(table, LABELS, sample_weight=np.full(ROWS, 9.0))
+    with pytest.raises(InvalidInput, match=r"The label 'z' was never counted\. Give the rows"):
+        nb.leave_one_out(table, ["z", *LABELS[1:]])
+    swapped = ["c", *LABELS[1:]]
+    with pytest.raises(
+        InvalidInput, match="Row 0 was never counted: its value in column 'colour' was not met as often"
+    ):
+        nb.leave_one_out(table, swapped)
+    numbers = np.arange(10.0).reshape(-1, 1)
+    fitted = nv.NaiveBayes().fit(numbers, [0, 1] * 5)
+    with pytest.raises(InvalidInput, match="Row 3 was never counted: 'x0' is infinite"):
+        fitted.leave_one_out(np.where(numbers == 3, np.inf, numbers), [0, 1] * 5)
+
+
+def test_a_single_row_leaves_nothing_to_answer_from():
+    nb = nv.NaiveBayes().fit({"x": ["a"]}, ["yes"])
+    with pytest.raises(InvalidInput, match="There is a single row: without it nothing is left to answer from"):
+        nb.leave_one_out({"x": ["a"]}, ["yes"])
+
+
+def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():
+    nb, table = learned("labels", {"unseen": "error"})
+    with pytest.raises(InvalidInput, match="Row 5 is the only one with its value in column 'colour': left out, it has"):
+        nb.leave_one_out(table, LABELS)
+    twice = {name: column * 2 for name, column in table.items()}
+    scores = nv.NaiveBayes(unseen="error").fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
+    skips = nv.NaiveBayes().fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
+    np.testing.assert_array_equal(scores.posterior, skips.posterior)
+
+
+@pytest.mark.parametrize("ask", [nv.cross_validate, lambda X, y: nv.NaiveBayes().fit(X, y).leave_one_out(X, y)])
+def test_soft_labels_have_no_truth_to_score_against(ask):
+    shares = pd.DataFrame({"a": [0.5, 1.0, 0.2], "b": [0.5, 0.0, 0.8]})
+    with pytest.raises(InvalidInput, match="Shares of classes have no single true class to score against"):
+        ask({"x": ["p", "q", "p"]}, shares)
+
+
+@pytest.mark.parametrize(
+    ("folds", "words"),
+    [
+        (1, "folds=1 must lie between 2 and the number of rows, 14"),
+        (15, "folds=15 must lie between 2 and the number of rows, 14"),
+        ("ten", "folds='ten' means nothing here; give a number, a splitter of scikit-learn, or pairs"),
+        (True, "folds=True means nothing here"),
+        ([[0, 1, 2]], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [14])], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [0.5])], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [])], "No row is asked about: every fold is empty"),
+        ([([], [3])], "A fold leaves no rows to learn from"),
+    ],
+    ids=str,
+)
+def test_folds_that_mean_nothing_are_refused(folds, words):
+    with pytest.raises(InvalidInput, match=words):
+        nv.cross_validate(KINDS["labels"][0], LABELS, folds=folds)
+
+
+# -- folds ---------------------------------------------------------------------------------------------------------
+
+
+def many_rows():
+    """Return a mixed table with rare values and a class of two rows, its labels, weights and groups."""
+    rng = np.random.default_rng(3)
+    n = 90
+    labels = np.where(np.arange(n) < 2, "rare", rng.choice(["yes", "no", "perhaps"], n, p=[0.5, 0.3, 0.2]))
+    table = pd.DataFrame(
+        {
+            "word": rng.choice([*"abcdefgh", None], n, p=[0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.04, 0.03, 0.03]),
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(2, 3, n) + (labels == "yes")),
+            "visits": rng.poisson(3, n),
+        }
+    )
+    return table, labels, rng.choice([0.0, 0.5, 1.0, 3.0], n), rng.integers(0, 6, n)
+
+
+def refitted(table, labels, splits, weights, params):
+    """Return the places asked about and P(class | row), each model fitted from its rows alone; classes in order."""
+    classes, rows, answers = np.unique(labels), [], []
+    for train, test in splits:
+        test = test if weights is None else test[weights[test] > 0]
+        if not len(test):
+            continue
+        w = None if weights is None else weights[train]
+        nb = nv.NaiveBayes(families={"visits": "poisson"}, **params)
+        nb.fit(table.iloc[train], labels[train], sample_weight=w)
+        p = np.zeros((len(test), len(classes)))
+        p[:, np.searchsorted(classes, nb.classes_)] = nb.predict_proba(table.iloc[test])
+        rows.append(test)
+        answers.append(p)
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    return np.concatenate(rows)[order], np.concatenate(answers)[order]
+
+
+SPLITTERS = {
+    "stratified": StratifiedKFold(2, shuffle=True, random_state=1),
+    "plain": KFold(7),
+    "groups": GroupKFold(4),
+    "time": TimeSeriesSplit(5),
+    "one by one": LeaveOneOut(),
+    "repeated": RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=0),
+}
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS)
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+@pytest.mark.parametrize("params", [{}, {"estimate": "mle", "missing": "value"}, {"unseen": "smooth"}], ids=str)
+def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, params):
+    """Classes vanish with some folds; learning only from the past stays learning only from the past."""
+    table, labels, weights, groups = many_rows()
+    folds, weights = SPLITTERS[splitter], weights if weighted else None
+    groups = groups if splitter == "groups" else None
+
+    scores = nv.cross_validate(
+        table, labels, folds=folds, groups=groups, sample_weight=weights, families={"visits": "poisson"}, **params
+    )
+
+    rows, expected = refitted(table, labels, folds.split(table, labels, groups), weights, params)
+    np.testing.assert_allclose(scores.posterior, expected, rtol=1e-9, atol=1e-9)
+    assert [scores.classes[k] for k in scores.truth] == labels[rows].tolist()
+    if weighted:
+        np.testing.assert_array_equal(scores.weights, weights[rows])
+
+
+def test_numbers_of_folds_are_dealt_by_class_and_by_chance():
+    """Each fold has its share of every class, each row is asked about once, and a seed deals them anew."""
+    labels = np.repeat([0, 1, 2], [47, 13, 3]).astype(np.int32)
+    dealt = resample.deal(labels, 5, 0)
+
+    for k in range(3):
+        n = np.bincount(dealt[labels == k], minlength=5)
+        assert n.max() - n.min() <= 1
+    assert np.ptp(np.bincount(dealt)) <= 1
+    assert (dealt == resample.deal(labels, 5, 0)).all()
+    assert (dealt != resample.deal(labels, 5, 1)).any()
+
+
+def test_a_number_of_folds_is_refitting():
+    table, labels, _, _ = many_rows()
+    dealt = resample.deal(nv.read.target.target_of(labels).codes, 5, 0)
+    splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
+
+    scores = nv.cross_validate(table, labels, folds=5, families={"visits": "poisson"})
+
+    np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
+    again = nv.cross_validate(table, labels, folds=splits, families={"visits": "poisson"})
+    np.testing.assert_array_equal(scores.posterior, again.posterior)
+    masks = [(dealt != fold, dealt == fold) for fold in range(5)]
+    by_masks = nv.cross_validate(table, labels, folds=masks, families={"visits": "poisson"})
+    np.testing.assert_array_equal(scores.posterior, by_masks.posterior)
+
+
+def test_rows_may_be_learned_from_several_times():
+    """A splitter may draw rows more than once."""
+    table, labels, _, _ = many_rows()
+    rng = np.random.default_rng(5)
+    splits = [(rng.integers(0, 60, 80), np.arange(60, 90)), (rng.integers(30, 90, 80), np.arange(30))]
+
+    scores = nv.cross_validate(table, labels, folds=splits, families={"visits": "poisson"})
+
+    np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_family_is_cross_validated(kind):
+    """Sparse columns, flags and matrices too: one fold a row is leaving one out."""
+    table, families = KINDS[kind]
+    nb, _ = learned(kind, {})
+    scores = nv.cross_validate(table, LABELS, folds=LeaveOneOut(), families=families)
+    np.testing.assert_allclose(scores.posterior, nb.leave_one_out(table, LABELS).posterior, rtol=1e-9, atol=1e-9)
+
+
+def test_every_library_is_cross_validated_alike():
+    table, labels, _, _ = many_rows()
+    expected = nv.cross_validate(table, labels, folds=3).posterior
+    arrow = pa.Table.from_pandas(table)
+    for other in (arrow, pl.from_arrow(arrow), table.to_dict("records")):
+        np.testing.assert_allclose(nv.cross_validate(other, labels, folds=3).posterior, expected, rtol=1e-12)
+    target = nv.cross_validate(table.assign(y=labels), target="y", folds=3)
+    np.testing.assert_array_equal(target.posterior, expected)
+
+
+def test_settings_and_costs_reach_the_scores():
+    table, labels, _, _ = many_rows()
+    cost = {("yes", "no"): 7}
+    scores = nv.cross_validate(table, labels, folds=4, cost=cost, reject=0.4)
+    nb = nv.NaiveBayes(cost=cost, reject=0.4).fit(table, labels)
+    alone = nb.leave_one_out(table, labels)
+
+    for found in (scores, alone):
+        assert found.cost[list(found.classes).index("yes"), list(found.classes).index("no")] == 7
+        assert found.reject == 0.4
+    with pytest.raises(InvalidInput, match="cost='squared' and 'absolute' need numbers as labels"):
+        nv.cross_validate(table, labels, cost="squared")
+    with pytest.raises(InvalidInput, match="estimate='mode' is unknown"):
+        nv.cross_validate(table, labels, estimate="mode")
