@@ -38,6 +38,30 @@ void add_distances(const Number* const* lines, size_t columns, const Padded& cen
         for (int c = 0; c < C; ++c) store(scores + r * centre.width + from + c * LANES, sums[r][c]);
 }
 
+// The same for one row with holes: where there is no number, its column's base is taken out of the total again.
+template <int C, class Number, class Penalty>
+void add_around_holes(const Number* line, size_t columns, const Padded& centre, const Padded& precision, const Padded& base,
+                      size_t from, double* scores, const Penalty& penalty) {
+    Vec sums[C];
+    for (int c = 0; c < C; ++c) sums[c] = load(scores + from + c * LANES);
+    for (size_t j = 0, at = from; j < columns; ++j, at += centre.width) {
+        bool hole = line[j] != line[j];
+        for (int c = 0; c < C; ++c) {
+            size_t here = at + c * LANES;
+            Vec gap = all(double(line[j])) - load(centre.data + here);
+            sums[c] -= hole ? load(base.data + here) : penalty(here, gap * gap * load(precision.data + here));
+        }
+    }
+    for (int c = 0; c < C; ++c) store(scores + from + c * LANES, sums[c]);
+}
+
+template <class Number>
+bool has_hole(const Number* line, size_t columns) {
+    int found = 0;
+    for (size_t j = 0; j < columns; ++j) found |= line[j] != line[j];
+    return found;
+}
+
 bool all_finite(const double* scores, size_t width) {
     Mask bad{};
     for (size_t c = 0; c < width; c += LANES) bad |= not_finite(load(scores + c));
@@ -79,15 +103,19 @@ void score_distances(const Matrix& x, bool holes, const Padded& centre, const Pa
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < width; c += LANES)
                     store(scores + r * width + c, load(scores + r * width + c) + load(total + c));
+            bool around[AT_ONCE] = {}, any_hole = false;
+            for (size_t r = 0; holes && r < rows; ++r) any_hole |= around[r] = has_hole(lines[r], x.columns);
             by_vectors<3>(width, [&](auto count, size_t from) {
                 constexpr int C = decltype(count)::value;
-                if (rows == AT_ONCE)
-                    add_distances<AT_ONCE, C>(lines, x.columns, centre, precision, from, scores, penalty);
-                else
-                    for (size_t r = 0; r < rows; ++r)
+                if (rows == AT_ONCE && !any_hole)
+                    return add_distances<AT_ONCE, C>(lines, x.columns, centre, precision, from, scores, penalty);
+                for (size_t r = 0; r < rows; ++r)
+                    if (around[r])
+                        add_around_holes<C>(lines[r], x.columns, centre, precision, base, from, scores + r * width, penalty);
+                    else
                         add_distances<1, C>(lines + r, x.columns, centre, precision, from, scores + r * width, penalty);
             });
-            // Holes, infinities and overflow all end in a score that is not finite: only such rows are done again.
+            // Infinities and overflow end in a score that is not finite: only such rows are done again.
             for (size_t r = 0; r < rows; ++r, scores += width)
                 if (!all_finite(scores, width)) {
                     std::copy_n(before.data() + r * width, width, scores);
