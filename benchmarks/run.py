@@ -249,7 +249,7 @@ def measure_memory(case: Case, scale: float) -> int:
     X, y = case.make(scale)
     model = getattr(ours, case.name)()
     fit = peak_of(lambda: model.fit(X, y))
-    predict = peak_of(lambda: model.predict(X)) - 8 * len(y)
+    predict = max(peak_of(lambda: model.predict(X)) - 8 * len(y), 0)
     held = model_bytes(model)
     most = (64 << 20) + held
     mark = "" if max(fit, predict) <= most else " ✗"
