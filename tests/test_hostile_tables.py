@@ -723,3 +723,9 @@ def test_half_a_pair_of_surrogates_is_a_label_like_any_other_in_a_dict_and_refus
     assert nb.counts_.columns["x"].n.sum() == 24
     with refused("'x' holds 'z\\\\ud801😀'.*no valid text"):
         nb.predict({"x": ["a"] * 20 + ["z\ud801😀"]})
+
+
+def test_events_below_zero_are_refused_in_a_matrix_too():
+    """A matrix of numbers is taken as it lies, but looked at like any other table."""
+    with refused("Row 2, column 'x1' holds -1; .* cannot be negative"):
+        NaiveBayes(families={"x0": "poisson", "x1": "poisson"}).fit([[1, 9], [2, 9], [3, -1], [4, 9]], Y)

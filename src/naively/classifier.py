@@ -16,7 +16,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
 from .read.frame import Frame
-from .read.rows import few_rows
+from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
 from .settings import alike, check_settings, log_prior, plain, revived, settings_of
@@ -138,7 +138,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = rows_of(X, y, target, sample_weight, self.unlabelled)
         counter = TableCounter(rows.schema(self.families), checked_classes(self.classes, rows))
         count_rows(counter, rows, allowed(self.threads))
-        self._take(counter, rows, fitted=True)
+        self._take(counter, rows)
         return self
 
     def partial_fit(
@@ -152,8 +152,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
-        alone = type(X) is dict and classes is None and sample_weight is None and target is None
-        if alone and counter.takes_row(label := single(y)) and few_rows(X, None):
+        alone = one_row(X) and classes is None and sample_weight is None and target is None
+        if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
             return self
@@ -164,7 +164,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes is not None:
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
-        self._take(counter, rows)
+        self._take(counter)
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -177,11 +177,11 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._hold(self.counts_ - part.value())
         return self
 
-    def _take(self, counter: TableCounter, rows: Rows | None = None, *, fitted: bool = False) -> None:
-        """Go on from what this counter has counted."""
+    def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
+        """Go on from what this counter has counted; the rows of a new fit say what the columns and labels are."""
         self._counter = counter
         self._asked = {}
-        if fitted and rows is not None:
+        if rows is not None:
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:

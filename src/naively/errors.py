@@ -79,6 +79,11 @@ class RowRefused(InvalidInput):
         self.row, self.column, self.value = row, column, value
 
 
+def infinite(row: int, column: Any) -> RowRefused:
+    """Return the error about a number that is infinite, counted or scored."""
+    return RowRefused(row, column, "infinity", "give a finite number, or leave the cell empty if it is unknown.")
+
+
 class InvalidSetting(InvalidInput):
     """A setting outside the range in which it means something."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .engines import memory
 from .engines.tables import joined
-from .errors import InvalidInput, RowRefused
+from .errors import InvalidInput, RowRefused, infinite
 from .estimate import likelihood
 from .families import Bernoulli, Categorical, Family, Settings
 from .families.categorical import LogTable, LogTables
@@ -21,6 +21,7 @@ from .read.rows import Reader, cells_of, label_reader, number_reader
 from .schema import Column, Schema
 from .statistics import Axis, Counts, Table
 from .statistics.axis import Floats
+from .statistics.table import labelled
 
 LABELS = "labels"
 Ask = Callable[[slice, dict[str, Any]], Any]
@@ -74,14 +75,9 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
     rare = [at for at in known if at not in kept]
     stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
     labels = [*(table.values.labels[at] for at in stay), RARE]
-    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order_of(labels)]
+    _, order = labelled(labels)
+    n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order]
     return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]
-
-
-def order_of(labels: list[Any]) -> list[int]:
-    """Return in which order labels stand on their axis."""
-    stands = {label: at for at, label in enumerate(labels)}
-    return [stands[label] for label in Axis.declared(labels).labels]
 
 
 class TableModel:
@@ -185,8 +181,7 @@ class TableModel:
             line = np.asarray(columns[key][row], dtype=np.float64)
             if np.isinf(line).any():
                 name = numbers[int(np.argmax(np.isinf(line)))].name
-                needed = "give a finite number, or leave the cell empty if it is unknown."
-                return RowRefused(begin + row, name, "infinity", needed)
+                return infinite(begin + row, name)
         return None
 
 

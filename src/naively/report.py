@@ -12,7 +12,7 @@ from .frames import frame
 from .mixed import TableModel
 from .schema import Column, Schema
 from .statistics import Counts, Moments, Table
-from .statistics.axis import Axis, Floats
+from .statistics.axis import Floats
 
 # Points at which a density is looked at, and their weights (Gauss and Hermite): exact to many digits for bells.
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
@@ -157,13 +157,7 @@ def compare(a: Counts, b: Counts) -> Any:
     2  (class)     in    1.00    1.0    0.00      0.00
     """
     a + b  # says what does not fit, if something does not
-    lines: list[tuple[str, str, float, float, float]] = []
-    lines += changes(
-        "(class)",
-        Table(a.classes, Axis(["n"]), a.rows[:, None]),
-        Table(b.classes, Axis(["n"]), b.rows[:, None]),
-        by_class=True,
-    )
+    lines = changes("(class)", *(Table(["all"], part.classes, part.rows[None]) for part in (a, b)))
     for name, statistic in a.columns.items():
         if isinstance(statistic, Moments):
             lines += moved(name, statistic, b.columns[name])
@@ -177,10 +171,10 @@ def compare(a: Counts, b: Counts) -> Any:
     )
 
 
-def changes(name: str, a: Table, b: Table, by_class: bool = False) -> list[tuple[str, str, float, float, float]]:
+def changes(name: str, a: Table, b: Table) -> list[tuple[str, str, float, float, float]]:
     """Return the shares of each value before and after."""
-    axis = a.classes | b.classes if by_class else a.values | b.values
-    met = [t.on(axis).sum(axis=1) if by_class else t.on(t.classes, axis).sum(axis=0) for t in (a, b)]
+    axis = a.values | b.values
+    met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
     totals = [max(float(n.sum()), 1e-300) for n in met]
     before, after = met[0] / totals[0], met[1] / totals[1]
     both = (met[0] + met[1]) / (totals[0] + totals[1])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from ..errors import InvalidInput, NumberTooLarge, RowRefused
+from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
 from ..read.coder import Coder
@@ -37,7 +37,6 @@ class TableCounter:
         # A missing label is counted, too: as None, whose code is 0.
         self.growth = [0]
         self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
-        # Code 0 is that of None.
         self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._make_readers()
         self._empty()
@@ -296,12 +295,7 @@ def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | Non
         if np.isinf(error.value):
             assert numbers is not None
             row = begin + int(np.argmax(np.isinf(numbers[:, error.column])))
-            return RowRefused(
-                row,
-                columns[error.column].name,
-                "infinity",
-                "give a finite number, or leave the cell empty if it is unknown.",
-            )
+            return infinite(row, columns[error.column].name)
         return NumberTooLarge(columns[error.column].name, error.value)
     if isinstance(error, RowRefused):
         return InvalidInput(str(error).replace(f"Row {error.row}", f"Row {error.row + begin}", 1))

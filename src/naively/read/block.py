@@ -7,20 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InvalidInput
+from ..families import Poisson
+from ..families.poisson import NEVER_NEGATIVE
 from ..schema import Column
+from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
+from ..threads import WORTHWHILE
 from .coder import Coder
 from .frame import Frame
 
 # Rows that are read at once: enough to keep threads busy, few enough to stay small beside the data.
 ROWS = 1 << 17
-# Below this many cells a thread costs more than it brings.
-WORTHWHILE = 1 << 16
-
-Codes = npt.NDArray[np.int32]
 
 
 def codes_of(
@@ -41,13 +40,15 @@ def codes_of(
 def numbers_of(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> Any:
     """Return some rows of numbers, [row, column]; NaN where there is none. A matrix is taken as it lies."""
     if frame.matrix is not None and len(columns) == len(frame.columns):
-        return frame.matrix[begin:end]
-    numbers = np.empty((end - begin, len(columns)), order="F")  # a column is filled in one go
+        numbers = frame.matrix[begin:end]
+    else:
+        numbers = np.empty((end - begin, len(columns)), order="F")  # a column is filled in one go
+        for at, column in enumerate(columns):
+            values = frame.columns[column.name]
+            values.check(column)
+            numbers[:, at] = values.numbers(begin, end)
     for at, column in enumerate(columns):
-        values = frame.columns[column.name]
-        values.check(column)
-        numbers[:, at] = values.numbers(begin, end)
-        if column.family.name == "poisson":
+        if isinstance(column.family, Poisson):
             check_events(column, numbers[:, at], begin)
     return numbers
 
@@ -57,8 +58,7 @@ def check_events(column: Column, numbers: Floats, begin: int) -> None:
     below = np.flatnonzero(numbers < 0)
     if len(below):
         raise InvalidInput(
-            f"Row {begin + below[0]}, column {column.name!r} holds {numbers[below[0]]:g}; a number of events cannot be "
-            "negative. Use the family 'gaussian' for numbers of any sign."
+            f"Row {begin + below[0]}, column {column.name!r} holds {numbers[below[0]]:g}; {NEVER_NEGATIVE}"
         )
 
 

@@ -6,16 +6,14 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from .. import _kernels
 from ..errors import InvalidInput
 from ..families import Bernoulli
 from ..schema import Column
+from ..statistics.accumulators import Codes
 from .values import Labels, Values
-
-Codes = npt.NDArray[np.int32]
 
 
 class Coder:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..errors import InvalidInput
 from ..families import Bernoulli, Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..schema import NOUNS, Column, Schema, likely
+from ..schema import NOUNS, Column, Schema, likely, same_kind
 from .values import is_missing, seconds, type_of_value
 
 # More rows than this are quicker as columns.
@@ -111,8 +111,8 @@ def real(column: Column, value: Any) -> float:
 
 def check(column: Column, value: Any) -> None:
     """Refuse a value of another type than the column was learned with."""
-    found, numbers = type_of_value(value), ("boolean", "whole", "number")
-    if found == column.type or (found in numbers and column.type in numbers):
+    found = type_of_value(value)
+    if found is not None and same_kind(found, column.type):
         return
     raise InvalidInput(
         f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {value!r}. "

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InvalidInput
-from ..schema import NOUNS, Column, Type
+from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
 
 
@@ -62,10 +62,7 @@ class Values:
 
     def check(self, column: Column) -> None:
         """Refuse values of another type than the column was learned with."""
-        if self.type is None or self.type == column.type:
-            return
-        numbers = ("boolean", "whole", "number")
-        if self.type in numbers and column.type in numbers:
+        if self.type is None or same_kind(self.type, column.type):
             return
         raise InvalidInput(
             f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds {NOUNS[self.type]}. "
@@ -113,7 +110,7 @@ class Values:
     def _arrow(self, begin: int, end: int) -> Any:
         """Return some rows as one Arrow array."""
         if isinstance(self.data, np.ndarray):
-            return arrow_of(self.name, self.data[begin:end], begin)
+            return arrow_of(self.name, self.data[begin:end])
         array = self.data.slice(begin, end - begin)
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
@@ -220,7 +217,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     return found.pop() if found else None
 
 
-def arrow_of(name: str, data: npt.NDArray[Any], begin: int = 0) -> Any:
+def arrow_of(name: str, data: npt.NDArray[Any]) -> Any:
     """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
     if data.dtype.kind == "T":
         data = data.astype(object)
