@@ -40,6 +40,12 @@ PriorWithout = Callable[[Left], Floats]  # the log prior of the classes without 
 
 def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
     """Return P(class | row) of each row as if it had never been counted."""
+    joint = left_joint(model, counts, rows, y, prior, threads)
+    return posterior(joint, np.zeros(joint.shape[1]), threads)
+
+
+def left_joint(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
+    """Return the log joint [row, class] of each row as if it had never been counted."""
     w = np.ones(len(y)) if rows.weights is None else rows.weights
 
     def ask(at: slice, columns: dict[str, Any]) -> Floats:
@@ -50,7 +56,7 @@ def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: Pri
             joint += likelihood.leave_one_out(columns[name], y[at], w[at])
         ruled_out = np.isneginf(joint).all(axis=1)
         joint[ruled_out] = before[ruled_out]  # every class is ruled out: the prior speaks alone
-        return posterior(joint, np.zeros(joint.shape[1]), threads)
+        return joint
 
     return np.concatenate(model.each_block(ask, rows.source, threads))
 
