@@ -118,6 +118,24 @@ inline void check_offsets(const Offsets& offsets, size_t columns, size_t lines, 
                 "The offsets must not fall.");
 }
 
+// Codes of a column are held in 16 bits where columns are taken together.
+inline void check_few_codes(const Offsets& offsets, size_t columns) {
+    for (size_t j = 0; j < columns; ++j)
+        require(offsets(j + 1) - offsets(j) < 65535, "A column taken together with others has fewer than 65,535 values.");
+}
+
+inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pairs, size_t seconds, size_t parts, size_t lines) {
+    require(pairs.size == seconds && pairs.size == parts, "There must be two columns and a line for each pair.");
+    check_few_codes(offsets, columns);
+    auto inside = [&](int64_t column) { return column >= 0 && size_t(column) < columns; };
+    auto places = [&](int64_t column) { return uint64_t(offsets(column + 1) - offsets(column)) + 1; };
+    for (size_t p = 0; p < pairs.size; ++p) {
+        require(inside(pairs.first[p]) && inside(pairs.second[p]), "A pair names a column that is not there.");
+        uint64_t size = places(pairs.first[p]) * places(pairs.second[p]);
+        require(pairs.lines[p] >= 0 && size <= lines && uint64_t(pairs.lines[p]) <= lines - size, "A pair's part lies outside the table.");
+    }
+}
+
 // Runs work(run) without the GIL; Ctrl-C during it becomes KeyboardInterrupt.
 template <class Work>
 void without_gil(int threads, Work&& work) {

@@ -329,8 +329,8 @@ void ranges(const Matrix& x, double* least, double* largest, const Run& run) {
 #define NAIVELY_NAME(name) NAIVELY_TEXT(name)
 extern const Kernels kernels;
 const Kernels kernels{
-    NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges,
-    score_codes,                 score_dense, score_sparse, score_normal, score_student, finish,
+    NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges, bin_numbers, count_products,
+    score_codes, score_pairs,    score_dense, score_sparse, score_normal, score_student, finish,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

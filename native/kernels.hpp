@@ -65,6 +65,13 @@ struct Padded {
     size_t lines, width;
 };
 
+// Pairs of columns of codes, and the line of the table at which each one's part begins: a line for each code of the first
+// with each of the second, both with one more place for holes.
+struct Pairs {
+    const int64_t *first, *second, *lines;
+    size_t size;
+};
+
 // Numbers further out than this are taken for this: squares and their sums then stay finite.
 constexpr double LARGEST = 1e150;
 constexpr double LARGEST_SQUARE = 1e300;
@@ -101,11 +108,20 @@ struct Kernels {
     // Least and largest value of each column.
     void (*ranges)(const Matrix&, double* least, double* largest, const Run&);
 
+    // The bin of each number: how many of its column's cuts, which rise, lie below it; -1 for NaN.
+    void (*bin_numbers)(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
+    // products[class][f][g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers. A code without a
+    // place of its own sets no flag. Counts must not be asked for while this runs: it cannot be undone.
+    void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows&,
+                           double* products, const Run&);
+
     // Scoring: each adds to scores[row - begin][class], lines of the table's width, for rows begin .. end - 1.
 
     // += table[offsets[j] + code]; the last line of each column's part is for unknown codes, a negative code is a
     // hole and says nothing, or refuses its row where holes are not allowed.
     void (*score_codes)(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end, double* scores);
+    // += table[line of the pair + code of the first * (codes of the second + 1) + code of the second].
+    void (*score_pairs)(const Matrix&, const int64_t* offsets, const Pairs&, const Padded&, size_t begin, size_t end, double* scores);
     // += reading * table[column].
     void (*score_dense)(const Matrix&, Reading, const Padded&, size_t begin, size_t end, double* scores);
     void (*score_sparse)(const Sparse&, Reading, const Padded&, size_t begin, size_t end, double* scores);

@@ -151,6 +151,28 @@ void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
+void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets, nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+                 int threads) {
+    Matrix view = matrix(x);
+    check_offsets(offsets, view.columns, cuts.shape(0), 0);
+    require(out.shape(0) == view.rows && out.shape(1) == view.columns, "There must be a place for each cell.");
+    without_gil(threads, [&](const Run& run) { kernels().bin_numbers(view, cuts.data(), offsets.data(), out.data(), run); });
+}
+
+void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes classes, Weights weights, Planes products,
+                    int threads) {
+    Matrix view = codes(x);
+    check_offsets(offsets, view.columns, size_t(offsets(view.columns)), 0);
+    check_few_codes(offsets, view.columns);
+    size_t features = 1 + size_t(offsets(view.columns)) + numbers.shape(1);
+    require(numbers.shape(0) == view.rows, "There must be as many rows of numbers as of codes.");
+    require(products.shape(1) == features && products.shape(2) == features, "The products must be [class, feature, feature].");
+    Rows rows = rows_of(classes, weights, view.rows, products.shape(0));
+    auto never = [] { return false; };  // stopped half-way, the products would hold half a block
+    nb::gil_scoped_release no_gil;
+    kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(), Run{threads, never});
+}
+
 nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
     nb::capsule owner(codes.get(), [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
@@ -235,12 +257,21 @@ NB_MODULE(_kernels, m) {
     m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
           "Least and largest value of each column.");
 
+    m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(), "out"_a.noconvert(),
+          "threads"_a = 1, "The bin of each number: how many of its column's cuts lie below it; -1 for NaN.");
+    m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
+          "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
+          "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");
+
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
         .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
         .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(), "against"_a = false,
              "holes"_a = true,
              "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.")
+        .def("pairs", &PyScorer::pairs, "x"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(),
+             "lines"_a.noconvert(), "table"_a.noconvert(),
+             "Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.")
         .def("dense", &PyScorer::dense, "x"_a.noconvert(), "threshold"_a.none(), "table"_a.noconvert(),
              "against"_a = false, "Add x * table[column], or table[column] where x > threshold.")
         .def("sparse", &PyScorer::sparse, "starts"_a, "columns"_a, "values"_a, "threshold"_a.none(),

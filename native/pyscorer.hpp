@@ -35,6 +35,19 @@ class PyScorer {
         }, view.columns, against);
     }
 
+    // Columns first[p] and second[p] together; each one's part of the table has a line for every two codes, holes among them.
+    void pairs(AnyMatrix x, Offsets offsets, Labels first, Labels second, Labels lines, ConstTable table) {
+        Matrix view = naively::codes(x);
+        check_offsets(offsets, view.columns, size_t(offsets(view.columns)), 0);
+        naively::Pairs which{first.data(), second.data(), lines.data(), first.shape(0)};
+        check_pairs(offsets, view.columns, which, second.shape(0), lines.shape(0), table.shape(0));
+        Padded padded_table = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
+        take(view.rows, x, offsets, first, second, lines, table);
+        scorer_.add([=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
+            k->score_pairs(view, o, which, padded_table, begin, end, scores);
+        }, which.size);
+    }
+
     void dense(AnyMatrix x, std::optional<double> threshold, ConstTable table, bool against) {
         Matrix view = matrix(x);
         Padded lines = padded(table, view.columns, scorer_.width(), WRONG_TABLE);

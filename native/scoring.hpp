@@ -6,12 +6,15 @@
 namespace naively::NAIVELY_LEVEL {
 
 void score_codes(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end, double* scores);
+void score_pairs(const Matrix&, const int64_t* offsets, const Pairs&, const Padded&, size_t begin, size_t end, double* scores);
 void score_dense(const Matrix&, Reading, const Padded&, size_t begin, size_t end, double* scores);
 void score_sparse(const Sparse&, Reading, const Padded&, size_t begin, size_t end, double* scores);
 void score_normal(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
                   const double* total, size_t begin, size_t end, double* scores);
 void score_student(const Matrix&, bool holes, const Padded& centre, const Padded& precision, const Padded& power,
                    const Padded& base, const double* total, size_t begin, size_t end, double* scores);
+void bin_numbers(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
+void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows&, double* products, const Run&);
 size_t finish(double* scores, const double* against, size_t begin, size_t end, const Finish&);
 
 }  // namespace naively::NAIVELY_LEVEL
