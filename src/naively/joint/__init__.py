@@ -1,0 +1,1 @@
+"""Columns taken together: bins, pairs, joint evidence, and a few weights."""

@@ -1,0 +1,139 @@
+"""How columns are laid out to be counted together: bins of numbers, codes of labels. Fixed once, so that counts add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..statistics.accumulators import Codes, offsets_of
+from ..statistics.axis import Floats
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of a column of numbers, and how its numbers are brought to one scale."""
+
+    name: str
+    cuts: tuple[float, ...]  # of the fine bins
+    coarse: tuple[int, ...]  # the coarse bin of each fine one
+    low: float
+    high: float
+    centre: float
+    scale: float
+
+    @property
+    def size(self) -> int:
+        """How many coarse bins there are."""
+        return self.coarse[-1] + 1 if len(self.coarse) > 1 else 0
+
+
+@dataclass(frozen=True)
+class Values:
+    """The labels of a column that are told apart."""
+
+    name: str
+    labels: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        """How many labels are told apart."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All columns that are counted together: numbers first, then labels."""
+
+    numbers: tuple[Bins, ...]
+    labels: tuple[Values, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns in their order."""
+        return tuple(column.name for column in (*self.numbers, *self.labels))
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where the codes of each column begin among all."""
+        return offsets_of(np.array([column.size for column in (*self.numbers, *self.labels)], dtype=np.int64))
+
+    @cached_property
+    def fine_offsets(self) -> npt.NDArray[np.int64]:
+        """Where the fine bins of each column of numbers begin among all."""
+        return offsets_of(np.array([len(bins.coarse) for bins in self.numbers], dtype=np.int64))
+
+    @property
+    def fine_bins(self) -> int:
+        """How many fine bins there are."""
+        return int(self.fine_offsets[-1])
+
+    @property
+    def features(self) -> int:
+        """How many features there are: 1, a flag for each code, the numbers."""
+        return 1 + int(self.offsets[-1]) + len(self.numbers)
+
+    def flags(self, at: int) -> slice:
+        """Return which features are the flags of a column."""
+        return slice(1 + int(self.offsets[at]), 1 + int(self.offsets[at + 1]))
+
+    @cached_property
+    def _cuts(self) -> tuple[Floats, npt.NDArray[np.int64]]:
+        cuts = [np.array(bins.cuts, dtype=np.float64) for bins in self.numbers]
+        return np.concatenate([*cuts, np.zeros(0)]), offsets_of(np.array([len(c) for c in cuts], dtype=np.int64))
+
+    @cached_property
+    def _coarse(self) -> list[Codes]:
+        """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
+        coarse = (bins.coarse if bins.size else (-1,) for bins in self.numbers)
+        return [np.array([*to, -1], dtype=np.int32) for to in coarse]
+
+    @cached_property
+    def _scale(self) -> Floats:
+        return np.array([(b.low, b.high, b.centre, b.scale) for b in self.numbers]).reshape(-1, 4).T
+
+    def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
+        """Return rows as they are counted together, given their numbers and the codes of their labels."""
+        fine = np.empty(numbers.shape, dtype=np.int32)
+        _kernels.bin_numbers(numbers, *self._cuts, fine, threads)
+        codes = np.empty((len(labels), len(self.names)), dtype=np.int32, order="F")
+        for at, to in enumerate(self._coarse):
+            np.take(to, fine[:, at], out=codes[:, at], mode="wrap")
+        codes[:, len(self.numbers) :] = labels
+        low, high, centre, scale = self._scale
+        level = np.clip(numbers, low, high)
+        level -= centre
+        level *= scale
+        np.nan_to_num(level, copy=False)
+        return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the grid as plain data."""
+        return {"numbers": [vars(b) for b in self.numbers], "labels": [vars(v) for v in self.labels]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Grid:
+        """Return the grid that to_json described."""
+        numbers = [Bins(**{**b, "cuts": tuple(b["cuts"]), "coarse": tuple(b["coarse"])}) for b in data["numbers"]]
+        return cls(tuple(numbers), tuple(Values(v["name"], tuple(v["labels"])) for v in data["labels"]))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows as they are counted together."""
+
+    fine: Codes  # [row, column of numbers]; -1 is a hole, here and below
+    codes: Codes  # [row, column]
+    level: Floats  # [row, column of numbers], on one scale; a hole lies at the centre, 0
+
+    def take(self, rows: Any) -> Cells:
+        """Return some of the rows."""
+        return Cells(self.fine[rows], self.codes[rows], self.level[rows])
+
+    def __len__(self) -> int:
+        return len(self.codes)

@@ -1,0 +1,96 @@
+"""Columns together: sums of products of features for each class, and fine counts of single numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DoesNotFit
+from .arithmetic import checked_weight, frozen, take_away
+from .axis import Axis, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """What is counted of several columns at once, by class.
+
+    Features are 1, a flag for each value or bin, and the numbers themselves, all as the grid lays them out. Products of
+    two flags are the counts of pairs of values; those with 1 are the counts of single values.
+    """
+
+    classes: Axis
+    grid: Any
+    fine: Floats  # [class, fine bin of a number]
+    products: Floats  # [class, feature, feature]
+
+    def __post_init__(self) -> None:
+        size = len(self.classes)
+        fits = self.fine.shape == (size, self.grid.fine_bins)
+        if not fits or self.products.shape != (size, self.grid.features, self.grid.features):
+            raise DoesNotFit(f"{self.fine.shape} and {self.products.shape} sums do not fit the grid and {size} classes.")
+        object.__setattr__(self, "fine", frozen(self.fine))
+        object.__setattr__(self, "products", frozen(self.products))
+
+    def on(self, classes: Axis) -> Joint:
+        """Return the same for these classes, zero for those that were not met."""
+        if classes == self.classes:
+            return self
+        return Joint(classes, self.grid, *(laid(sums, self.classes, classes) for sums in (self.fine, self.products)))
+
+    def __add__(self, other: Joint) -> Joint:
+        if not isinstance(other, Joint):
+            return NotImplemented
+        self._check(other)
+        classes = self.classes | other.classes
+        a, b = self.on(classes), other.on(classes)
+        return Joint(classes, self.grid, a.fine + b.fine, a.products + b.products)
+
+    def __sub__(self, part: Joint) -> Joint:
+        if not isinstance(part, Joint):
+            return NotImplemented
+        self._check(part)
+        classes = self.classes | part.classes
+        a, b = self.on(classes), part.on(classes)
+        products = take_away(a.products, b.products)
+        products[take_away(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
+        return Joint(classes.declaring(self.classes), self.grid, take_away(a.fine, b.fine), products)
+
+    def __mul__(self, weight: float) -> Joint:
+        w = checked_weight(weight)
+        return Joint(self.classes, self.grid, self.fine * w, self.products * w)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Joint):
+            return NotImplemented
+        return self.classes == other.classes and self.grid == other.grid and self.agrees(other, 0.0)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Joint, tolerance: float = 1e-9) -> bool:
+        """Tell whether both describe the same rows up to rounding."""
+        if self.grid != other.grid:
+            return False
+        classes = self.classes | other.classes
+        a, b = self.on(classes), other.on(classes)
+        size = np.sqrt(np.einsum("kff->kf", a.products))  # no product is larger than those of its factors with themselves
+        room = tolerance * (size[:, :, None] * size[:, None, :] + 1e-300)
+        return bool(np.all(np.abs(a.products - b.products) <= room) and np.all(np.abs(a.fine - b.fine) <= tolerance * a.fine))
+
+    def _check(self, other: Joint) -> None:
+        if self.grid != other.grid:
+            raise DoesNotFit(
+                "Pairs of columns were counted over different bins; give both the same schema: "
+                "NaiveBayes(families=first.schema_)."
+            )
+
+
+def laid(sums: Floats, old: Axis, new: Axis) -> Floats:
+    """Return sums [class, ...] laid out for other classes."""
+    place = new.places(old.labels)
+    out = np.zeros((len(new), *sums.shape[1:]))
+    out[place[place >= 0]] = sums[place >= 0]
+    return out
