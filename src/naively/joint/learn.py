@@ -2,243 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..families.family import Codes
 from ..statistics.axis import Floats
-from ..statistics.joint import Joint
-from .grid import Cells, Grid
-from .linear import Linear, log_loss
-from .tables import Taken, of_pairs, of_pairs_left, of_values, of_values_left
+from .linear import log_loss
+from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, Single, linear_kinds, pairs_of
 from .weights import Fit, Problem
 
-# Middle-sized bins of a number: what single numbers say is read off these and off the fine ones.
-MIDDLE = 12
-# Rows on which weights are fitted, and what their evidence may take together (float32).
-ROWS, CELLS = 20_000, 1 << 25
-# Ridges on weights of single columns and pairs; how often the correction for having fitted them is taken.
-RIDGES, CAUTION = (100.0, 10.0, 1.0), 3.0
-# Pairs with a weight of their own, at most.
+# Rows on which weights are fitted.
+ROWS = 20_000
+# The ridge on the weights of whole blocks; those tried on weights of single pieces, and how often the correction for
+# having fitted them is taken.
+BLOCK_RIDGE, RIDGES, CAUTION = 0.1, (100.0, 10.0, 1.0), 3.0
+# Pairs of a level that may have a weight of their own.
 OWN_PAIRS = 200
-Pair = tuple[int, int]
 
-
-@dataclass(frozen=True)
-class Sample:
-    """Rows that were counted, as they are scored."""
-
-    labels: Codes  # [row, column of labels]: places among all labels of the column
-    cells: Cells
-    y: Codes
-    weights: Floats
-    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [row, class]
-
-    @property
-    def taken(self) -> Taken:
-        """The rows one at a time: of a row that weighs more than one, one is taken out."""
-        return Taken(self.y, np.minimum(self.weights, 1.0))
+Pieces = dict[Piece, Single]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """How strongly each piece of evidence is believed."""
+    """How strongly each piece of evidence is believed; fitted on rows left out, beside the counts."""
 
+    weights: Mapping[Piece, float]
+    ridges: Mapping[str, float]  # of the joint evidence
     bias: Floats
-    middle: Floats  # by column, numbers first
-    fine: Floats  # by column of numbers
-    linear: tuple[tuple[str, float, float], ...]  # which features, ridge, weight
-    pairs: Mapping[Pair, float]
-    vectors: Mapping[str, float]
-    loss: Mapping[str, float]  # on rows left out: of each stage
+    loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
 
 
-class Evidence:
-    """Pieces of evidence of a sample of rows, each row left out."""
-
-    def __init__(self, joint: Joint, tables: Sequence[Floats], sample: Sample) -> None:
-        self.joint, self.grid, self.tables, self.sample = joint, joint.grid, tables, sample
-        self.taken = sample.taken
-        rows = joint.products[:, 0, 0]
-        self.prior: Floats = np.log((rows + 1) / (rows.sum() + len(rows)))
-
-    def middle(self) -> list[Floats]:
-        """Return what each column says alone, numbers by middle-sized bins."""
-        cells, out = self.sample.cells, []
-        for at, n in enumerate(fine_tables(self.joint)):
-            to = middle_of(n)
-            out.append(of_values_left(summed(n, to), np.append(to, -1)[cells.fine[:, at]], self.taken))
-        for at, n in enumerate(self.tables):
-            out.append(of_values_left(n, self.sample.labels[:, at], self.taken))
-        return out
-
-    def fine(self) -> list[Floats]:
-        """Return what each number says alone, by fine bins."""
-        fine = self.sample.cells.fine
-        return [of_values_left(n, fine[:, at], self.taken) for at, n in enumerate(fine_tables(self.joint))]
-
-    def linear(self, which: str) -> tuple[Floats, float]:
-        """Return the joint evidence of some features, and its ridge."""
-        linear = Linear(self.joint, features_of(self.grid, which))
-        turned = linear.turned(flat(self.grid, self.sample.cells)[:, linear.features])
-        few = slice(0, 5000)
-        taken = Taken(self.taken.y[few], self.taken.weights[few])
-        ridge = linear.best_ridge(turned[few], taken, self.sample.weights[few], self.prior)
-        return linear.left(turned, self.taken, ridge), ridge
-
-    def pairs(self) -> Iterator[tuple[Pair, Floats]]:
-        """Give what each pair of columns says beyond both."""
-        codes = self.sample.cells.codes
-        for i, j in pairs_of(self.grid):
-            n = self.joint.products[:, self.grid.flags(i), self.grid.flags(j)]
-            yield (i, j), of_pairs_left(n, of_pairs(n), codes[:, i], codes[:, j], self.taken)
+def learn(counted: Counted, sample: Sample) -> Learned:
+    """Return the weights under which the rows of a sample, each left out, are answered best."""
+    left, y, w = Left(counted, sample), sample.y, sample.weights
+    singles: Pieces = dict(left.values())
+    loss = {"the text-book model's columns": log_loss(counted.prior + whole(singles), y, w)}
+    ridges: dict[str, float] = {}
+    for which in linear_kinds(counted.grid):
+        singles[Piece("linear", which)], ridges[which] = left.linear(which)
+    singles |= {Piece("vectors", name): said.astype(np.float32) for name, said in sample.vectors.items()}
+    if not singles:
+        return Learned({}, {}, counted.prior, loss, len(y))
+    blocks = totals(singles)
+    start = at_first(blocks)
+    first = Problem(list(blocks.values()), y, w, counted.prior)
+    own, together = chosen_pairs(left, first, first.solve(start, start, BLOCK_RIDGE))
+    blocks |= together
+    start = at_first(blocks)
+    tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, start, BLOCK_RIDGE, CAUTION)
+    loss["one weight for each kind of evidence"] = tied.expected
+    by_block = dict(zip(blocks, tied.weights, strict=True))
+    pieces = {**singles, **together, **own}
+    towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])
+    best = freed(Problem(list(pieces.values()), y, w, counted.prior), tied._replace(weights=towards))
+    loss["weights of their own"] = best.expected
+    weights = {piece: float(weight) for piece, weight in zip(pieces, best.weights, strict=True)}
+    return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y))
 
 
-def learn(joint: Joint, tables: Sequence[Floats], sample: Sample) -> Learned:
-    """Return the weights; tables hold the counts of each column of labels, [class, label]."""
-    evidence = Evidence(joint, tables, sample)
-    y, w, prior = sample.y, sample.weights, evidence.prior
-    middle, fine = evidence.middle(), evidence.fine()
-    blocks: dict[str, list[Floats]] = {"middle": middle, "fine": fine}
-    ridges = {}
-    for which in linear_blocks(joint.grid):
-        score, ridges[which] = evidence.linear(which)
-        blocks[which] = [score]
-    blocks |= {f"vectors {name}": [said] for name, said in sample.vectors.items()}
-    blocks = {name: parts for name, parts in blocks.items() if parts}
-    singles = sum(name in ("middle", "fine") for name in blocks)
+def whole(pieces: Pieces) -> Floats:
+    """Return what single columns say together, each by its middle-sized bins."""
+    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[1], "labels")]
+    return np.sum(said, axis=0, dtype=np.float64) if said else np.zeros(1)
 
-    def tied_to() -> Floats:
-        return np.array([1 / singles if name in ("middle", "fine") else float(name.startswith("vectors")) for name in blocks])
 
-    def totals() -> npt.NDArray[np.float32]:
-        return np.stack([sum(parts) for parts in blocks.values()], axis=1).astype(np.float32)
+def totals(pieces: Pieces) -> Pieces:
+    """Return what the pieces of each block say together."""
+    out: Pieces = {}
+    for piece, said in pieces.items():
+        block = Piece(*piece.block)
+        out[block] = out[block] + said if block in out else said
+    return out
 
-    start = tied_to()
-    loss = {"single columns": log_loss(prior + sum(middle, np.zeros(prior.shape)), y, w)}
-    first = Problem(totals(), y, w, prior)
-    fit = first.solve(start, start, 0.1)
-    own, together = chosen_pairs(evidence, first, fit)
-    if together is not None:
-        blocks["pairs"] = [together]
-    start = tied_to()
-    tied = Problem(totals(), y, w, prior)
-    fit = tied.solve(start, start, 0.1, CAUTION)
-    loss["one weight for each kind"] = fit.expected
-    sizes = [len(parts) for parts in blocks.values()]
-    pieces = np.stack([part for parts in blocks.values() for part in parts] + [said for _, said in own], axis=1)
-    towards = np.concatenate([np.repeat(fit.weights, sizes), np.zeros(len(own))])
-    best = Fit(towards, fit.bias, fit.expected)
-    freed = Problem(pieces.astype(np.float32), y, w, prior)
+
+def at_first(blocks: Pieces) -> Floats:
+    """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
+    numbers = sum(block.kind == "value" and block.level != "labels" for block in blocks)
+    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0}
+    return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
+
+
+def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces]:
+    """Return the pairs that would clearly gain by a weight of their own, and all pairs of each level together."""
+    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
+    error = -p * problem.rows[:, None]
+    error[np.arange(len(p)), problem.y] += problem.rows
+    own: Pieces = {}
+    together: Pieces = {}
+    for bins in OF_PAIRS:
+        number, wide = size_of(left, bins)
+        found = []
+        for piece, said in left.pairs(bins):
+            block, share = Piece(*piece.block), said / np.float32(wide)
+            together[block] = together[block] + share if block in together else share
+            gain = gain_of(said, p, error, problem.rows)
+            if gain > max(0.5, np.log(number)):
+                found.append((gain, piece, said))
+        found.sort(key=lambda one: (-one[0], one[1].columns))
+        own |= {piece: said for _, piece, said in found[:OWN_PAIRS]}
+    return own, together
+
+
+def size_of(left: Left, bins: int) -> tuple[int, int]:
+    """Return how many pairs there are at a level, and with how many others each column is taken together."""
+    pairs = pairs_of(left.grid, OF_PAIRS[0])
+    return len(pairs_of(left.grid, bins)), max(len({at for pair in pairs for at in pair}) - 1, 1)
+
+
+def gain_of(said: Single, p: Floats, error: Floats, rows: Floats) -> float:
+    """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
+    slope = float(np.einsum("nk,nk->", error, said))
+    spread = np.einsum("nk,nk,nk->n", p, said, said) - np.einsum("nk,nk->n", p, said) ** 2
+    return slope * abs(slope) / (2 * (float(rows @ spread) + 1.0))
+
+
+def freed(problem: Problem, tied: Fit) -> Fit:
+    """Return weights of single pieces, as far from those of their blocks as they are expected to gain."""
+    best, towards = tied, tied.weights
     for ridge in RIDGES:
-        found = freed.solve(best.weights, towards, ridge, CAUTION)
+        found = problem.solve(best.weights, towards, ridge, CAUTION)
         if found.expected >= best.expected:
             break
         best = found
-    loss["own weights"] = best.expected
-    return named(joint.grid, blocks, ridges, own, best, loss, len(y))
+    return best
 
 
-def chosen_pairs(evidence: Evidence, problem: Problem, fit: Fit) -> tuple[list[tuple[Pair, Floats]], Floats | None]:
-    """Return the pairs that would gain clearly by a weight of their own, best first, and all pairs together."""
-    z = problem.scores(fit.weights, fit.bias)
-    p = np.exp(z - z.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    error = -p
-    error[np.arange(len(p)), problem.y] += 1.0
-    error *= problem.rows[:, None]
-    number = len(pairs_of(evidence.grid))
-    wide = max(len({at for pair in pairs_of(evidence.grid) for at in pair}) - 1, 1)
-    together: Floats | None = None
-    found = []
-    for pair, said in evidence.pairs():
-        slope = float((error * said).sum())
-        mean = (p * said).sum(axis=1, keepdims=True)
-        curve = float((problem.rows[:, None] * p * (said - mean) ** 2).sum()) + 1.0
-        gain = slope * abs(slope) / (2 * curve)
-        if gain > max(0.5, np.log(number)):
-            found.append((gain, pair, said.astype(np.float32)))
-        together = said / wide if together is None else together + said / wide
-    found.sort(key=lambda one: (-one[0], one[1]))
-    return [(pair, said) for _, pair, said in found[:OWN_PAIRS]], together
-
-
-def named(
-    grid: Grid, blocks: Mapping[str, Any], ridges: Mapping[str, float], own: Any, fit: Fit, loss: Any, rows: int
-) -> Learned:
-    """Return the weights by what they weigh."""
-    parts = np.split(fit.weights, np.cumsum([*(len(b) for b in blocks.values())]))
-    found = dict(zip(blocks, parts, strict=False))
-    zero = np.zeros(0)
-    pairs: dict[Pair, float] = {}
-    if "pairs" in found:
-        used = pairs_of(grid)
-        wide = max(len({at for pair in used for at in pair}) - 1, 1)
-        pairs = dict.fromkeys(used, float(found["pairs"][0]) / wide)
-        for (pair, _), weight in zip(own, parts[-1], strict=True):
-            pairs[pair] += float(weight)
-    linear = tuple((which, ridge, float(found[which][0])) for which, ridge in ridges.items())
-    vectors = {name.removeprefix("vectors "): float(w[0]) for name, w in found.items() if name.startswith("vectors ")}
-    kept = {pair: weight for pair, weight in pairs.items() if weight > 0}
-    return Learned(fit.bias, found.get("middle", zero), found.get("fine", zero), linear, kept, vectors, loss, rows)
-
-
-# -- how the grid's columns are read ---------------------------------------------------------------------------------
-
-
-def fine_tables(joint: Joint) -> list[Floats]:
-    """Return the counts of the fine bins of each number, [class, bin]."""
-    offsets = joint.grid.fine_offsets
-    return [joint.fine[:, a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
-
-
-def middle_of(n: Floats) -> Codes:
-    """Return the middle-sized bin of each fine one, given their counts."""
-    from .look import grouped
-
-    return grouped(n.sum(axis=0), MIDDLE).astype(np.int32) if n.any() else np.zeros(n.shape[1], dtype=np.int32)
-
-
-def summed(n: Floats, to: Codes) -> Floats:
-    """Return counts [class, bin] of bins put together."""
-    out = np.zeros((len(n), int(to.max()) + 1))
-    np.add.at(out, (slice(None), to), n)
-    return out
-
-
-def pairs_of(grid: Grid) -> list[Pair]:
-    """Return the pairs of columns that are counted together."""
-    told = [at for at in range(len(grid.names)) if grid.offsets[at + 1] - grid.offsets[at] > 1]
-    return list(combinations(told, 2))
-
-
-def linear_blocks(grid: Grid) -> tuple[str, ...]:
-    """Return which joint evidence there is: of the numbers as they are, and of their bins, too."""
-    bins = any(column.size for column in grid.numbers)
-    flags = any(column.size for column in grid.labels)
-    if not grid.numbers:
-        return ("bins",) if flags else ()
-    return ("numbers", "bins") if bins else ("numbers",)
-
-
-def features_of(grid: Grid, which: str) -> npt.NDArray[np.intp]:
-    """Return the features that a kind of joint evidence looks at."""
-    first = 1 if which == "bins" else 1 + int(grid.offsets[len(grid.numbers)])
-    return np.arange(first, grid.features)
-
-
-def flat(grid: Grid, cells: Cells) -> Floats:
-    """Return the features of rows, [row, feature]."""
-    out = np.zeros((len(cells), grid.features))
-    out[:, 0] = 1.0
-    for at in range(len(grid.names)):
-        known = np.flatnonzero(cells.codes[:, at] >= 0)
-        out[known, grid.flags(at).start + cells.codes[known, at]] = 1.0
-    out[:, grid.features - len(grid.numbers) :] = cells.level
-    return out
+def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, float]:
+    """Return the weights that are not 0, those of all pairs together shared out to each."""
+    out = {piece: weight for piece, weight in weights.items() if piece.columns or piece.kind != "pair"}
+    for bins in OF_PAIRS:
+        pairs = pairs_of(counted.grid, OF_PAIRS[0])
+        wide = max(len({at for pair in pairs for at in pair}) - 1, 1)
+        shared = weights.get(Piece("pair", bins), 0.0) / wide
+        for pair in pairs_of(counted.grid, bins):
+            piece = Piece("pair", bins, pair)
+            out[piece] = out.get(piece, 0.0) + shared
+    return {piece: weight for piece, weight in out.items() if weight > 0}

@@ -15,9 +15,8 @@ from ..families.family import Codes, padded
 from ..statistics import Axis
 from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
-from ..statistics.joint import Joint
-from .learn import Learned, features_of, fine_tables, middle_of, summed
-from .linear import Linear
+from .learn import Learned
+from .pieces import OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs, of_values
 
 Indices = npt.NDArray[np.int64]
@@ -86,41 +85,50 @@ class Scores:
     pairs: PairTables
 
 
-def scores(joint: Joint, tables: Sequence[Floats], places: Sequence[Codes], learned: Learned) -> Scores:
-    """Return the tables of a model.
-
-    Tables hold the counts of each column of labels, [class, label], and places the code of each label on the grid.
-    """
-    grid, classes = joint.grid, joint.classes
-    slopes, bias = joint_slopes(joint, learned)
+def scores(counted: Counted, places: Sequence[Codes], learned: Learned) -> Scores:
+    """Return the tables of a model; places hold the code on the grid of each label of each column."""
+    grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
+    slopes, bias = joint_slopes(counted, learned)
     said: list[Floats] = []
-    for at, (n, bins) in enumerate(zip(fine_tables(joint), grid.numbers, strict=True)):
-        to = middle_of(n)
-        table = learned.middle[at] * of_values(summed(n, to))[to] + learned.fine[at] * of_values(n)
-        flags = slopes[grid.flags(at)]
-        said.append(table + flags[np.array(bins.coarse)] if len(flags) else table)
-    for at, (n, place) in enumerate(zip(tables, places, strict=True), len(grid.numbers)):
+    for at, bins in enumerate(grid.numbers):
+        table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[np.array(bins.coarse if bins.size else [-1])]
+        for level in OF_NUMBERS:
+            if by := weight(Piece("value", level, (at,))):
+                to = counted.levels(at, level)
+                table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
+        said.append(table)
+    for at, (n, place) in enumerate(zip(counted.tables, places, strict=True), len(grid.numbers)):
         flags = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
-        said.append(learned.middle[at] * of_values(n) + flags[place])
-    pairs = tuple(learned.pairs)
-    weighed = [learned.pairs[i, j] * of_pairs(joint.products[:, grid.flags(i), grid.flags(j)]) for i, j in pairs]
+        said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
     level = slopes[grid.features - len(grid.numbers) :]
-    return Scores(
-        learned.bias + bias,
-        Lookups(classes, tuple(said)),
-        Slopes(classes, level),
-        PairTables(classes, grid.offsets, pairs, tuple(weighed)),
-    )
+    pairs = pair_tables(counted, learned)
+    lookups = Lookups(classes, tuple(said))
+    return Scores(learned.bias + bias, lookups, Slopes(classes, level), PairTables(classes, grid.offsets, *pairs))
 
 
-def joint_slopes(joint: Joint, learned: Learned) -> tuple[Floats, Floats]:
-    """Return what each feature adds to each class, measured from its mean over all rows, and what is added to all."""
+def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:
+    """Return the pairs that have a weight, and what each two of their codes say."""
+    found: dict[tuple[int, int], Floats] = {}
+    for piece, weight in learned.weights.items():
+        if piece.kind == "pair":
+            i, j = piece.columns
+            to = np.ix_(*(counted.pair_levels(at, piece.level) for at in (i, j)))
+            table = weight * of_pairs(counted.pair(i, j, piece.level))[to]
+            found[i, j] = found[i, j] + table if (i, j) in found else table
+    return tuple(found), tuple(found.values())
+
+
+def joint_slopes(counted: Counted, learned: Learned) -> tuple[Floats, Floats]:
+    """Return what each feature adds to each class, [feature, class], and what is added to all rows."""
+    joint = counted.joint
     total, bias = np.zeros((joint.grid.features, len(joint.classes))), np.zeros(len(joint.classes))
-    for which, ridge, weight in learned.linear:
-        linear = Linear(joint, features_of(joint.grid, which))
-        slopes, constant = linear.coefficients(ridge)
-        total[linear.features] += weight * slopes
-        bias += weight * constant
+    for which, ridge in learned.ridges.items():
+        weight = learned.weights.get(Piece("linear", which), 0.0)
+        if weight:
+            linear = counted.linear(which)
+            slopes, constant = linear.coefficients(ridge)
+            total[linear.features] += weight * slopes
+            bias += weight * constant
     # Only differences between classes matter; without what all share the numbers stay small.
     total -= total.mean(axis=1, keepdims=True)
     return total, bias - bias.mean()

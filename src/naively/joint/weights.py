@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from ..families.family import Codes
 from ..statistics.axis import Floats
 
-Pieces = npt.NDArray[np.float32]
+Single = npt.NDArray[np.float32]
 # The ridge on the biases of the classes, around their log prior.
 BIAS_RIDGE = 3.0
-# Steps of Newton's method at most, and the gain per row at which it ends.
-STEPS, ENOUGH = 50, 1e-9
+# Steps at most, how many go by one look at the curvature, and the gain per row at which they end.
+STEPS, SAME_CURVE, ENOUGH = 60, 10, 1e-8
 
 
 class Fit(NamedTuple):
@@ -28,57 +29,76 @@ class Fit(NamedTuple):
 class Problem:
     """Minimise the log-loss of rows over weights (not negative) and biases, near to what is given.
 
-    Evidence comes as [row, piece, class], each row with its class and its weight.
+    Each piece of evidence is [row, class]; rows have a class and a weight.
     """
 
-    def __init__(self, pieces: Pieces, y: npt.NDArray[np.int32], rows: Floats, prior: Floats) -> None:
-        self.pieces, self.y, self.rows, self.prior = pieces, y, rows, prior
-        self.n, self.size, self.classes = pieces.shape
-        self._by_class = np.ascontiguousarray(pieces.transpose(2, 0, 1))  # [class, row, piece]
+    def __init__(self, pieces: list[Single], y: Codes, rows: Floats, prior: Floats) -> None:
+        self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(pieces), len(prior)
+        # Only differences to the first class matter; the biases are pieces, too: flags of their class.
+        flags = np.eye(self.classes, dtype=np.float32)
+        self._parts = []
+        for k in range(1, self.classes):
+            part = np.empty((len(y), self.size + self.classes), dtype=np.float32)
+            for at, piece in enumerate(pieces):
+                np.subtract(piece[:, k], piece[:, 0], out=part[:, at])
+            part[:, self.size :] = flags[k] - flags[0]
+            self._parts.append(part)
+        self._curve: Floats | None = None
 
-    def scores(self, weights: Floats, bias: Floats) -> Floats:
-        """Return what the pieces say together, [row, class]."""
-        w = weights.astype(np.float32)
-        return np.stack([part @ w for part in self._by_class], axis=1).astype(np.float64) + bias
+    def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of each row's classes, and the logarithm of its own class's."""
+        z = np.zeros((len(self.y), self.classes))
+        for k, part in enumerate(self._parts, 1):
+            z[:, k] = part @ v.astype(np.float32)
+        log_p = z - logsumexp(z, axis=1, keepdims=True)
+        return np.exp(log_p), log_p[np.arange(len(self.y)), self.y]
 
     def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridge, and the probabilities."""
-        z = self.scores(v[: self.size], v[self.size :])
-        log_p = z - logsumexp(z, axis=1, keepdims=True)
-        far = v - v0
-        own = log_p[np.arange(self.n), self.y]
-        return float(-self.rows @ own + 0.5 * (ridge * far) @ far), np.exp(log_p)
+        p, own = self.probabilities(v)
+        return float(-self.rows @ own + 0.5 * (ridge * (v - v0)) @ (v - v0)), p
 
-    def slopes(self, p: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the slope of the loss, its curvature, and the sum of squared slopes of the rows."""
-        weighed = (p * self.rows[:, None]).astype(np.float32)
+    def slope(self, p: Floats) -> Floats:
+        """Return the slope of the loss without its ridge."""
+        error = p * self.rows[:, None]
+        error[np.arange(len(self.y)), self.y] -= self.rows
+        parts = (error[:, k].astype(np.float32) @ part for k, part in enumerate(self._parts, 1))
+        return np.sum([slope.astype(np.float64) for slope in parts], axis=0)
+
+    def curve(self, p: Floats) -> Floats:
+        """Return the curvature of the loss without its ridge."""
+        total, mean = np.zeros((self.size + self.classes,) * 2), None
+        for k, part in enumerate(self._parts, 1):
+            own = p[:, k] * (1 - p[:, k]) if self.classes == 2 else p[:, k]
+            total += (part * (own * self.rows).astype(np.float32)[:, None]).T @ part
+            weighed = part * p[:, k].astype(np.float32)[:, None]
+            mean = weighed if mean is None else mean + weighed
+        if self.classes > 2 and mean is not None:
+            total -= (mean * self.rows.astype(np.float32)[:, None]).T @ mean
+        return total
+
+    def scatter(self, p: Floats) -> Floats:
+        """Return the sum over the rows of their slopes, each with itself."""
         error = p.copy()
-        error[np.arange(self.n), self.y] -= 1.0
-        mean = sum(part * p[:, k : k + 1].astype(np.float32) for k, part in enumerate(self._by_class))
-        own = self._by_class[self.y, np.arange(self.n)]
-        per_row = np.concatenate([mean - own, error.astype(np.float32)], axis=1)
-        slope = self.rows.astype(np.float32) @ per_row
-        curve = np.zeros((self.size + self.classes,) * 2)
-        for k, part in enumerate(self._by_class):
-            centred = np.concatenate([part - mean, -p.astype(np.float32)], axis=1)
-            centred[:, self.size + k] += 1.0
-            curve += (centred * weighed[:, k : k + 1]).T @ centred
-        spread = (per_row * self.rows[:, None].astype(np.float32)).T @ per_row
-        return slope.astype(np.float64), curve, spread.astype(np.float64)
+        error[np.arange(len(self.y)), self.y] -= 1.0
+        per_row = sum(error[:, k].astype(np.float32)[:, None] * part for k, part in enumerate(self._parts, 1))
+        return np.asarray((per_row * self.rows.astype(np.float32)[:, None]).T @ per_row, dtype=np.float64)
 
-    def solve(self, start: Floats, towards: Floats, ridge: Floats | float, caution: float = 0.0) -> Fit:
+    def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> Fit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
 
-        The expected loss is Takeuchi's estimate of the loss on other rows, its correction taken as often as caution says.
+        The expected loss is Takeuchi's estimate of the loss on other rows, with its correction taken as often as caution
+        says.
         """
-        pull = np.concatenate([np.broadcast_to(ridge, (self.size,)), np.full(self.classes, BIAS_RIDGE)])
+        pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, BIAS_RIDGE)])
         v0, v = np.concatenate([towards, self.prior]), np.concatenate([start, self.prior])
         loss, p = self.loss(v, v0, pull)
-        for _ in range(STEPS):
-            slope, curve, _ = self.slopes(p)
+        for step in range(STEPS):
+            if self._curve is None or step % SAME_CURVE == SAME_CURVE - 1:
+                self._curve = self.curve(p)
             before = loss
-            v, loss, p = self._step(v, v0, pull, slope + pull * (v - v0), curve + np.diag(pull), loss, p)
-            if before - loss <= ENOUGH * self.n:
+            v, loss, p = self._step(v, v0, pull, self._curve, (loss, p))
+            if before - loss <= ENOUGH * len(self.y):
                 break
         expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
         if caution:
@@ -86,15 +106,17 @@ class Problem:
         return Fit(v[: self.size], v[self.size :], expected / float(self.rows.sum()))
 
     def _step(
-        self, v: Floats, v0: Floats, pull: Floats, slope: Floats, curve: Floats, loss: float, p: Floats
+        self, v: Floats, v0: Floats, pull: Floats, curve: Floats, here: tuple[float, Floats]
     ) -> tuple[Floats, float, Floats]:
-        """Go one step of Newton's method, the weights that are 0 and would fall held there."""
+        """Go one step of Newton's method; weights that are 0 and would fall are held there."""
+        loss, p = here
+        slope = self.slope(p) + pull * (v - v0)
         free = np.ones(len(v), dtype=bool)
         free[: self.size] = (v[: self.size] > 0) | (slope[: self.size] < 0)
         move = np.zeros(len(v))
-        move[free] = -np.linalg.solve(curve[np.ix_(free, free)], slope[free])
+        move[free] = -np.linalg.solve((curve + np.diag(pull))[np.ix_(free, free)], slope[free])
         length = 1.0
-        while length > 1e-6:
+        while length > 1e-4:
             tried = v + length * move
             tried[: self.size] = np.maximum(tried[: self.size], 0.0)
             found, probabilities = self.loss(tried, v0, pull)
@@ -104,7 +126,7 @@ class Problem:
         return v, loss, p
 
     def _correction(self, v: Floats, p: Floats, pull: Floats) -> float:
-        _, curve, spread = self.slopes(p)
+        """Return by how much the loss of these rows is too low, for having chosen the weights on them."""
         on = np.concatenate([v[: self.size] > 0, np.ones(self.classes, dtype=bool)])
         inner = np.ix_(on, on)
-        return float(np.trace(np.linalg.solve((curve + np.diag(pull))[inner], spread[inner])))
+        return float(np.trace(np.linalg.solve((self.curve(p) + np.diag(pull))[inner], self.scatter(p)[inner])))

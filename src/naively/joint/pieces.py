@@ -1,0 +1,182 @@
+"""Pieces of evidence, each read off the counts: which there are, and what each says of rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..families.family import Codes
+from ..statistics.axis import Floats
+from ..statistics.joint import Joint
+from .grid import Cells, Grid
+from .linear import ROWS as RIDGE_ROWS
+from .linear import Linear
+from .look import grouped
+from .tables import Taken, of_pairs, of_pairs_left, of_values_left
+
+# Numbers are read off bins of several widths, the finest as they are counted (0).
+OF_NUMBERS, OF_PAIRS = (5, 12, 0), (4, 0)
+Single = npt.NDArray[np.float32]
+
+
+class Piece(NamedTuple):
+    """The name of a piece of evidence: its kind, the bins it is read off, and its columns by their place on the grid."""
+
+    kind: str  # "value", "pair", "linear" or "vectors"
+    level: Any
+    columns: tuple[Any, ...] = ()
+
+    @property
+    def block(self) -> tuple[str, Any]:
+        """The pieces that share a weight at first."""
+        return (self.kind, self.level)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What pieces of evidence are read off: columns together, and each column of labels alone, [class, label]."""
+
+    joint: Joint
+    tables: Sequence[Floats]
+
+    @property
+    def grid(self) -> Grid:
+        """How columns are laid out."""
+        grid: Grid = self.joint.grid
+        return grid
+
+    @cached_property
+    def prior(self) -> Floats:
+        """How probable each class is before, as logarithms."""
+        rows = self.joint.products[:, 0, 0]
+        return np.asarray(np.log((rows + 1) / (rows.sum() + len(rows))))
+
+    def fine(self, at: int) -> Floats:
+        """Return the counts of the fine bins of a number, [class, bin]."""
+        begin, end = self.grid.fine_offsets[at : at + 2]
+        return self.joint.fine[:, begin:end]
+
+    def levels(self, at: int, bins: int) -> Codes:
+        """Return the bin of each fine one, if there are to be so many."""
+        return put_together(self.fine(at).sum(axis=0), bins)
+
+    def pair_levels(self, at: int, bins: int) -> Codes:
+        """Return the level of each code of a column in pairs: labels and fine levels are themselves."""
+        flags = self.grid.flags(at)
+        if at >= len(self.grid.numbers) or not bins:
+            return np.arange(flags.stop - flags.start, dtype=np.int32)
+        return put_together(self.joint.products[:, 0, flags].sum(axis=0), bins)
+
+    def pair(self, i: int, j: int, bins: int) -> Floats:
+        """Return how often two values were met together, [class, value, value]."""
+        n = self.joint.products[:, self.grid.flags(i), self.grid.flags(j)]
+        n = summed(n, self.pair_levels(i, bins), 1)
+        return summed(n, self.pair_levels(j, bins), 2)
+
+    def linear(self, which: str) -> Linear:
+        """Return the joint evidence of some features: all, or those that are no bins of numbers."""
+        first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
+        return Linear(self.joint, np.arange(first, self.grid.features))
+
+
+def put_together(met: Floats, bins: int) -> Codes:
+    """Return the bin of each of some smaller ones, if there are to be so many; 0 leaves them as they are."""
+    if not bins or not met.any():
+        return np.arange(len(met), dtype=np.int32)
+    return grouped(met, bins).astype(np.int32)
+
+
+def summed(n: Floats, to: Codes, axis: int) -> Floats:
+    """Return counts of values put together along an axis."""
+    if len(to) == (to[-1] + 1 if len(to) else 0):
+        return n
+    starts = np.flatnonzero(np.diff(to, prepend=-1))  # bins put together are neighbours
+    return np.add.reduceat(n, starts, axis=axis)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that were counted, as they are scored."""
+
+    labels: Codes  # [row, column of labels]: places among all labels of the column, -1 for a hole
+    cells: Cells
+    y: Codes
+    weights: Floats
+    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [row, class]
+
+    @property
+    def taken(self) -> Taken:
+        """The rows one at a time: of a row that weighs more than one, one is taken out."""
+        return Taken(self.y, np.minimum(self.weights, 1.0))
+
+
+class Left:
+    """Pieces of evidence of a sample of rows, each row left out of the counts."""
+
+    def __init__(self, counted: Counted, sample: Sample) -> None:
+        self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
+
+    def values(self) -> Iterator[tuple[Piece, Single]]:
+        """Give what each column says alone; numbers by bins of several widths."""
+        for bins in OF_NUMBERS:
+            for at in range(len(self.grid.numbers)):
+                to = self.counted.levels(at, bins)
+                codes = np.append(to, np.int32(-1))[self.sample.cells.fine[:, at]]
+                n = summed(self.counted.fine(at), to, 1)
+                if n.shape[1] > 1:
+                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken).astype(np.float32)
+        for at, n in enumerate(self.counted.tables):
+            said = of_values_left(n, self.sample.labels[:, at], self.taken)
+            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said.astype(np.float32)
+
+    def linear(self, which: str) -> tuple[Single, float]:
+        """Return the joint evidence of some features, and its ridge."""
+        linear = self.counted.linear(which)
+        turned = linear.turned(features(self.grid, self.sample.cells)[:, linear.features])
+        some = np.arange(min(len(turned), RIDGE_ROWS))
+        weights = self.sample.weights[some]
+        ridge = linear.best_ridge(turned[some], self.taken.some(some), weights, self.counted.prior)
+        return linear.left(turned, self.taken, ridge).astype(np.float32), ridge
+
+    def pairs(self, bins: int) -> Iterator[tuple[Piece, Single]]:
+        """Give what each pair of columns says beyond both."""
+        codes, levels = self.sample.cells.codes, {}
+        for i, j in pairs_of(self.grid, bins):
+            for at in (i, j):
+                if at not in levels:
+                    levels[at] = np.append(self.counted.pair_levels(at, bins), np.int32(-1))[codes[:, at]]
+            n = self.counted.pair(i, j, bins)
+            said = of_pairs_left(n, of_pairs(n), levels[i], levels[j], self.taken)
+            yield Piece("pair", bins, (i, j)), said.astype(np.float32)
+
+
+def pairs_of(grid: Grid, bins: int) -> list[tuple[int, int]]:
+    """Return the pairs of columns that are looked at; those without bins of numbers at the first level only."""
+    told = [at for at in range(len(grid.names)) if grid.offsets[at + 1] - grid.offsets[at] > 1]
+    pairs = list(combinations(told, 2))
+    return pairs if bins == OF_PAIRS[0] else [(i, j) for i, j in pairs if i < len(grid.numbers)]
+
+
+def linear_kinds(grid: Grid) -> tuple[str, ...]:
+    """Return which joint evidence there is: of the numbers as they are, and of their bins, too."""
+    bins, flags = (any(column.size for column in part) for part in (grid.numbers, grid.labels))
+    if not grid.numbers:
+        return ("bins",) if flags else ()
+    return ("numbers", "bins") if bins else ("numbers",)
+
+
+def features(grid: Grid, cells: Cells) -> Floats:
+    """Return the features of rows, [row, feature]."""
+    out = np.zeros((len(cells), grid.features))
+    out[:, 0] = 1.0
+    for at in range(len(grid.names)):
+        known = np.flatnonzero(cells.codes[:, at] >= 0)
+        out[known, grid.flags(at).start + cells.codes[known, at]] = 1.0
+    out[:, grid.features - len(grid.numbers) :] = cells.level
+    return out
