@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from .errors import DoesNotFit, InvalidInput, InvalidSetting
+from .grid import Grid
 from .families import FAMILIES, Bernoulli, Categorical, Family, Gaussian, Words
 from .statistics import Moments
 
@@ -114,6 +115,7 @@ class Schema:
 
     columns: tuple[Column, ...]
     hints: tuple[str, ...] = field(default=(), compare=False)
+    grid: Grid | None = None  # how columns are laid out to be counted together, if they are
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
@@ -176,12 +178,14 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""
-        return {"columns": [column_to_json(column) for column in self.columns], "hints": list(self.hints)}
+        data = {"columns": [column_to_json(column) for column in self.columns], "hints": list(self.hints)}
+        return data if self.grid is None else data | {"grid": self.grid.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schema:
         """Return the schema that to_json described."""
-        return cls(tuple(column_from_json(column) for column in data["columns"]), tuple(data.get("hints", ())))
+        grid = Grid.from_json(data["grid"]) if "grid" in data else None
+        return cls(tuple(column_from_json(column) for column in data["columns"]), tuple(data.get("hints", ())), grid)
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]

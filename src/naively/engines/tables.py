@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli
+from ..grid import Grid
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
 from ..read.coder import Coder
 from ..read.frame import Frame
@@ -21,6 +23,7 @@ from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
 from . import memory
+from .together import TogetherCounter
 
 
 class TableCounter:
@@ -49,6 +52,7 @@ class TableCounter:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
         self.vectors: dict[str, Any] = {}
+        self.together = None if self.schema.grid is None else TogetherCounter(self.schema.grid, self.words)
         self._room = -1  # how many labels there is room for
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,7 +123,8 @@ class TableCounter:
     def takes_row(self, label: Any) -> bool:
         """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
         known = next(iter(self.classes.places), label)
-        return type(label) in (str, int, bool) and type(known) is type(label) and not self.of_vectors
+        plain = type(label) in (str, int, bool) and type(known) is type(label)
+        return plain and not self.of_vectors and self.together is None
 
     def add_row(self, row: Mapping[str, Any], label: Any) -> None:
         """Count one row given as a dict, as quickly as can be."""
@@ -144,7 +149,24 @@ class TableCounter:
             add_vectors(self.vectors[name], name, matrix, y, weights, threads)
         if codes is not None:
             self.labels.add(codes, y, weights, threads)
+        if self.together is not None:
+            self.together.add(numbers, codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
+
+    def add_together(self, grid: Grid, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count columns together, too, from now on: first in the rows that were counted one by one."""
+        together = TogetherCounter(grid, self.words)
+        together.make_room(len(self.classes))
+        for begin in range(0, frame.rows, ROWS):
+            rows = slice(begin, min(begin + ROWS, frame.rows))
+            codes, numbers = self.cells(frame, rows.start, rows.stop, threads)
+            together.add(numbers, codes, y[rows], None if weights is None else weights[rows], threads)
+        self.schema, self.together = replace(self.schema, grid=grid), together
+
+    def cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes | None, Floats | None]:
+        """Return some rows of a frame whose labels were all met before: their codes and their numbers."""
+        codes = codes_of(frame, self.coders, begin, end, threads)[0] if self.of_labels else None
+        return codes, memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
 
     def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
@@ -163,6 +185,8 @@ class TableCounter:
             self.labels.make_room([len(words) for words in self.words], classes)
             self._room = self.growth[0]
         self.numbers.make_room(classes)
+        if self.together is not None:
+            self.together.make_room(classes)
         for vectors in self.vectors.values():
             vectors.make_room(classes)
 
@@ -192,6 +216,8 @@ class TableCounter:
         axis = Axis.numbered(classes)
         both = self.numbers.moments(axis.labels, axis) + other.numbers.moments(axis.labels, axis)
         self.numbers.take(both, axis.labels)
+        if self.together is not None and other.together is not None:
+            self.together.absorb(other.together)
         for name, theirs in other.vectors.items():
             mine = self.vectors.setdefault(name, started(self.schema[name], theirs.width))
             mine.make_room(classes)
@@ -214,7 +240,9 @@ class TableCounter:
         found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         for name, vectors in self.vectors.items():
             found[name] = vectors.table(met, axis) if isinstance(vectors, GrowingTable) else vectors.moments(met, axis)
-        return Counts(axis, rows, {name: found[name] for name in self.schema.names if name in found}, self.schema)
+        columns = {name: found[name] for name in self.schema.names if name in found}
+        joint = None if self.together is None else self.together.value(met, axis)
+        return Counts(axis, rows, columns, self.schema, joint)
 
     @classmethod
     def of(cls, counts: Counts, schema: Schema) -> TableCounter:
@@ -235,6 +263,8 @@ class TableCounter:
             counter.numbers.take(
                 joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
             )
+        if counter.together is not None and counts.joint is not None:
+            counter.together.take(counts.joint, met)
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
             width = len(statistic.values if hasattr(statistic, "values") else statistic.columns)

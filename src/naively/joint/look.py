@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..statistics.axis import Floats
-from .grid import Bins, Grid, Values
+from ..grid import Bins, Grid, Values
 
 # Bins of a number: enough for any shape that so many rows can show.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100

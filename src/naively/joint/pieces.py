@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..families.family import Codes
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
-from .grid import Cells, Grid
+from ..grid import Cells, Grid
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear
 from .look import grouped

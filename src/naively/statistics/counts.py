@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis, Floats
+from .joint import Joint
 from .table import labelled
 
 
@@ -36,9 +37,15 @@ class Counts:
     rows: Floats
     columns: Mapping[str, Any]
     schema: Any = None  # what the columns are, if the rows came from a table
+    joint: Joint | None = None  # what was counted of several columns at once
 
     def __init__(
-        self, classes: Axis | Sequence[Any], rows: Any, columns: Mapping[str, Any], schema: Any = None
+        self,
+        classes: Axis | Sequence[Any],
+        rows: Any,
+        columns: Mapping[str, Any],
+        schema: Any = None,
+        joint: Joint | None = None,
     ) -> None:
         classes, order = labelled(classes)
         given = np.asarray(rows, dtype=np.float64)
@@ -50,6 +57,7 @@ class Counts:
         object.__setattr__(self, "rows", frozen(given[keep]))
         object.__setattr__(self, "columns", dict(columns))
         object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "joint", None if joint is None else joint.on(self.classes))
 
     def on(self, classes: Axis) -> Floats:
         """Return the rows of these classes, zero for those that were not met."""
@@ -61,7 +69,8 @@ class Counts:
         self._check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
-        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other))
+        joint = None if self.joint is None or other.joint is None else self.joint + other.joint
+        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other), joint)
 
     def __radd__(self, other: object) -> Counts:
         return self if other == 0 else NotImplemented
@@ -77,7 +86,8 @@ class Counts:
             k = int(np.argmin(rows))
             raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
-        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part))
+        joint = None if self.joint is None or part.joint is None else self.joint - part.joint
+        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
 
     def _column_without(self, name: str, part: Counts) -> Any:
         try:
@@ -88,14 +98,15 @@ class Counts:
     def __mul__(self, weight: float) -> Counts:
         w = checked_weight(weight)
         columns = {name: column * w for name, column in self.columns.items()}
-        return Counts(self.classes, self.rows * w, columns, self.schema)
+        return Counts(self.classes, self.rows * w, columns, self.schema, None if self.joint is None else self.joint * w)
 
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        return self.classes == other.classes and np.array_equal(self.rows, other.rows) and self.columns == other.columns
+        same = self.classes == other.classes and np.array_equal(self.rows, other.rows)
+        return same and self.columns == other.columns and self.joint == other.joint
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -107,6 +118,8 @@ class Counts:
             bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b)))
             and self.columns.keys() == other.columns.keys()
             and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items())
+            and (self.joint is None) == (other.joint is None)
+            and (self.joint is None or other.joint is None or self.joint.agrees(other.joint, tolerance))
         )
 
     def __repr__(self) -> str:
@@ -119,6 +132,11 @@ class Counts:
         return self.schema.beside(other.schema)
 
     def _check_columns(self, other: Counts) -> None:
+        if (self.joint is None) != (other.joint is None):
+            raise DoesNotFit(
+                "Pairs of columns are counted on one side only; count both with the same schema, or neither: "
+                "NaiveBayes(model='textbook')."
+            )
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
             raise DoesNotFit(f"Column {name!r} is counted on one side only; count the same columns to combine them.")
         for name, column in self.columns.items():

@@ -12,13 +12,13 @@ from ..statistics.accumulators import Codes
 from ..statistics.axis import Axis, Floats
 from ..statistics.growing import Vocabulary, grown
 from ..statistics.joint import Joint, laid
-from .grid import Cells, Grid
+from ..grid import Cells, Grid
 
 # Rows that are counted at once: few enough that what is made of them stays in the cache.
 ROWS = 1 << 15
 
 
-class JointCounter:
+class TogetherCounter:
     """Fills a Joint; classes may be new at any time. Labels come as codes of vocabularies."""
 
     def __init__(self, grid: Grid, words: Sequence[Vocabulary]) -> None:
@@ -45,8 +45,10 @@ class JointCounter:
             np.take(self.places[at], codes[:, at], out=out[:, at])
         return out
 
-    def add(self, numbers: Floats, codes: Codes, y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count rows, given their numbers and the codes of their labels."""
+    def add(self, numbers: Any, codes: Codes | None, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count rows, given their numbers and the codes of their labels, if there are such columns."""
+        numbers = np.empty((len(y), 0)) if numbers is None else numbers
+        codes = np.empty((len(y), 0), dtype=np.int32) if codes is None else codes
         for begin in range(0, len(y), ROWS):
             rows = slice(begin, begin + ROWS)
             cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)
@@ -62,11 +64,9 @@ class JointCounter:
         """Return the sums of all rows so far, the classes sorted."""
         half = self.products[: len(met)]
         whole = half + np.triu(half, 1).transpose(0, 2, 1)
-        own = Axis.numbered(len(met))
-        named = {k: axis.place(label) for k, label in enumerate(met)}
         fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
-        for k in own.labels:
-            fine[named[k]], products[named[k]] = self.fine[:, k], whole[k]
+        place = axis.places(met)
+        fine[place], products[place] = self.fine[:, : len(met)].T, whole
         return Joint(axis, self.grid, fine, products)
 
     def take(self, joint: Joint, classes: Sequence[Any]) -> None:
@@ -76,7 +76,7 @@ class JointCounter:
         self.fine[:, : len(classes)] = laid(joint.fine, joint.classes, wanted).T
         self.products[: len(classes)] = np.triu(laid(joint.products, joint.classes, wanted))
 
-    def absorb(self, other: JointCounter) -> None:
+    def absorb(self, other: TogetherCounter) -> None:
         """Take in what another counter with the same grid and codes has counted."""
         self.make_room(len(other.products))
         size = len(other.products)

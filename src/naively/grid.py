@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _kernels
-from ..statistics.accumulators import Codes, offsets_of
-from ..statistics.axis import Floats
+from . import _kernels
+from .statistics.accumulators import Codes, offsets_of
+from .statistics.axis import Floats
 
 
 @dataclass(frozen=True)
