@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
+    from .errors import StaleWarning
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
@@ -30,6 +31,7 @@ _HOMES = {
     "cross_validate": "crossing",
     "Evidence": "evidence",
     "Scores": "evaluate",
+    "StaleWarning": "errors",
     "Column": "schema",
     "Schema": "schema",
     "decide": "decision",
@@ -58,6 +60,7 @@ __all__ = [
     "Schema",
     "Scores",
     "Settings",
+    "StaleWarning",
     "Table",
     "Words",
     "compare",

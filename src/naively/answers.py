@@ -44,6 +44,7 @@ class Answers:
         def classes_(self) -> npt.NDArray[Any]: ...  # noqa: D102
         @property
         def _table_model(self) -> TableModel: ...
+        def _said_of_tuning(self) -> list[str]: ...
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class Answers:
         return expected_cost(self.predict_proba(X), cost)
 
     def score_samples(self, X: Any) -> Floats:
-        """Return log P(row): how usual each row is, whatever its class."""
+        """Return log P(row): how usual each row is, whatever its class. Calibration changes nothing here."""
         density: Floats = self._answer(Model.log_density, X)
         return density
 
@@ -149,4 +150,4 @@ class Answers:
 
     def summary(self) -> str:
         """Return what was learned, in words."""
-        return summary(self._table_model, self.counts_, self.schema_)
+        return "\n".join([summary(self._table_model, self.counts_, self.schema_), *self._said_of_tuning()])

@@ -13,21 +13,20 @@ from sklearn.exceptions import NotFittedError
 from .answers import Answers
 from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
 from .engines.tables import TableCounter
-from .errors import InvalidInput, UnreadableFile
+from .errors import UnreadableFile
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, plain, revived, settings_of
+from .settings import alike, check_settings, plain, revived
 from .statistics import Counts
 from .threads import allowed
+from .tuned import ESTIMATING, Tuned
+from .tuning import UNTUNED, Tuning
 
-# What a model is estimated with; changes act at once, without the data.
-ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
 
-
-class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
 
     Parameters
@@ -39,8 +38,12 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Columns are independent within a class.
     estimate : "bayes", "map" or "mle"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
-    smoothing : float
-        The λ of the prior of every column.
+    smoothing : float or "auto"
+        The λ of the prior of every column. "auto" lets `fit` choose it by leaving each row out of the counts: one for
+        all columns, or one for each where that answers better; `smoothing_` says which.
+    temperature : None, "auto" or float
+        How much softer than the text book's the probabilities are: log joints are divided by it. "auto" lets `fit` call
+        `calibrate` with its rows; by default there is none until `calibrate` is called.
     prior : "empirical", "uniform", dict or array
         Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
         `classes_`. It takes the place of scikit-learn's ``class_weight``.
@@ -99,7 +102,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         families: Any = None,
         model: str = "textbook",
         estimate: str = "bayes",
-        smoothing: float = 1.0,
+        smoothing: float | str = 1.0,
+        temperature: float | str | None = None,
         prior: Any = "empirical",
         prior_smoothing: float = 1.0,
         classes: Any = None,
@@ -117,6 +121,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.estimate = estimate
         self.smoothing = smoothing
+        self.temperature = temperature
         self.prior = prior
         self.prior_smoothing = prior_smoothing
         self.classes = classes
@@ -138,7 +143,13 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = rows_of(X, y, target, sample_weight, self.unlabelled)
         counter = TableCounter(rows.schema(self.families), checked_classes(self.classes, rows))
         count_rows(counter, rows, allowed(self.threads))
+        before = dict(vars(self))
         self._take(counter, rows)
+        try:
+            self._tune_if_asked(rows)
+        except Exception:
+            self.__dict__ = before
+            raise
         return self
 
     def partial_fit(
@@ -156,6 +167,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
+            self._recount()
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -165,6 +177,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         self._take(counter)
+        self._recount()
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -175,6 +188,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
+        self._recount()
         return self
 
     def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
@@ -182,6 +196,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._counter = counter
         self._asked = {}
         if rows is not None:
+            self._tuning = UNTUNED
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -235,20 +250,15 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
         self._check_fitted()
-        now = [getattr(self, name) for name in ESTIMATING]
+        now = [getattr(self, name) for name in (*ESTIMATING, "temperature")]
         then: list[Any] | None = self._asked.get("settings")
         if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
+            self._check_fresh()
             self._asked["model"] = self._estimated()
             self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
         model: TableModel = self._asked["model"]
         return model
-
-    def _estimated(self) -> TableModel:
-        if not len(self.counts_.classes):
-            raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
-        schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        return TableModel(self.counts_, schema, settings_of(self), log_prior(self), self.max_categories)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -256,9 +266,10 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the model to one Parquet file: its counts, its schema, its settings."""
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
+        about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
         from . import store
 
-        store.write(path, self.counts_, about | {"labels": self._label_type.str})
+        store.write(path, self.counts_, about)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -295,6 +306,8 @@ def load(path: Any) -> NaiveBayes:
         schema = Schema.from_json(about["schema"])
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
+        if about.get("tuning") is not None:
+            nb._keep(Tuning.from_json(about["tuning"], counts.classes))
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb
