@@ -46,18 +46,18 @@ def explained(
 def spread_of(model: TableModel, name: str) -> Spread:
     """Return where the numbers of a column lie in each class."""
     key, at = model.part_of_number(name)
-    likelihood: Any = model.model.likelihoods[key]
+    likelihood: Any = model.book.likelihoods[key]
     return Spread(*(figure[at] for figure in likelihood.summary[:3]))
 
 
 def said_by(model: TableModel, column: Column, columns: dict[str, Any], threads: int) -> Floats:
     """Return what one column says about each class, [row, class]."""
     if column.kind == "vectors":
-        return scores_of(model.model.likelihoods[column.name], columns[column.name], threads)
+        return scores_of(model.book.likelihoods[column.name], columns[column.name], threads)
     if column.kind == "labels":
         return said_by_codes(model, model.table_of(column.name), columns, model.place_of_labels(column.name), threads)
     key, at = model.part_of_number(column.name)
-    likelihood: Any = model.model.likelihoods[key]
+    likelihood: Any = model.book.likelihoods[key]
     scores = scores_of(likelihood.column(at), np.ascontiguousarray(columns[key][:, at : at + 1]), threads)
     for place, (number, table) in enumerate(model.gaps, len(model.labels)):
         if model.schema.of_kind("numbers")[number] == column:  # whether there is one speaks beside the number itself

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,6 +77,17 @@ class Grid:
     def features(self) -> int:
         """How many features there are: 1, a flag for each code, the numbers."""
         return 1 + int(self.offsets[-1]) + len(self.numbers)
+
+    def only(self, names: Sequence[str]) -> tuple[Grid, list[int], list[int]]:
+        """Return the grid of some columns, and which fine bins and which features are theirs."""
+        numbers = [at for at, column in enumerate(self.numbers) if column.name in names]
+        labels = [at for at, column in enumerate(self.labels) if column.name in names]
+        fine = [b for at in numbers for b in range(int(self.fine_offsets[at]), int(self.fine_offsets[at + 1]))]
+        places = [*numbers, *(len(self.numbers) + at for at in labels)]
+        flags = [f for at in places for f in range(self.flags(at).start, self.flags(at).stop)]
+        levels = [self.features - len(self.numbers) + at for at in numbers]
+        grid = Grid(tuple(self.numbers[at] for at in numbers), tuple(self.labels[at] for at in labels))
+        return grid, fine, [0, *flags, *levels]
 
     def flags(self, at: int) -> slice:
         """Return which features are the flags of a column."""

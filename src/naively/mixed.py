@@ -112,7 +112,8 @@ class TableModel:
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
-        self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
+        # What the text book says of each column; answers are asked of the model, which may weigh more than that.
+        self.book = self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
         self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
         self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]

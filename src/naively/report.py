@@ -26,9 +26,9 @@ def probabilities(model: TableModel, column: Column) -> Any:
         shares = np.exp(table.log_p)
         return frame({"value": [shown(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
     if column.kind == "vectors":
-        return frame_of_vectors(model.model.likelihoods[column.name], labels)
+        return frame_of_vectors(model.book.likelihoods[column.name], labels)
     part, at = model.part_of_number(column.name)
-    n, mean, ssd = (figure[at] for figure in model.model.likelihoods[part].summary[:3])  # type: ignore[attr-defined]
+    n, mean, ssd = (figure[at] for figure in model.book.likelihoods[part].summary[:3])  # type: ignore[attr-defined]
     spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
     return frame({"class": labels, "numbers": n, "mean": mean, "deviation": spread})
 
@@ -57,7 +57,7 @@ def bits_of_columns(model: TableModel, counts: Counts) -> dict[str, float]:
     told = {label.column.name: bits_of_shares(np.exp(label.table.log_p), prior) for label in model.labels}
     for key, (_, columns) in model.numbers.items():
         for at, column in enumerate(columns):
-            told[column.name] = bits_of_numbers(model.model.likelihoods[key], at, prior)
+            told[column.name] = bits_of_numbers(model.book.likelihoods[key], at, prior)
     for column in model.schema.of_kind("vectors"):
         told[column.name] = float("nan")  # of a vector there is no single figure
     return told
@@ -113,9 +113,9 @@ def said(model: TableModel, column: Column) -> str:
     if column.kind == "labels":
         return model.table_of(column.name).say(column.name)
     if column.kind == "vectors":
-        return str(model.model.likelihoods[column.name].say(column.name))
+        return str(model.book.likelihoods[column.name].say(column.name))
     part, at = model.part_of_number(column.name)
-    likelihood: Any = model.model.likelihoods[part]
+    likelihood: Any = model.book.likelihoods[part]
     sentences = likelihood.say(column.name).splitlines()
     title = f"{column.name}[{likelihood.columns.labels[at]}]"
     return str(sentences[at]).replace(title, column.name, 1)

@@ -21,7 +21,7 @@ from .threads import allowed
 
 def check_settings(nb: Any) -> None:
     """Refuse settings of counting and estimating that mean nothing."""
-    one_of("model", nb.model, ("textbook",))
+    one_of("model", nb.model, ("auto", "textbook"))
     one_of("unlabelled", nb.unlabelled, ("error", "skip"))
     if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):
         raise InvalidSetting(f"max_categories={nb.max_categories!r} must be a whole number of 1 or more, or None.")

@@ -11,14 +11,21 @@ import numpy as np
 
 from .calibration import Fit, Rated, fitted
 from .counting import Rows, check_widths, rows_of
+from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, StaleWarning
+from .estimate import empirical_prior
+from .families import Settings
+from .joint.learn import Learned
+from .learning import count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
+from .read.target import Shares
 from .resample import of_weight, truth_of
 from .settings import alike, log_prior, prior_without, settings_of
 from .statistics import Counts
 from .threads import allowed
+from .together import TogetherModel
 from .tuning import GRID, MOST_SCORES, UNTUNED, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
 
 # What a model is estimated with; changes act at once, without the data.
@@ -40,6 +47,7 @@ class Tuned:
         columns: Any
         unseen: str
         max_categories: int | None
+        model: str
         threads: int | None
         unlabelled: str
         _schema: Any
@@ -52,6 +60,7 @@ class Tuned:
         @property
         def _table_model(self) -> TableModel: ...
         def _check_fitted(self) -> None: ...
+        def _live_counter(self) -> TableCounter: ...
 
     def calibrate(
         self,
@@ -95,7 +104,10 @@ class Tuned:
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
-        self._keep(self._held_out(rows) if held_out else self._tune(rows, calibrated=True))
+        if held_out or self.model == "textbook" or not enough(rows):
+            self._keep(self._held_out(rows) if held_out else self._tune(rows, calibrated=True))
+        else:
+            self._keep(self._learn(rows))
         return self
 
     def _tune(self, rows: Rows, *, calibrated: bool) -> Tuning:
@@ -135,11 +147,27 @@ class Tuned:
 
     def _tune_if_asked(self, rows: Rows) -> None:
         """Choose what the settings leave to the rows that were just counted."""
-        calibrated = isinstance(self.temperature, str)
-        if not (calibrated or self._auto_smoothing):
-            return
-        rows = of_weight(rows)
-        self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
+        rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
+        together = self.model != "textbook" and enough(rows)
+        calibrated = isinstance(self.temperature, str) and not together
+        if calibrated or self._auto_smoothing:
+            self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
+        if together:
+            self._keep(self._learn(rows))
+
+    def _learn(self, rows: Rows) -> Tuning:
+        """Return how strongly columns taken together are believed; they are counted together first, if they were not."""
+        threads, counter = allowed(self.threads), self._live_counter()
+        if counter.together is None:
+            count_together(counter, rows, threads)
+            self._schema = replace(self._schema, grid=counter.schema.grid)
+            self._asked = {}
+        counts = self.counts_
+        model = self._together(None)
+        found = weights_of(model, counter, rows, truth_of(rows, counts), threads)
+        losses = list(found.loss.values())
+        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
+        return replace(tuning, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
 
     def _keep(self, tuning: Tuning) -> None:
         self._tuning, self._warned = tuning, False
@@ -215,7 +243,24 @@ class Tuned:
         """Return the model under the settings as they are, and what was chosen."""
         if not len(self.counts_.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
+        learned = self._tuning.learned if self.model != "textbook" else None
+        if learned is not None and self._known_together():
+            return self._together(learned)
         return self._made(self.smoothing_, self.unseen, *self._scale_and_bias())
+
+    def _known_together(self) -> bool:
+        """Tell whether the columns and classes are those whose evidence was weighed."""
+        then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
+        same = all(alike(then.get(name), getattr(self, name)) for name in ("columns", "missing", "max_categories"))
+        return same and self.counts_.joint is not None and tuple(self.counts_.classes.labels) == self._tuning.classes
+
+    def _together(self, learned: Learned | None) -> TogetherModel:
+        """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
+        schema = self._schema if self.columns is None else self._schema.only(self.columns)
+        usual = empirical_prior(self.counts_.rows, Settings())
+        shift = None if self._biased else log_prior(self) - usual
+        settings = settings_of(self, 1.0 if isinstance(self.smoothing_, dict) else self.smoothing_)
+        return TogetherModel(self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift)
 
     def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
         """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""

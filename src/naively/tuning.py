@@ -12,6 +12,7 @@ from .calibration import Fit, Rated, fitted
 from .counting import Rows
 from .families.categorical import LogTable, LogTables
 from .families.family import Codes
+from .joint.learn import Learned
 from .mixed import LABELS, TableModel
 from .model import softened
 from .resample import PriorWithout, left, left_joint, some, truth_of
@@ -50,6 +51,7 @@ class Tuning:
     loss_before: float | None = None
     loss_after: float | None = None
     rows: float = 0.0
+    learned: Learned | None = None  # how strongly columns taken together are believed
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""

@@ -76,7 +76,7 @@ class PairTables:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Tables:
     """All tables of a model, and what is believed of each class before."""
 
     bias: Floats
@@ -85,7 +85,7 @@ class Scores:
     pairs: PairTables
 
 
-def scores(counted: Counted, places: Sequence[Codes], learned: Learned) -> Scores:
+def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Tables:
     """Return the tables of a model; places hold the code on the grid of each label of each column."""
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
     slopes, bias = joint_slopes(counted, learned)
@@ -98,12 +98,13 @@ def scores(counted: Counted, places: Sequence[Codes], learned: Learned) -> Score
                 table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
         said.append(table)
     for at, (n, place) in enumerate(zip(counted.tables, places, strict=True), len(grid.numbers)):
-        flags = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
+        own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
+        flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
         said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
     level = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))
-    return Scores(learned.bias + bias, lookups, Slopes(classes, level), PairTables(classes, grid.offsets, *pairs))
+    return Tables(learned.bias + bias, lookups, Slopes(classes, level), PairTables(classes, grid.offsets, *pairs))
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,13 @@ class Joint:
         if classes == self.classes:
             return self
         return Joint(classes, self.grid, *(laid(sums, self.classes, classes) for sums in (self.fine, self.products)))
+
+    def only(self, names: Sequence[str]) -> Joint:
+        """Return the same of some of the columns."""
+        if set(self.grid.names) <= set(names):
+            return self
+        grid, fine, features = self.grid.only(names)
+        return Joint(self.classes, grid, self.fine[:, fine], self.products[np.ix_(range(len(self.products)), features, features)])
 
     def __add__(self, other: Joint) -> Joint:
         if not isinstance(other, Joint):

@@ -1,0 +1,97 @@
+"""How columns taken together are learned: a first look, a second count, and weights from rows left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .counting import Rows
+from .engines.tables import TableCounter
+from .families.family import Codes
+from .grid import Grid
+from .joint.learn import ROWS, Learned, learn
+from .joint.look import look
+from .joint.pieces import OF_NUMBERS, pairs_of
+from .read.frame import Frame, frame_of
+from .read.target import Shares
+from .resample import some
+from .statistics.axis import Floats
+from .together import TogetherModel
+
+# Fewer rows show too little of how columns go together; the text book speaks alone.
+FEWEST = 50
+# What the evidence of the sample may take together, in numbers of 4 bytes.
+CELLS = 1 << 25
+
+
+def enough(rows: Rows) -> bool:
+    """Tell whether rows show how columns go together: many, of several classes, each with one label."""
+    if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
+        return False
+    return len(np.unique(rows.target.codes)) > 1
+
+
+def count_together(counter: TableCounter, rows: Rows, threads: int) -> str | None:
+    """Count columns together, after they were counted one by one; return a remark if not all could be afforded."""
+    frame, codes = frame_of(rows.source), counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
+    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
+    at = chosen(counter, frame, ROWS, threads)
+    seen = frame if len(at) == frame.rows else frame.take(at)
+    _, numbers = counter.cells(seen, 0, seen.rows, threads)
+    numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
+    grid, remark = first_look(counter, numbers, weights[at])
+    counter.add_together(grid, frame, codes, rows.weights, threads)
+    return remark
+
+
+def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple[Grid, str | None]:
+    """Return how columns are laid out, from some of the rows."""
+    labels = []
+    for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+        met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
+        known = {label: n for label, n in zip(words.places, met.tolist(), strict=True) if label is not None}
+        order = sorted(known, key=lambda label: (-known[label], str(label)))  # as often as it is met, then by name
+        labels.append((column.name, order, np.array([known[label] for label in order])))
+    names = [column.name for column in counter.of_numbers]
+    return look(names, numbers, weights, labels, len(counter.classes))
+
+
+def chosen(counter: TableCounter, frame: Frame, most: int, threads: int) -> Any:
+    """Return which rows are looked at: all, or those that a hash of what they hold picks, in whatever order they come."""
+    if frame.rows <= most:
+        return np.arange(frame.rows)
+    codes, numbers = counter.cells(frame, 0, frame.rows, threads)
+    mixed = np.zeros(frame.rows, dtype=np.uint64)
+    if numbers is not None:
+        for column in np.asarray(numbers, dtype=np.float64).T:
+            stir(mixed, np.ascontiguousarray(column).view(np.uint64))
+    if codes is not None:
+        for at, words in enumerate(counter.words):
+            order = {label: place for place, label in enumerate(sorted(words.places, key=str))}
+            stir(mixed, np.array([order[label] for label in words.places], dtype=np.uint64)[codes[:, at]])
+    return np.sort(np.argsort(mixed, kind="stable")[:most])
+
+
+def stir(mixed: Any, more: Any) -> None:
+    """Mix more bits into hashes, in place."""
+    mixed ^= more
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+
+
+def weights_of(model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int) -> Learned:
+    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
+    frame = frame_of(rows.source)
+    at = chosen(counter, frame, affordable(model), threads)
+    part = some(rows, at) if len(at) < frame.rows else rows
+    weights = np.ones(len(at)) if part.weights is None else part.weights
+    columns = model.read(frame_of(part.source).on(model.schema), 0, len(at), threads)
+    return learn(model.counted, model.sample(columns, y[at], weights))
+
+
+def affordable(model: TogetherModel) -> int:
+    """Return of how many rows the evidence can be afforded."""
+    grid, classes = model.counted.grid, len(model.classes)
+    pieces = len(OF_NUMBERS) * len(grid.numbers) + len(grid.labels) + min(2 * len(pairs_of(grid, 4)), 400) + 8
+    return int(np.clip(CELLS // (classes * pieces), 1000, ROWS))

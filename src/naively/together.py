@@ -1,0 +1,146 @@
+"""A model of columns taken together, over the same rows and the same reading as the text book's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._kernels import Scorer
+from .families import Settings
+from .families.family import Codes
+from .grid import Cells
+from .joint.learn import Learned
+from .joint.model import Tables, tables_of
+from .joint.pieces import Counted, Piece, Sample
+from .mixed import LABELS, TableModel
+from .model import Model
+from .read.frame import Frame
+from .schema import Schema
+from .statistics import Counts
+from .statistics.axis import Floats
+
+CODES, LEVEL, PAIRS = "codes", "level", "pairs"
+
+
+@dataclass(frozen=True)
+class Scores(Model):
+    """Scores of columns taken together; how usual a row is, is asked of the text-book model."""
+
+    book: Model | None = None
+
+    def log_density(self, columns: Mapping[str, Any], threads: int = 1, *, dtype: Any = float) -> Floats:
+        """Return log P(row), whatever its class, under the text-book model."""
+        assert self.book is not None
+        return self.book.log_density(columns, threads, dtype=dtype)
+
+
+class TogetherModel(TableModel):
+    """P(class | row) by weighed pieces of evidence, estimated from counts under a schema with a grid."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        schema: Schema,
+        settings: Settings,
+        log_prior: Floats,
+        max_categories: int | None,
+        learned: Learned | None,
+        prior_shift: Floats | None = None,
+    ) -> None:
+        super().__init__(counts, schema, settings, log_prior, max_categories)
+        assert counts.joint is not None
+        self.counted = Counted(joint_of(counts, schema), [table.n for table in self._label_tables])
+        self.learned = learned
+        if learned is not None:
+            self.tables = tables_of(self.counted, self._places, learned)
+            self.model = self._scores(self.tables, prior_shift)
+
+    @property
+    def _label_tables(self) -> list[Any]:
+        return [*(label.table for label in self.labels), *(table for _, table in self.gaps)]
+
+    @cached_property
+    def _places(self) -> list[Codes]:
+        """The place on the grid of each label of each column; whether a number is missing has none."""
+        known = [{label: at for at, label in enumerate(values.labels)} for values in self.counted.grid.labels]
+        known += [{} for _ in self.gaps]
+        tables = zip(known, self._label_tables, strict=True)
+        return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
+
+    def _scores(self, tables: Tables, prior_shift: Floats | None) -> Scores:
+        said: dict[str, Any] = {CODES: tables.codes, LEVEL: tables.level, PAIRS: tables.pairs}
+        for column in self.schema.of_kind("vectors"):
+            weight = self.learned.weights.get(Piece("vectors", column.name), 0.0)  # type: ignore[union-attr]
+            said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
+        prior = tables.bias if prior_shift is None else tables.bias + prior_shift
+        return Scores(self.classes, prior, said, book=self.book)
+
+    def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
+        """Return some rows of a frame, a matrix for each part of both models."""
+        return self._laid(super().read(frame, begin, end, threads), end - begin, threads)
+
+    def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return rows given as dicts, a matrix for each part of both models."""
+        return self._laid(super().read_rows(rows), len(rows), 1)
+
+    def _laid(self, columns: dict[str, Any], rows: int, threads: int) -> dict[str, Any]:
+        cells, labels = self.cells(columns, rows, threads)
+        codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
+        codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
+        return {**columns, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, "cells": cells}
+
+    def cells(self, columns: dict[str, Any], rows: int, threads: int) -> tuple[Cells, Codes]:
+        """Return rows as they lie on the grid, and the places of their labels."""
+        labels = columns.get(LABELS, np.empty((rows, 0), dtype=np.int32))
+        on_grid = np.empty((rows, len(self.labels)), dtype=np.int32, order="F")
+        for at, place in enumerate(self._places[: len(self.labels)]):
+            # A hole is -1 and a label never met comes last: both find a place that says nothing.
+            np.take(np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap")
+        return self.counted.grid.encode(self._numbers_of(columns, rows), on_grid, threads), labels
+
+    def _numbers_of(self, columns: dict[str, Any], rows: int) -> Any:
+        """Return the numbers of all families side by side, in the order of the schema."""
+        if len(self.numbers) == 1:
+            return next(columns[key] for key in self.numbers)
+        place = {column.name: at for at, column in enumerate(self.schema.of_kind("numbers"))}
+        out = np.empty((rows, len(place)), order="F")
+        for key, (_, group) in self.numbers.items():
+            out[:, [place[column.name] for column in group]] = columns[key]
+        return out
+
+    def sample(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Sample:
+        """Return rows that were counted as they are left out."""
+        vectors = {
+            column.name: self.book.likelihoods[column.name].leave_one_out(
+                columns[column.name], y, np.minimum(weights, 1.0)
+            )
+            for column in self.schema.of_kind("vectors")
+        }
+        labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
+        return Sample(labels, columns["cells"], y, weights, vectors)
+
+
+def joint_of(counts: Counts, schema: Schema) -> Any:
+    """Return what was counted of the columns of a schema together."""
+    assert counts.joint is not None
+    return counts.joint.only(schema.names)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A likelihood that is believed more or less than the text book says."""
+
+    likelihood: Any
+    weight: float
+
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have weight · log P(x | class) added to the scores."""
+        own = Scorer(np.zeros(len(self.likelihood.classes)))
+        self.likelihood.add_to(own, x, holes)
+        out = np.empty((x.shape[0], len(self.likelihood.classes)))
+        own.log_joint(out, 1)
+        scorer.given(np.ascontiguousarray(self.weight * np.maximum(out, -1e290)))
