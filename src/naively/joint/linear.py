@@ -25,6 +25,27 @@ ROWS, BELIEF = 5000, np.geomspace(0.05, 1.5, 12)
 
 
 @dataclass(frozen=True)
+class Centring:
+    """Flags of a column measured from their shares among the rows that have one: a hole then says nothing at all."""
+
+    columns: tuple[tuple[slice, Floats], ...]  # the flags of each column, and their shares
+
+    def of(self, x: Floats) -> Floats:
+        """Return features [..., feature] with the flags of each column measured so."""
+        out = np.array(x, dtype=np.float64)
+        for flags, shares in self.columns:
+            out[..., flags] -= out[..., flags].sum(axis=-1, keepdims=True) * shares
+        return out
+
+    def back(self, slopes: Floats) -> Floats:
+        """Return the slopes [feature, ...] of the features as they are, given those of the measured ones."""
+        out = np.array(slopes)
+        for flags, shares in self.columns:
+            out[flags] -= np.tensordot(shares, out[flags], 1)
+        return out
+
+
+@dataclass(frozen=True)
 class Linear:
     """Linear scores of some of the features."""
 
@@ -37,9 +58,21 @@ class Linear:
         return np.asarray(self.joint.products[:, 0, 0])
 
     @cached_property
+    def centring(self) -> Centring:
+        """How flags are measured."""
+        grid, first, columns = self.joint.grid, int(self.features[0]), []
+        met = self.joint.products[:, 0].sum(axis=0)
+        for at in range(len(grid.names)):
+            flags = grid.flags(at)
+            if flags.start >= first and flags.stop > flags.start:
+                shares = met[flags] / max(met[flags].sum(), 1e-300)
+                columns.append((slice(flags.start - first, flags.stop - first), shares))
+        return Centring(tuple(columns))
+
+    @cached_property
     def means(self) -> Floats:
         """The mean of each feature, [class, feature]; a class of less than two rows has that of all rows."""
-        sums = self.joint.products[:, 0][:, self.features]
+        sums = self.centring.of(self.joint.products[:, 0][:, self.features])
         overall = sums.sum(axis=0) / max(self.rows.sum(), 1e-300)
         enough = (self.rows >= 2)[:, None]
         return np.where(enough, sums / np.where(enough, self.rows[:, None], 1.0), overall)
@@ -47,16 +80,16 @@ class Linear:
     @cached_property
     def _axes(self) -> tuple[Floats, Floats]:
         """The scatter within classes, by its own axes: how wide each is, and which features it is made of."""
-        inner = np.ix_(self.features, self.features)
-        scatter = np.zeros((len(self.features),) * 2)
-        for k in np.flatnonzero(self.rows >= 2):
-            scatter += self.joint.products[k][inner] - self.rows[k] * np.outer(self.means[k], self.means[k])
+        inner, enough = np.ix_(self.features, self.features), self.rows >= 2
+        products = self.centring.of(self.joint.products[enough].sum(axis=0)[inner])
+        means, rows = self.means[enough], self.rows[enough]
+        scatter = self.centring.of(products.T) - (means * rows[:, None]).T @ means
         width, axes = np.linalg.eigh(scatter)
         return np.maximum(width, 0.0), axes
 
     def turned(self, x: Floats) -> Floats:
         """Return rows of features along the axes of the scatter."""
-        return x @ self._axes[1]
+        return self.centring.of(x) @ self._axes[1]
 
     def left(self, turned: Floats, taken: Taken, ridge: float) -> Floats:
         """Return the score of each row and class as if the row had not been counted, up to what all classes share."""
@@ -84,7 +117,7 @@ class Linear:
         """Return what each feature adds to the score of each class, [feature, class], and what is added to all rows."""
         (width, axes), n = self._axes, self.rows.sum()
         means = self.means @ axes
-        slopes = n * axes @ (means / (width + ridge)).T
+        slopes = self.centring.back(n * axes @ (means / (width + ridge)).T)
         return slopes, -0.5 * n * (means * means) @ (1 / (width + ridge))
 
 
