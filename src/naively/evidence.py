@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -48,6 +49,7 @@ class Behind(NamedTuple):
     numbers: dict[str, Spread]  # of the columns of numbers
     rows: Floats  # how many there are of each class
     imagined: float | None  # how many more of each class the prior imagines; None if it was given
+    pairs: Mapping[str, tuple[str, str]] | None = None  # of columns taken together, by name; None in the text book
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +158,7 @@ class Evidence:
         return shares.fraction(rows[k], rows.sum(), imagined, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
-        if name in self.behind.tables:
+        if name in self.behind.tables and self.behind.pairs is None:
             return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
         scores = self.scores[row, self.columns.index(name)]
         return factor(scores[k] / self.scale) if scores.any() else ""
@@ -204,6 +206,9 @@ class Evidence:
     def _cells(self, name: str, begin: int, end: int) -> list[str]:
         """Return what some rows hold in a column, as text."""
         source = self.behind.source
+        if name in (self.behind.pairs or ()):
+            both = (self._cells(one, begin, end) for one in self.behind.pairs[name])  # type: ignore[index]
+            return [" × ".join(cells) for cells in zip(*both, strict=True)]
         if not isinstance(source, Frame):
             return [written(cell(row, name)) for row in source[begin:end]]
         values = source.columns[name]

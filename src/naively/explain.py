@@ -14,6 +14,7 @@ from .mixed import LABELS, TableModel
 from .read.frame import Frame
 from .schema import Column
 from .statistics.axis import Floats
+from .together import TogetherModel
 
 
 def explained(
@@ -21,13 +22,17 @@ def explained(
 ) -> Evidence:
     """Return the evidence for some rows; rows are those of each class."""
     size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)
-    scores = np.empty((size, len(model.schema), len(labels)))
+    pairs = model.pairs if isinstance(model, TogetherModel) else None
+    scores = np.empty((size, len(model.schema) + len(pairs or ()), len(labels)))
     codes, answer = np.empty((len(model.labels), size), dtype=np.int32), np.empty(size, dtype=np.int64)
 
     def take(at: slice, columns: dict[str, Any]) -> None:
         answer[at] = model.model.most_probable(columns, threads)
-        for place, column in enumerate(model.schema):
-            scores[at, place] = said_by(model, column, columns, threads)
+        if isinstance(model, TogetherModel):
+            scores[at] = model.said(columns, threads)
+        else:
+            for place, column in enumerate(model.schema):
+                scores[at, place] = said_by(model, column, columns, threads)
         if model.labels:
             codes[:, at] = columns[LABELS][:, : len(model.labels)].T
 
@@ -35,12 +40,12 @@ def explained(
     names = [label.column.name for label in model.labels]
     tables = {name: model.table_of(name) for name in names}
     numbers = {column.name: spread_of(model, column.name) for column in model.schema.of_kind("numbers")}
-    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined)
+    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined, pairs)
     prior = model.model.temper(model.model.log_prior)
     scores *= model.model.scale
     others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
     tempering = (model.model.scale, model.model.bias)
-    return Evidence(tuple(model.schema.names), labels, prior, scores, answer, others, behind, *tempering)
+    return Evidence((*model.schema.names, *(pairs or ())), labels, prior, scores, answer, others, behind, *tempering)
 
 
 def spread_of(model: TableModel, name: str) -> Spread:

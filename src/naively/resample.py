@@ -20,6 +20,7 @@ from .read.target import Shares
 from .statistics import Counts
 from .statistics.arithmetic import take_away
 from .statistics.axis import Floats
+from .together import TogetherModel
 
 Places = npt.NDArray[np.intp]
 GIVE = "Give the rows that the model was fitted with."
@@ -49,6 +50,8 @@ def left_joint(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: P
     w = np.ones(len(y)) if rows.weights is None else rows.weights
 
     def ask(at: slice, columns: dict[str, Any]) -> Floats:
+        if isinstance(model, TogetherModel):
+            return model.left(columns, y[at], w[at])
         before = prior(left(counts, y[at], w[at], at.start))
         check_counted(model, columns, y[at], w[at], at.start)
         joint = before.copy()

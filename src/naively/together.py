@@ -11,9 +11,9 @@ import numpy as np
 
 from ._kernels import Scorer
 from .families import Settings
-from .families.family import Codes
+from .families.family import Codes, scores_of
 from .grid import Cells
-from .joint.learn import Learned
+from .joint.learn import Learned, left_scores
 from .joint.model import Tables, tables_of
 from .joint.pieces import Counted, Piece, Sample
 from .mixed import LABELS, TableModel
@@ -24,6 +24,8 @@ from .statistics import Counts
 from .statistics.axis import Floats
 
 CODES, LEVEL, PAIRS = "codes", "level", "pairs"
+# Rows that are left out at once.
+LEFT = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,45 @@ class TogetherModel(TableModel):
         }
         labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
         return Sample(labels, columns["cells"], y, weights, vectors)
+
+
+    # -- why, and how good --------------------------------------------------------------------------------------
+
+    def left(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Floats:
+        """Return the scores of rows that were counted, each left out; the weights of the evidence stay as they are."""
+        assert self.learned is not None
+        parts = []
+        for begin in range(0, len(y), LEFT):
+            rows = slice(begin, begin + LEFT)
+            some = {name: matrix.take(rows) if name == "cells" else matrix[rows] for name, matrix in columns.items()}
+            parts.append(left_scores(self.counted, self.learned, self.sample(some, y[rows], weights[rows])))
+        return np.concatenate(parts) + (self.model.log_prior - self.tables.bias)
+
+    def said(self, columns: dict[str, Any], threads: int) -> Floats:
+        """Return what each column, and then each pair of columns, says about each class, [row, column, class]."""
+        codes, level, grid = columns[CODES], columns[LEVEL], self.counted.grid
+        names = [*self.schema.names, *self.pairs]
+        out = np.zeros((len(codes), len(names), len(self.classes)))
+        place = {name: at for at, name in enumerate(names)}
+        owners = [*grid.names, *(self.schema.of_kind("numbers")[at].name for at, _ in self.gaps)]
+        for at, (name, table) in enumerate(zip(owners, self.tables.codes.tables, strict=True)):
+            known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
+            out[known, place[name]] += table[codes[known, at]]
+        for at, bins in enumerate(grid.numbers):
+            out[:, place[bins.name]] += level[:, at : at + 1] * self.tables.level.table[at]
+        for column in self.schema.of_kind("vectors"):
+            out[:, place[column.name]] = scores_of(self.model.likelihoods[column.name], columns[column.name], threads)
+        for name, (i, j), table in zip(self.pairs, self.tables.pairs.pairs, self.tables.pairs.tables, strict=True):
+            a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
+            known = np.flatnonzero((a >= 0) & (b >= 0))
+            out[known, place[name]] = table[a[known], b[known]]
+        return out
+
+    @cached_property
+    def pairs(self) -> dict[str, tuple[str, str]]:
+        """The pairs of columns that say something beyond both, by the name under which they are shown."""
+        names = self.counted.grid.names
+        return {f"{names[i]} × {names[j]}": (names[i], names[j]) for i, j in self.tables.pairs.pairs}
 
 
 def joint_of(counts: Counts, schema: Schema) -> Any:

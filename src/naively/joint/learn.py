@@ -140,3 +140,20 @@ def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, 
             piece = Piece("pair", bins, pair)
             out[piece] = out.get(piece, 0.0) + shared
     return {piece: weight for piece, weight in out.items() if weight > 0}
+
+
+def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
+    """Return the scores of rows that were counted, each left out, [row, class]; the weights stay as they are."""
+    left, weight = Left(counted, sample), learned.weights.get
+    total = np.tile(learned.bias, (len(sample.y), 1))
+    for piece, said in left.values():
+        total += weight(piece, 0.0) * said
+    for which, ridge in learned.ridges.items():
+        if by := weight(Piece("linear", which)):
+            total += by * left.linear_under(which, ridge)
+    for bins in OF_PAIRS:
+        for piece, said in left.pairs(bins):
+            total += weight(piece, 0.0) * said
+    for name, said in sample.vectors.items():
+        total += weight(Piece("vectors", name), 0.0) * said
+    return total

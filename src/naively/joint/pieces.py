@@ -137,12 +137,20 @@ class Left:
 
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""
-        linear = self.counted.linear(which)
-        turned = linear.turned(features(self.grid, self.sample.cells)[:, linear.features])
+        linear, turned = self._turned(which)
         some = np.arange(min(len(turned), RIDGE_ROWS))
         weights = self.sample.weights[some]
         ridge = linear.best_ridge(turned[some], self.taken.some(some), weights, self.counted.prior)
         return linear.left(turned, self.taken, ridge).astype(np.float32), ridge
+
+    def _turned(self, which: str) -> tuple[Linear, Floats]:
+        linear = self.counted.linear(which)
+        return linear, linear.turned(features(self.grid, self.sample.cells)[:, linear.features])
+
+    def linear_under(self, which: str, ridge: float) -> Floats:
+        """Return the joint evidence of some features under a ridge."""
+        linear, turned = self._turned(which)
+        return linear.left(turned, self.taken, ridge)
 
     def pairs(self, bins: int) -> Iterator[tuple[Piece, Single]]:
         """Give what each pair of columns says beyond both."""
