@@ -113,9 +113,11 @@ def size_of(left: Left, bins: int) -> tuple[int, int]:
 
 def gain_of(said: Single, p: Floats, error: Floats, rows: Floats) -> float:
     """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
-    slope = float(np.einsum("nk,nk->", error, said))
-    spread = np.einsum("nk,nk,nk->n", p, said, said) - np.einsum("nk,nk->n", p, said) ** 2
-    return slope * abs(slope) / (2 * (float(rows @ spread) + 1.0))
+    slope, weighed = float(np.vdot(error, said)), p * said
+    mean = weighed.sum(axis=1)
+    weighed *= said
+    curve = float(rows @ (weighed.sum(axis=1) - mean * mean)) + 1.0
+    return slope * abs(slope) / (2 * curve)
 
 
 def freed(problem: Problem, tied: Fit) -> Fit:

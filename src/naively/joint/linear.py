@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
@@ -123,5 +122,6 @@ class Linear:
 
 def log_loss(scores: Floats, y: Any, weights: Floats) -> float:
     """Return the mean log-loss of scores."""
-    own = scores[np.arange(len(y)), y]
-    return float(weights @ (logsumexp(scores, axis=1) - own) / weights.sum())
+    below = scores - scores.max(axis=1, keepdims=True)
+    own = below[np.arange(len(y)), y]
+    return float(weights @ (np.log(np.exp(below).sum(axis=1)) - own) / weights.sum())
