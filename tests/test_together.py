@@ -1,0 +1,194 @@
+"""Columns taken together: what is counted, what is said, what is weighed."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palmerpenguins import load_penguins
+
+import naively as nv
+from naively import _kernels
+from naively.errors import DoesNotFit, StaleWarning
+from naively.together import TogetherModel
+
+
+def features(codes, sizes, numbers):
+    """The features of rows, as the plain definition has them."""
+    out = [np.ones((len(codes), 1))]
+    out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
+    return np.hstack([*out, numbers])
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_products_are_those_of_the_features(data):
+    seed = data.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
+    rows *= data.draw(st.sampled_from([1, 40]))
+    sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
+    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(np.int32)
+    numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
+    weights = data.draw(st.sampled_from([None, rng.random(rows)]))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x = features(codes, sizes, numbers)
+    out = np.zeros((classes, x.shape[1], x.shape[1]))
+    _kernels.count_products(codes, offsets, numbers, y, weights, out, 2)
+    w = np.ones(rows) if weights is None else weights
+    for k in range(classes):
+        here = y == k
+        assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)
+
+
+@given(st.lists(st.floats(-10, 10) | st.just(float("nan")), max_size=30), st.lists(st.floats(-10, 10), max_size=20))
+def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
+    cuts = np.unique(np.array(cuts, dtype=float))
+    x = np.array(numbers, dtype=float).reshape(-1, 1)
+    out = np.empty(x.shape, dtype=np.int32)
+    _kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
+    assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
+
+
+def penguins():
+    table = load_penguins()
+    return table, table.pop("species")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = penguins()
+    return nv.NaiveBayes(model="auto").fit(X, y), X, y
+
+
+SETTINGS = [
+    {},
+    {"missing": "value"},
+    {"columns": ["island", "bill_length_mm", "sex"]},
+    {"prior": "uniform"},
+    {"max_categories": 2},
+    {"cost": {("Adelie", "Gentoo"): 5}},
+    {"families": {"year": "categorical"}},
+]
+
+
+@pytest.mark.parametrize("params", SETTINGS, ids=str)
+def test_evidence_adds_up_by_columns_and_pairs(params):
+    X, y = penguins()
+    nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
+    assert isinstance(nb._table_model, TogetherModel)
+    evidence = nb.explain(X)
+    assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(X), atol=1e-9)
+    assert np.allclose(evidence.probabilities, nb.predict_proba(X), atol=1e-9)
+    assert np.allclose(nb.predict_proba(X).sum(axis=1), 1)
+    assert any(" × " in name for name in evidence.columns)
+    assert str(nb.explain(X.iloc[:1]))
+
+
+def test_one_row_and_many_are_answered_alike(fitted):
+    nb, X, _ = fitted
+    many = nb.predict_proba(X)
+    for row in (0, 3, 200):
+        assert np.array_equal(nb.predict_proba(X.iloc[row].to_dict())[0], many[row])
+
+
+def test_a_row_left_out_is_answered_as_if_it_had_been_forgotten(fitted):
+    nb, X, y = fitted
+    left = nb.leave_one_out(X, y).posterior
+    for row in range(0, len(X), 23):
+        without = copy.copy(nb)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)
+            without.forget(X.iloc[[row]], y.iloc[[row]])
+        gap = np.log(left[row] + 1e-6) - np.log(without.predict_proba(X.iloc[[row]])[0] + 1e-6)
+        # The joint evidence follows Sherman and Morrison; its number of rows and the shares of the flags stay.
+        assert np.abs(gap).max() < 0.1
+
+
+def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
+    nb, X, y = fitted
+    before, order = nb.predict_proba(X), np.random.default_rng(0).permutation(len(X))
+
+    def answers(table, labels, asked=X, **how):
+        return nv.NaiveBayes(model="auto").fit(table, labels, **how).predict_proba(asked)
+
+    assert np.allclose(answers(X.iloc[order], y.iloc[order]), before, atol=1e-6)
+    assert np.allclose(answers(X[X.columns[::-1]], y), before, atol=1e-6)
+    other = X.assign(body_mass_g=X["body_mass_g"] / 453.6 + 5)
+    assert np.allclose(answers(other, y, other), before, atol=1e-6)
+    renamed = X.assign(island=X["island"].map({"Torgersen": "a", "Biscoe": "z", "Dream": "m"}))
+    assert np.allclose(answers(renamed, y, renamed), before, atol=1e-6)
+    twice = answers(pd.concat([X, X]), pd.concat([y, y]))
+    assert np.allclose(answers(X, y, sample_weight=np.full(len(X), 2.0)), twice, atol=1e-6)
+    weights = np.where(np.arange(len(X)) % 3 == 0, 0.0, 1.0)
+    kept = weights > 0
+    assert np.allclose(answers(X, y, sample_weight=weights), answers(X[kept], y[kept]), atol=1e-6)
+
+
+def test_counts_add_and_subtract(fitted):
+    nb, X, y = fitted
+    schema, half = nb.schema_, len(X) // 2
+    first, second = (nv.count(X.iloc[part], y.iloc[part], schema=schema) for part in (slice(0, half), slice(half, None)))
+    assert (first + second).agrees(nb.counts_)
+    assert (nb.counts_ - second).agrees(first)
+    assert (first * 2.0).joint.products[0, 0, 0] == 2 * first.joint.products[0, 0, 0]
+    with pytest.raises(DoesNotFit, match="one side only"):
+        first + nv.count(X, y)
+
+
+def test_rows_that_come_later_make_what_was_learned_stale(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300])
+    with pytest.warns(StaleWarning):
+        nb.partial_fit(X.iloc[300:], y.iloc[300:])
+    assert not nb.calibrated_
+    assert nb.counts_.joint.products[:, 0, 0].sum() == len(X)
+    nb.calibrate(X, y)
+    assert nb.calibrated_
+    assert nb.leave_one_out(X, y).accuracy > 0.97
+
+
+def test_few_rows_are_left_to_the_text_book():
+    X, y = penguins()
+    few = nv.NaiveBayes(model="auto").fit(X.iloc[140:170], y.iloc[140:170])
+    book = nv.NaiveBayes(model="textbook").fit(X.iloc[140:170], y.iloc[140:170])
+    assert np.array_equal(few.predict_proba(X), book.predict_proba(X))
+
+
+# -- tables that are awkward -----------------------------------------------------------------------------------------
+
+
+def noise(rows, columns, seed=0):
+    return pd.DataFrame(np.random.default_rng(seed).normal(size=(rows, columns))).add_prefix("n")
+
+
+AWKWARD = {
+    "ten classes of two rows each": (lambda: (noise(60, 3), np.arange(60) % 30)),
+    "one column": (lambda: (noise(80, 1), np.arange(80) % 2)),
+    "a constant column": (lambda: (noise(80, 1).assign(c=1.0, d="x"), np.arange(80) % 2)),
+    "a column without cells": (lambda: (noise(80, 1).assign(c=np.nan, d=None), np.arange(80) % 2)),
+    "columns without cells alone": (lambda: (pd.DataFrame({"c": [np.nan] * 80, "d": [np.nan] * 80}), np.arange(80) % 2)),
+    "500 columns": (lambda: (noise(120, 500), np.arange(120) % 2)),
+    "2,000 categories": (lambda: (pd.DataFrame({"c": np.arange(4000) % 2000, "d": np.arange(4000) % 7}).astype(str), np.arange(4000) % 2)),
+    "1,000 classes": (lambda: (noise(3000, 3), np.arange(3000) % 1000)),
+    "a class of one row": (lambda: (noise(80, 2), np.where(np.arange(80) == 3, "odd", "even"))),
+    "huge numbers": (lambda: (noise(80, 2) * 1e140, np.arange(80) % 2)),
+    "infinitesimal numbers": (lambda: (noise(80, 2) * 1e-300, np.arange(80) % 2)),
+    "two values": (lambda: (pd.DataFrame({"b": np.arange(80) % 2 == 0, "n": np.arange(80) % 2}), np.arange(80) % 4)),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_tables_are_answered(name):
+    X, y = AWKWARD[name]()
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    p = nb.predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    assert np.allclose(nb.explain(X.iloc[:5]).probabilities, p[:5], atol=1e-9)
+    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
