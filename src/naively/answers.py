@@ -13,6 +13,7 @@ from .errors import InvalidInput
 from .evaluate import Scores
 from .evidence import Evidence
 from .explain import explained
+from .interval import interval, prior_known, tail_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame, frame_of
@@ -31,6 +32,7 @@ class Answers:
 
     if TYPE_CHECKING:
         cost: Any
+        prior_smoothing: float
         reject: float | None
         threads: int | None
         unlabelled: str
@@ -100,6 +102,18 @@ class Answers:
         """Return what each choice is expected to cost, as [row, choice]."""
         cost, _ = labelled_cost(self.cost, self.classes_)
         return expected_cost(self.predict_proba(X), cost)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return where P(class | row) lies with this probability, given the counts: (low, high), each [row, class].
+
+        Wide where few rows stand behind an answer. The shares, centres and rates of every column and, if it is
+        "empirical", the class prior are known no better than their posterior with λ, whatever `estimate` says; the
+        middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`.
+        """
+        model = self._table_model
+        tail, (source, threads) = tail_of(level), self._source(X, model)
+        prior = prior_known(model.model, self.counts_.rows, None if prior_imagined(self) is None else self.prior_smoothing)
+        return interval(model, source, threads, prior, tail)
 
     def score_samples(self, X: Any) -> Floats:
         """Return log P(row): how usual each row is, whatever its class."""

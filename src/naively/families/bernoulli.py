@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,8 +14,13 @@ from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
+from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries
+from .wide import Split, add_up, entries, there, total
+
+# A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
+# they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
+POWERS = (((1, 1, -1),), ((2, 1, 1), (1, 0, -2)), ((3, 1, -1), (2, 0, 3), (1, 0, -3)))
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,26 @@ class Flags:
         of_finite.log_joint(parts.finite)
         of_ruled_out.log_joint(parts.ruled_out)
         return parts
+
+    @cached_property
+    def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
+        """How little is known of a flag that is there and of one that is absent, and the whole both are shares of."""
+        n, rows, imagined = self.n, self.rows[:, None], self.settings.smoothing
+        whole = np.broadcast_to(rows, n.shape) + 2 * imagined
+        present, of_whole = of_share(n + imagined, whole)
+        return present, of_share(take_away(np.broadcast_to(rows, n.shape), n) + imagined, whole)[0], of_whole
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(flags | class), under a Beta posterior of each flag."""
+        flags, whole_rows = there(x, self.family.threshold), self.family.threshold is not None
+        figures = []
+        for powers, of_there, absent, whole in zip(POWERS, *self._sides, strict=True):
+            figure = np.tile((absent - whole).sum(axis=1), (x.shape[0], 1))
+            for power, a, b in POWERS[0] if whole_rows else powers:
+                figure += total(flags, (a * of_there + b * absent).T, power, threads)
+            figures.append(figure)
+        found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
+        return ruled_out(found, full, x, threads) if np.any(self.settings.smoothing == 0) else found
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +17,8 @@ from ..statistics.accumulators import offsets_of
 from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, enumerated, padded, row_weights, scores_of, shown
+from .cumulants import Cumulants, of_share, ruled_out
+from .family import Codes, Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
 from .wide import Split
 
 Labels = npt.NDArray[np.int64]
@@ -110,10 +111,24 @@ class LogTable:
 
     def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined, size = shares.IMAGINED[self.settings.estimate](self.settings.smoothing), size + self._slot
+        imagined = shares.IMAGINED[self.settings.estimate](self.settings.smoothing)
+        return shares.log_share(*self._sides(n, total, size, overall, imagined), size + self._slot)
+
+    def _sides(self, n: Any, total: Any, size: Any, overall: Any, imagined: Any) -> tuple[Any, Any]:
+        """Return the rows of a value and of its class, both with those imagined."""
         if self.family.spread == "even":
-            return shares.log_share(n + imagined, total + size * imagined, size)
-        return shares.log_share(n + imagined * overall, total + imagined, size)
+            return n + imagined, total + (size + self._slot) * imagined
+        return n + imagined * overall, total + imagined
+
+    @cached_property
+    def cumulants(self) -> Cumulants:
+        """How little is known of log P(value | class), [value, class]; the last line is for values never met."""
+        common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
+        overall = common / (self._common.sum() + self._slot or 1.0)
+        n = np.column_stack([self.n, np.zeros(len(self.n))])
+        part, whole = of_share(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
+        silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
+        return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
     def _log_unseen(self, total: Floats, size: Any, common: Any) -> Floats:
         if not self._slot:
@@ -153,6 +168,10 @@ class LogTable:
                 f"Row {unseen[0]} holds a value never met in training. Set unseen='skip' to let it say "
                 "nothing, or 'smooth' to give such values a place of their own."
             )
+
+    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(value | class), under a Dirichlet posterior."""
+        return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
@@ -237,6 +256,26 @@ class LogTables:
     def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
         """Return log P(row | class) as [row, class]."""
         return scores_of(self, x, threads)
+
+    @cached_property
+    def _cumulants(self) -> Floats:
+        """Those of all tables one below the other, [value, 3 · class]: side by side they are summed in one pass."""
+        lines = [np.hstack(table.cumulants) for table in self.tables]
+        return padded(np.concatenate([np.zeros((0, 3 * len(self.classes))), *lines]))
+
+    @cached_property
+    def _full(self) -> LogTables:
+        """The same tables under the estimate that holds the whole posterior."""
+        return LogTables(self.classes, tuple(replace(one, settings=one.settings.full()) for one in self.tables))
+
+    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(row | class); a hole adds nothing."""
+        scorer, out = Scorer(np.zeros(3 * len(self.classes))), np.empty((len(x), 3 * len(self.classes)))
+        scorer.codes(x, self.offsets, self._cumulants)
+        check_scored(scorer.log_joint(out, threads))
+        found = Cumulants(*np.split(out, 3, axis=1))
+        light = any(table.settings.smoothing == 0 for table in self.tables)
+        return ruled_out(found, self._full, x, threads) if light else found
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""

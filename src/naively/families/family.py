@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from .._kernels import Scorer
 from ..errors import InvalidSetting, RowRefused
 from ..statistics import Axis
 from ..statistics.axis import Floats
+
+if TYPE_CHECKING:
+    from .cumulants import Cumulants
 
 Estimate = Literal["bayes", "map", "mle"]
 Missing = Literal["skip", "value"]
@@ -64,6 +67,10 @@ class Settings:
                 "take one each: give the array to their family, e.g. Words(smoothing=[...])."
             )
         return replace(self, smoothing=smoothing.item())
+
+    def full(self) -> Settings:
+        """Return these settings with the estimate that holds the whole posterior."""
+        return replace(self, estimate="bayes")
 
     def each(self, size: int, own: Any = None) -> Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
@@ -120,6 +127,12 @@ class Likelihood(Protocol):
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(x | class), [row, class]: of its parameters only the posterior is known.
+
+        The posterior is the one with λ, whatever the estimate. Terms that all classes share may be left out.
+        """
 
     def say(self, column: str) -> str:
         """Say in a sentence what was learned."""

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import poch
+from scipy.special import poch, polygamma, psi
 
 from .._kernels import Scorer
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
+from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Codes, Settings, blocks, enumerated, padded, rounded, row_weights, scores_of
 from .numbers import LIGHTEST, Summary
 
@@ -20,6 +21,8 @@ from .numbers import LIGHTEST, Summary
 NARROWEST = 1e-18
 # The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
 LEAST, LARGEST = 1e-290, 1e300
+# A number farther off than this, in squares of what was counted, is taken for this: its third power stays finite.
+FARTHEST = 1e60
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,42 @@ def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     return student(centre, scale, rows, prior.spread)
 
 
+class Known(NamedTuple):
+    """What is known of the bells, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
+
+    log N(x | centre, variance) has E[N^s] = Γ(a + s/2) / Γ(a) · b^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2)
+    under the posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares, e = far.
+    """
+
+    centre: Floats
+    precision: Floats
+    terms: Terms
+
+    @classmethod
+    def of(cls, summary: Summary, prior: Prior, smoothing: float, epsilon: float) -> Known:
+        """Return what is known: nothing where no number was counted and none imagined, or all are alike."""
+        centre, centred, rows, squares = posterior(summary, prior)
+        variance = wide_enough(squares / rows + epsilon, prior.spread)  # ε widens as if the numbers lay so far apart
+        a, c, silent = rows / 2, 1 / centred, variance == 0
+        squares = np.where(silent, 1.0, variance) * rows
+        unknown = (summary.n == 0) & (smoothing == 0)
+        terms = (
+            ((psi(a) - np.log(squares / 2) - c) / 2, -a),
+            (polygamma(1, a) / 4 + c**2 / 2, 2 * a * c - 1, a),
+            (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
+        )
+        return cls(centre, 1 / squares, blanked(blanked(terms, unknown, UNKNOWN), silent, 0.0))
+
+    def at(self, x: Floats) -> Cumulants:
+        """Return the cumulants of the rows x [row, column], summed over the columns; a hole adds nothing."""
+        out = np.empty((3, len(x), self.centre.shape[1]))
+        for k in range(self.centre.shape[1]):
+            with np.errstate(over="ignore"):
+                far = np.minimum((x - self.centre[:, k]) ** 2 * self.precision[:, k], FARTHEST)
+            out[:, :, k] = of_powers(far, tuple(tuple(term[:, k] for term in powers) for powers in self.terms))
+        return Cumulants(*out)
+
+
 ESTIMATES = {"mle": mle, "map": map, "bayes": bayes}
 
 
@@ -204,6 +243,17 @@ class Bells:
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log p(x | class) as [row, class], summed over the columns."""
         return scores_of(self, x, threads)
+
+    @cached_property
+    def _known(self) -> Known:
+        smoothing = float(self.settings.smoothing)
+        return Known.of(self.summary, Prior.of(self.summary, smoothing), smoothing, self.family.epsilon)
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log p(x | class), under a normal–inverse-gamma posterior of each bell."""
+        x = np.asarray(x, dtype=np.float64)
+        parts = [self._known.at(x[rows]) for rows in blocks(len(x), len(self.columns))]
+        return Cumulants(*(np.concatenate(figures) for figures in zip(*parts, strict=True)))
 
     def column(self, at: int) -> Bells:
         """Return the likelihood of one of the columns."""

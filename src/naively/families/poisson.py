@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
 from ..errors import InvalidInput
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
+from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
@@ -20,6 +21,8 @@ from .wide import Split
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
 # A larger number of events is taken for this: its logarithms stay finite.
 LARGEST = 1e150
+# The same for third powers.
+MOST = 1e60
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,25 @@ class Rates:
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary)
         return out
+
+    @cached_property
+    def _terms(self) -> Terms:
+        """The cumulants of x·log rate - rate as powers of x, [column, class].
+
+        E[rate^(sx) · e^(-s·rate)] = Γ(e + sx) / Γ(e) · r^e · (r + s)^(-e - sx) for e events in r rows.
+        """
+        events, rows = gamma(self.summary, self.settings.smoothing)
+        terms = (
+            (-events / rows, psi(events) - np.log(rows)),
+            (events / rows**2, -2 / rows, polygamma(1, events)),
+            (-2 * events / rows**3, 3 / rows**2, np.zeros(rows.shape), polygamma(2, events)),
+        )
+        unknown = (self.summary.n == 0) & (self.settings.smoothing == 0)
+        return blanked(terms, unknown, UNKNOWN)
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
+        return Cumulants(*of_powers(np.minimum(checked(x), MOST), self._terms))
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""

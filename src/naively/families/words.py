@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,8 +14,9 @@ from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
+from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries, row_sums
+from .wide import Split, add_up, entries, row_sums, total
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,43 @@ class WordWeights:
         """Return log P(words | class) as [row, class]: the multinomial coefficient included, save for complements."""
         scores = scores_of(self, x, threads)
         return scores if self.family.complement else scores + coefficient(x)[:, None]
+
+    @cached_property
+    def _full(self) -> WordWeights:
+        """The same words under the estimate that holds the whole posterior."""
+        return replace(self, settings=self.settings.full())
+
+    @cached_property
+    def _sides(self) -> tuple[Cumulants, Cumulants]:
+        """How little is known of each word [word, class], and of the whole all are shares of [class]."""
+        imagined = self.settings.smoothing
+        part, whole = of_share(self.told + imagined, self.told.sum(axis=1, keepdims=True) + imagined.sum())
+        return Cumulants(*(figure.T for figure in part)), Cumulants(*(figure[:, 0] for figure in whole))
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of the score of the words, under a Dirichlet posterior of each class.
+
+        Complements of several classes share rows, but are taken as if they did not; what divides them is taken as known.
+        """
+        met = self._full.told.T + self.settings.smoothing[:, None] > 0
+        length = total(x, met.astype(np.float64), 1, threads)
+        found = Cumulants(
+            *(
+                total(x, part, order, threads) - length**order * whole
+                for order, (part, whole) in enumerate(zip(*self._sides, strict=True), 1)
+            )
+        )
+        if self.family.complement:
+            found = found.times(-self._divided)
+        light = np.any(self.settings.smoothing == 0)
+        return ruled_out(found, self._full, x, threads) if light else found
+
+    @cached_property
+    def _divided(self) -> Floats:
+        """What the weights of each class are multiplied with to norm them."""
+        if not self.family.norm:
+            return np.ones(len(self.classes))
+        return normed(np.ones(len(self.classes)), -finite_sum(self._full.log_p))
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""

@@ -1,0 +1,162 @@
+"""How sure: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
+
+The log joints of the classes are sums of independent logarithms, so their cumulants add up, column by column. The logit
+of a class is its own log joint less the logarithm of the sum of all others. A shifted log-gamma distribution with the
+same mean, variance and skewness gives its quantiles: it is what a single count would lead to, and close to the normal
+where there are many. Nothing is drawn by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
+
+from .errors import InvalidSetting
+from .families.cumulants import Cumulants, of_log_gamma
+from .families.family import blocks
+from .mixed import TableModel
+from .model import Model, rows_of
+from .statistics.axis import Floats
+
+# The shapes for which quantiles are computed, and the grid of skewness they are read from; all log-gammas lie within.
+SHAPES = np.geomspace(0.1, 1e6, 300)
+WIDEST, STEPS = 2, 200
+# Nodes along each of two classes when their sum is averaged; and how far apart classes are (in logarithms, and in
+# standard deviations beside) when only the larger one counts.
+NODES, APART, BESIDE = 5, 20.0, 8.0
+
+
+def tail_of(level: Any) -> float:
+    """Return the probability left on each side of an interval of this level."""
+    if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
+        raise InvalidSetting(
+            f"level={level!r} must lie between 0 and 1, both left out: 0.9 leaves 5 % on each side. For the "
+            "probability itself use predict_proba."
+        )
+    return (1 - float(level)) / 2
+
+
+def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulants:
+    """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
+
+    Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
+    """
+    if smoothing is None:
+        return Cumulants.certain(model.log_prior)
+    known = of_log_gamma(rows + smoothing)
+    return Cumulants(*(np.where(rows + smoothing > 0, part, none) for part, none in zip(known, (-np.inf, 0, 0))))
+
+
+def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tail: float) -> tuple[Floats, Floats]:
+    """Return the least and the largest probability of each row and class, leaving out this tail on both sides."""
+
+    def ask(_: slice, columns: dict[str, Any]) -> tuple[Floats, Floats]:
+        answer = model.model.posterior(columns, threads)  # first: it refuses what cannot be scored
+        low, high = limits(log_joint(model.model, columns, threads, prior), tail)
+        # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
+        return np.minimum(low, answer), np.maximum(high, answer)
+
+    low, high = zip(*model.each_block(ask, source, threads), strict=True)
+    return np.concatenate(low), np.concatenate(high)
+
+
+def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cumulants) -> Cumulants:
+    """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
+    shape = (rows_of(columns), len(model.classes))
+    joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
+    for name, likelihood in model.likelihoods.items():
+        joint = joint + likelihood.uncertainty(columns[name], threads)
+    variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
+    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: the prior speaks alone
+    joint = joint._replace(variance=variance)
+    return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
+
+
+def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
+    """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
+    low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
+    table = quantiles((tail, True), (tail, False))
+    for rows in blocks(len(low), NODES * NODES):
+        classes = [Cumulants(*(part[rows, k] for part in joint)) for k in range(low.shape[1])]
+        for k, (own, rest) in enumerate(zip(classes, rests(classes), strict=True)):
+            low[rows, k], high[rows, k] = expit(placed(own + rest.times(-1), table)).T
+    return low, high
+
+
+def placed(known: Cumulants, table: Floats) -> Floats:
+    """Return the quantiles of the distributions that have these cumulants, [row, quantile]."""
+    at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(table) - 1.0)
+    line = np.minimum(at.astype(np.intp), len(table) - 2)
+    standard = table[line] + (at - line)[:, None] * (table[line + 1] - table[line])
+    return known.mean[:, None] + np.sqrt(known.variance)[:, None] * standard
+
+
+@lru_cache(maxsize=64)
+def quantiles(*tails: tuple[float, bool]) -> Floats:
+    """Return quantiles of log-gamma variables with mean 0 and variance 1, [skewness, quantile], and of their mirrors.
+
+    A quantile is named by the probability on its outer side, and whether that is the lower one.
+    """
+    known = of_log_gamma(SHAPES)
+    skewness, deviation = known.skewness(), np.sqrt(known.variance)
+    grid = np.arange(2 * WIDEST * STEPS + 1) / STEPS - WIDEST
+    columns = []
+    for tail, lower in tails:
+        left, right = (
+            (np.log(inverse(SHAPES, tail)) - known.mean) / deviation
+            for inverse in ((gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv))
+        )
+        middle = ndtri(tail) if lower else -ndtri(tail)
+        values = np.concatenate([left, [middle], -right[::-1]])
+        columns.append(np.interp(grid, np.concatenate([skewness, [0.0], -skewness[::-1]]), values))
+    return np.stack(columns, axis=1)
+
+
+# -- the sum of all other classes --------------------------------------------------------------------------------------
+
+
+def rests(classes: list[Cumulants]) -> list[Cumulants]:
+    """Return what is known of the logarithm of the sum of all other classes, for each class."""
+    nothing = Cumulants.certain(np.full(classes[0].mean.shape, -np.inf))
+    before = accumulate(classes[:-1], log_sum, initial=nothing)
+    after = [*accumulate(classes[:0:-1], log_sum, initial=nothing)][::-1]
+    return [log_sum(a, b) for a, b in zip(before, after, strict=True)]
+
+
+def log_sum(a: Cumulants, b: Cumulants) -> Cumulants:
+    """Return what is known of log(exp a + exp b), [row]: averaged over both where both count, else the larger."""
+    larger = a.mean >= b.mean
+    out = Cumulants(*(np.where(larger, one, other) for one, other in zip(a, b, strict=True)))
+    with np.errstate(invalid="ignore"):  # both may be ruled out
+        gap = np.abs(a.mean - b.mean) - BESIDE * (np.sqrt(a.variance) + np.sqrt(b.variance))
+    near = np.flatnonzero(gap < APART)
+    if len(near):
+        both = (Cumulants(*(part[near] for part in one)) for one in (a, b))
+        for part, averaged in zip(out, averaged_sum(*both), strict=True):
+            part[near] = averaged
+    return out
+
+
+def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
+    """Return mean, variance and third moment of log(exp a + exp b), by quadrature over a grid of quantiles of both."""
+    weights, table = nodes()
+    first, second = placed(a, table)[:, :, None], placed(b, table)[:, None, :]
+    sums = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
+    sums = sums.reshape(len(sums), -1)
+    mean = sums @ weights
+    off = sums - mean[:, None]
+    square = off * off
+    return Cumulants(mean, square @ weights, (square * off) @ weights)
+
+
+@cache
+def nodes() -> tuple[Floats, Floats]:
+    """Return the weights of a grid of two variables (Gauss and Hermite's), and its nodes as a table of quantiles."""
+    at, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    return np.outer(weights, weights).ravel(), quantiles(*((float(ndtr(-abs(z))), bool(z < 0)) for z in at))
