@@ -112,7 +112,9 @@ class Answers:
         """
         model = self._table_model
         tail, (source, threads) = tail_of(level), self._source(X, model)
-        prior = prior_known(model.model, self.counts_.rows, None if prior_imagined(self) is None else self.prior_smoothing)
+        prior = prior_known(
+            model.model, self.counts_.rows, None if prior_imagined(self) is None else self.prior_smoothing
+        )
         return interval(model, source, threads, prior, tail)
 
     def score_samples(self, X: Any) -> Floats:

@@ -1,9 +1,9 @@
 """How sure: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
 
 The log joints of the classes are sums of independent logarithms, so their cumulants add up, column by column. The logit
-of a class is its own log joint less the logarithm of the sum of all others. A shifted log-gamma distribution with the
-same mean, variance and skewness gives its quantiles: it is what a single count would lead to, and close to the normal
-where there are many. Nothing is drawn by chance.
+of a class is its own log joint less the logarithm of the sum of all others. Its quantiles are those of a distribution
+with the same first four cumulants, between a gamma variable (what far numbers lead to) and a log-gamma one (what shares
+lead to); both are close to the normal where there are many rows. Nothing is drawn by chance.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from .mixed import TableModel
 from .model import Model, rows_of
 from .statistics.axis import Floats
 
-# The shapes for which quantiles are computed, and the grid of skewness they are read from; all log-gammas lie within.
+# The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
 SHAPES = np.geomspace(0.1, 1e6, 300)
-WIDEST, STEPS = 2, 200
+WIDEST, STEPS = 4, 200
+GRID = np.arange(-WIDEST * STEPS, WIDEST * STEPS + 1) / STEPS
+# The least gap between light and heavy tails (without skewness there is none), and tails that nothing reaches.
+SLIGHT, HEAVIEST = 1e-6, 1e100
 # Nodes along each of two classes when their sum is averaged; and how far apart classes are (in logarithms, and in
 # standard deviations beside) when only the larger one counts.
-NODES, APART, BESIDE = 5, 20.0, 8.0
+NODES, APART, BESIDE = 4, 20.0, 8.0
 
 
 def tail_of(level: Any) -> float:
@@ -49,7 +52,9 @@ def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulant
     if smoothing is None:
         return Cumulants.certain(model.log_prior)
     known = of_log_gamma(rows + smoothing)
-    return Cumulants(*(np.where(rows + smoothing > 0, part, none) for part, none in zip(known, (-np.inf, 0, 0))))
+    return Cumulants(*(np.where(rows + smoothing > 0, figure, 0.0) for figure in known))._replace(
+        mean=np.where(rows + smoothing > 0, known.mean, -np.inf)
+    )
 
 
 def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tail: float) -> tuple[Floats, Floats]:
@@ -82,39 +87,52 @@ def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
     low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
     table = quantiles((tail, True), (tail, False))
     for rows in blocks(len(low), NODES * NODES):
-        classes = [Cumulants(*(part[rows, k] for part in joint)) for k in range(low.shape[1])]
-        for k, (own, rest) in enumerate(zip(classes, rests(classes), strict=True)):
-            low[rows, k], high[rows, k] = expit(placed(own + rest.times(-1), table)).T
+        classes = [joint.of(rows, k) for k in range(len(low.T))]
+        for k, rest in enumerate(rests(classes)):
+            low[rows, k], high[rows, k] = expit(placed(classes[k] + rest.times(-1), table)).T
     return low, high
 
 
 def placed(known: Cumulants, table: Floats) -> Floats:
     """Return the quantiles of the distributions that have these cumulants, [row, quantile]."""
-    at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(table) - 1.0)
-    line = np.minimum(at.astype(np.intp), len(table) - 2)
-    standard = table[line] + (at - line)[:, None] * (table[line + 1] - table[line])
-    return known.mean[:, None] + np.sqrt(known.variance)[:, None] * standard
+    at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(GRID) - 1.0)
+    line = np.minimum(at.astype(np.intp), len(GRID) - 2)
+    read = table[line] + (table[line + 1] - table[line]) * (at - line)[:, None]
+    gamma, further = read[:, 2::2], read[:, 3::2]
+    share = np.clip((known.excess() - read[:, 0]) / read[:, 1], 0.0, 1.0)
+    deviation = np.sqrt(known.variance)
+    out: Floats = known.mean[:, None] + deviation[:, None] * gamma + (deviation * share)[:, None] * further
+    return out
 
 
 @lru_cache(maxsize=64)
 def quantiles(*tails: tuple[float, bool]) -> Floats:
-    """Return quantiles of log-gamma variables with mean 0 and variance 1, [skewness, quantile], and of their mirrors.
+    """Return the quantiles of distributions with mean 0 and variance 1, a line for each skewness of the grid.
 
-    A quantile is named by the probability on its outer side, and whether that is the lower one.
+    A line holds how heavy the tails of the gamma variable are, and how much heavier those of the log-gamma; then, for
+    each quantile, that of the gamma and how much further that of the log-gamma lies. A quantile is named by the
+    probability on its outer side, and whether that is the lower one.
     """
-    known = of_log_gamma(SHAPES)
-    skewness, deviation = known.skewness(), np.sqrt(known.variance)
-    grid = np.arange(2 * WIDEST * STEPS + 1) / STEPS - WIDEST
+    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, of_log_gamma(SHAPES)
+    skewness, deviation = mirrored(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
     columns = []
     for tail, lower in tails:
-        left, right = (
-            (np.log(inverse(SHAPES, tail)) - known.mean) / deviation
-            for inverse in ((gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv))
-        )
-        middle = ndtri(tail) if lower else -ndtri(tail)
-        values = np.concatenate([left, [middle], -right[::-1]])
-        columns.append(np.interp(grid, np.concatenate([skewness, [0.0], -skewness[::-1]]), values))
-    return np.stack(columns, axis=1)
+        middle = float(ndtri(tail) if lower else -ndtri(tail))
+        own, other = (gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv)
+        right, left = ((inverse(shape, tail) - shape) / np.sqrt(shape) for inverse in (own, other))
+        gamma = np.select([GRID > 0, GRID < 0], [right, -left], middle)
+        left, right = ((np.log(inverse(SHAPES, tail)) - known.mean) / deviation for inverse in (own, other))
+        columns += [gamma, np.interp(GRID, skewness, mirrored(left, middle, -right)) - gamma]
+    light = 1.5 * GRID**2
+    # Beyond the skewness of every log-gamma variable only the gamma is left: no tails are heavy enough.
+    heavy = np.interp(GRID, skewness, mirrored(known.excess(), 0.0, known.excess()), left=np.inf, right=np.inf)
+    heavier = np.where(np.isfinite(heavy), np.maximum(heavy - light, SLIGHT), HEAVIEST)
+    return np.stack([light, heavier, *columns], axis=1)
+
+
+def mirrored(half: Floats, middle: float, other: Floats) -> Floats:
+    """Return figures of left-skewed distributions, of one without skewness, and of the mirrored ones."""
+    return np.concatenate([half, [middle], other[::-1]])
 
 
 # -- the sum of all other classes --------------------------------------------------------------------------------------
@@ -136,14 +154,13 @@ def log_sum(a: Cumulants, b: Cumulants) -> Cumulants:
         gap = np.abs(a.mean - b.mean) - BESIDE * (np.sqrt(a.variance) + np.sqrt(b.variance))
     near = np.flatnonzero(gap < APART)
     if len(near):
-        both = (Cumulants(*(part[near] for part in one)) for one in (a, b))
-        for part, averaged in zip(out, averaged_sum(*both), strict=True):
+        for part, averaged in zip(out, averaged_sum(a.of(near), b.of(near)), strict=True):
             part[near] = averaged
     return out
 
 
 def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
-    """Return mean, variance and third moment of log(exp a + exp b), by quadrature over a grid of quantiles of both."""
+    """Return the cumulants of log(exp a + exp b), by quadrature over a grid of quantiles of both."""
     weights, table = nodes()
     first, second = placed(a, table)[:, :, None], placed(b, table)[:, None, :]
     sums = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
@@ -151,7 +168,8 @@ def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
     mean = sums @ weights
     off = sums - mean[:, None]
     square = off * off
-    return Cumulants(mean, square @ weights, (square * off) @ weights)
+    variance = square @ weights
+    return Cumulants(mean, variance, (square * off) @ weights, (square * square) @ weights - 3 * variance * variance)
 
 
 @cache

@@ -20,7 +20,12 @@ from .wide import Split, add_up, entries, there, total
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
 # they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
-POWERS = (((1, 1, -1),), ((2, 1, 1), (1, 0, -2)), ((3, 1, -1), (2, 0, 3), (1, 0, -3)))
+POWERS = (
+    ((1, 1, -1),),
+    ((2, 1, 1), (1, 0, -2)),
+    ((3, 1, -1), (2, 0, 3), (1, 0, -3)),
+    ((4, 1, 1), (3, 0, -4), (2, 0, 6), (1, 0, -4)),
+)
 
 
 @dataclass(frozen=True)

@@ -259,9 +259,9 @@ class LogTables:
 
     @cached_property
     def _cumulants(self) -> Floats:
-        """Those of all tables one below the other, [value, 3 · class]: side by side they are summed in one pass."""
+        """Those of all tables one below the other, [value, 4 · class]: side by side they are summed in one pass."""
         lines = [np.hstack(table.cumulants) for table in self.tables]
-        return padded(np.concatenate([np.zeros((0, 3 * len(self.classes))), *lines]))
+        return padded(np.concatenate([np.zeros((0, 4 * len(self.classes))), *lines]))
 
     @cached_property
     def _full(self) -> LogTables:
@@ -270,10 +270,10 @@ class LogTables:
 
     def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(row | class); a hole adds nothing."""
-        scorer, out = Scorer(np.zeros(3 * len(self.classes))), np.empty((len(x), 3 * len(self.classes)))
+        scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))
-        found = Cumulants(*np.split(out, 3, axis=1))
+        found = Cumulants(*np.split(out, 4, axis=1))
         light = any(table.settings.smoothing == 0 for table in self.tables)
         return ruled_out(found, self._full, x, threads) if light else found
 

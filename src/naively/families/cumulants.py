@@ -1,4 +1,4 @@
-"""How little is known of a logarithm: the first three cumulants of what a column says, given its counts.
+"""How little is known of a logarithm: the first four cumulants of what a column says, given its counts.
 
 A parameter (a share, a rate, a centre with its variance) is not known, only its posterior; so log P(x | class) has a
 distribution. Its cumulants are exact: with the moment generating function E[P(x | class)^s] in closed form for every
@@ -19,23 +19,24 @@ from .family import Likelihood, scores_of
 # The variance of a logarithm of which nothing is known: no row was counted and none imagined. Its interval is 0 to 1.
 UNKNOWN = 1e6
 # A share of fewer rows than this is taken for this: the cumulants stay finite.
-LEAST = 1e-90
+LEAST = 1e-70
 
-# For each of the three cumulants, what each power of a cell is multiplied with, from 0 on: [column] or [column, class].
+# For each of the four cumulants, what each power of a cell is multiplied with, from 0 on: [column] or [column, class].
 Terms = tuple[tuple[Floats, ...], ...]
 
 
 class Cumulants(NamedTuple):
-    """Mean, variance and third central moment of logarithms, [..., class]; a mean of -∞ is certain: log 0."""
+    """Mean, variance, third and fourth cumulant of logarithms, [..., class]; a mean of -∞ is certain: log 0."""
 
     mean: Floats
     variance: Floats
     third: Floats
+    fourth: Floats
 
     @classmethod
     def certain(cls, mean: Floats) -> Cumulants:
         """Return those of numbers that are known."""
-        return cls(mean, np.zeros(mean.shape), np.zeros(mean.shape))
+        return cls(mean, *np.zeros((3, *mean.shape)))
 
     @classmethod
     def zeros(cls, rows: int, classes: int) -> Cumulants:
@@ -50,6 +51,10 @@ class Cumulants(NamedTuple):
         """Return those of a share: its part less its whole, which holds the part."""
         return Cumulants(*(a - b for a, b in zip(self, other, strict=True)))
 
+    def of(self, *at: Any) -> Cumulants:
+        """Return those at these places."""
+        return Cumulants(*(part[at] for part in self))
+
     def times(self, factor: Any) -> Cumulants:
         """Return those of the logarithms times a number."""
         return Cumulants(*(part * factor**order for order, part in enumerate(self, 1)))
@@ -59,6 +64,11 @@ class Cumulants(NamedTuple):
         wide = self.variance > 0
         return np.where(wide, self.third / np.where(wide, self.variance, 1.0) ** 1.5, 0.0)
 
+    def excess(self) -> Floats:
+        """Return how heavy the tails are beside those of a normal distribution (its excess kurtosis)."""
+        wide = self.variance > 0
+        return np.where(wide, self.fourth / np.where(wide, self.variance, 1.0) ** 2, 0.0)
+
 
 def of_log_gamma(shape: Floats) -> Cumulants:
     """Return those of log G, G a gamma variable: a share is one such G over the sum of all, and so is a prior.
@@ -67,7 +77,7 @@ def of_log_gamma(shape: Floats) -> Cumulants:
     array([1.64493407])
     """
     shape = np.maximum(shape, LEAST)
-    return Cumulants(psi(shape), polygamma(1, shape), polygamma(2, shape))
+    return Cumulants(psi(shape), polygamma(1, shape), polygamma(2, shape), polygamma(3, shape))
 
 
 def of_share(part: Floats, whole: Floats) -> tuple[Cumulants, Cumulants]:
@@ -85,8 +95,8 @@ def of_share(part: Floats, whole: Floats) -> tuple[Cumulants, Cumulants]:
 
 def blanked(terms: Terms, where: npt.NDArray[np.bool_], variance: float) -> Terms:
     """Return the terms with nothing but this variance, whatever the cell holds, where so said."""
-    means, (fixed, *others), thirds = ([np.where(where, 0.0, term) for term in powers] for powers in terms)
-    return tuple(means), (np.where(where, variance, fixed), *others), tuple(thirds)
+    means, (fixed, *others), *higher = (tuple(np.where(where, 0.0, term) for term in powers) for powers in terms)
+    return means, (np.where(where, variance, fixed), *others), *higher
 
 
 def of_powers(x: Floats, terms: Terms) -> list[Floats]:
@@ -107,7 +117,7 @@ def of_powers(x: Floats, terms: Terms) -> list[Floats]:
 def ruled_out(found: Cumulants, likelihood: Likelihood, x: Any, threads: int) -> Cumulants:
     """Return the cumulants with a mean of -∞ where this likelihood rules a class out.
 
-    With λ = 0 the posterior gives a value without rows no chance for certain; so the likelihood is the one of ``bayes``.
+    With λ = 0 the posterior gives a value without rows no chance, for certain: the likelihood is that of ``bayes``.
     """
     out = np.isneginf(scores_of(likelihood, x, threads))
     return found._replace(mean=np.where(out, -np.inf, found.mean))

@@ -21,7 +21,7 @@ from .numbers import LIGHTEST, Summary
 NARROWEST = 1e-18
 # The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
 LEAST, LARGEST = 1e-290, 1e300
-# A number farther off than this, in squares of what was counted, is taken for this: its third power stays finite.
+# A number farther off than this, in squares of what was counted, is taken for this: its fourth power stays finite.
 FARTHEST = 1e60
 
 
@@ -167,8 +167,8 @@ def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
 class Known(NamedTuple):
     """What is known of the bells, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
 
-    log N(x | centre, variance) has E[N^s] = Γ(a + s/2) / Γ(a) · b^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2)
-    under the posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares, e = far.
+    The posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, makes
+    E[p(x)^s] = Γ(a + s/2) / Γ(a) · (2πb)^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2).
     """
 
     centre: Floats
@@ -187,12 +187,13 @@ class Known(NamedTuple):
             ((psi(a) - np.log(squares / 2) - c) / 2, -a),
             (polygamma(1, a) / 4 + c**2 / 2, 2 * a * c - 1, a),
             (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
+            (polygamma(3, a) / 16 + 3 * c**4, (24 * a * c - 12) * c**2, (36 * a * c - 12) * c, 24 * a * c - 4, 6 * a),
         )
         return cls(centre, 1 / squares, blanked(blanked(terms, unknown, UNKNOWN), silent, 0.0))
 
     def at(self, x: Floats) -> Cumulants:
         """Return the cumulants of the rows x [row, column], summed over the columns; a hole adds nothing."""
-        out = np.empty((3, len(x), self.centre.shape[1]))
+        out = np.empty((4, len(x), self.centre.shape[1]))
         for k in range(self.centre.shape[1]):
             with np.errstate(over="ignore"):
                 far = np.minimum((x - self.centre[:, k]) ** 2 * self.precision[:, k], FARTHEST)

@@ -21,7 +21,7 @@ from .wide import Split
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
 # A larger number of events is taken for this: its logarithms stay finite.
 LARGEST = 1e150
-# The same for third powers.
+# The same for fourth powers.
 MOST = 1e60
 
 
@@ -174,10 +174,12 @@ class Rates:
         E[rate^(sx) · e^(-s·rate)] = Γ(e + sx) / Γ(e) · r^e · (r + s)^(-e - sx) for e events in r rows.
         """
         events, rows = gamma(self.summary, self.settings.smoothing)
+        none = np.zeros(rows.shape)
         terms = (
             (-events / rows, psi(events) - np.log(rows)),
             (events / rows**2, -2 / rows, polygamma(1, events)),
-            (-2 * events / rows**3, 3 / rows**2, np.zeros(rows.shape), polygamma(2, events)),
+            (-2 * events / rows**3, 3 / rows**2, none, polygamma(2, events)),
+            (6 * events / rows**4, -8 / rows**3, none, none, polygamma(3, events)),
         )
         unknown = (self.summary.n == 0) & (self.settings.smoothing == 0)
         return blanked(terms, unknown, UNKNOWN)

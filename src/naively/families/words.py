@@ -124,7 +124,7 @@ class WordWeights:
     def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
         """Return how little is known of the score of the words, under a Dirichlet posterior of each class.
 
-        Complements of several classes share rows, but are taken as if they did not; what divides them is taken as known.
+        Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
         met = self._full.told.T + self.settings.smoothing[:, None] > 0
         length = total(x, met.astype(np.float64), 1, threads)
