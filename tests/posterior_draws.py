@@ -46,9 +46,9 @@ def log_draws(
 
 
 def of_labels(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
-    values = sorted({value for value in column if value is not None})
+    values, column = sorted({value for value in column if value is not None}), np.array(column, dtype=object)
     for k in range(classes):
-        n = np.array([sum(v == value and c == k for v, c in zip(column, y, strict=True)) for value in values])
+        n = np.array([((column == value) & (y == k)).sum() for value in values])
         logs = np.log(rng.dirichlet(n + smoothing, draws))
         yield np.stack([logs[:, values.index(v)] if v in values else np.zeros(draws) for v in asked], axis=1)
 

@@ -9,6 +9,8 @@ import pytest
 from scipy import sparse
 
 import naively as nv
+from naively.errors import InvalidInput, InvalidSetting
+from naively.interval import log_joint, prior_known
 
 from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES
@@ -41,7 +43,7 @@ def made(kind, rows, classes, seed=0):
 def tolerance(kind, rows):
     """How far off the ends may lie: the most for a number far from the few rows of a class."""
     if kind in NUMBERS and rows < 200:
-        return 0.08
+        return 0.16 if rows < 20 else 0.08
     return 0.05 if rows < 20 else 0.03
 
 
@@ -61,7 +63,7 @@ def test_an_interval_is_the_middle_of_what_is_drawn(kind, rows, classes):
     assert np.abs(low - np.quantile(p, 0.05, axis=0)).max() < near
     assert np.abs(high - np.quantile(p, 0.95, axis=0)).max() < near
     inside = ((p >= low) & (p <= high)).mean(axis=0)[high - low > 0.01]
-    assert inside.min(initial=1.0) > (0.87 if rows >= 20 else 0.85)
+    assert inside.min(initial=1.0) > (0.87 if rows >= 20 else 0.83)
     assert inside.max(initial=0.9) < (0.93 if rows >= 20 else 0.97)
 
 
@@ -84,6 +86,31 @@ def test_other_levels_are_other_quantiles(level):
 
     assert np.abs(low - np.quantile(p, (1 - level) / 2, axis=0)).max() < 0.03
     assert np.abs(high - np.quantile(p, (1 + level) / 2, axis=0)).max() < 0.03
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cumulants_add_up_to_what_is_predicted(kind):
+    """Over factorials they are log E[P(row, class)], the answer of bayes; the fifth is nothing where all is frequent.
+
+    Of words that holds for a row of a single one.
+    """
+    (table, asked), y, _ = made(kind, 20_000, 2)
+    asked |= {name: np.eye(ASKED, 12) for name, family in KINDS[kind].items() if family == "words"}
+    met_in_both = {
+        name: table[name][: 2 * ASKED : 2] for name, family in KINDS[kind].items() if family == "categorical"
+    }
+    asked |= met_in_both
+    nb = nv.NaiveBayes(families=named(KINDS[kind])).fit(table, y)
+    model = nb._table_model
+    prior = prior_known(model.model, nb.counts_.rows, 1.0)
+
+    (known,) = model.each_block(
+        lambda _, columns: log_joint(model.model, columns, 1, prior), nb._source(asked, model)[0], 1
+    )
+
+    predicted = known.mean + known.variance / 2 + known.third / 6 + known.fourth / 24
+    joint = nb.predict_joint_log_proba(asked)
+    np.testing.assert_allclose(predicted[:, 0] - predicted[:, 1], joint[:, 0] - joint[:, 1], rtol=0, atol=1e-9)
 
 
 def test_shares_of_a_flag_are_uncertain_in_part():
@@ -213,7 +240,7 @@ def test_an_empirical_prior_alone_is_a_beta():
 
     low, high = nb.predict_interval({"x": 0.0}, level=0.8)
 
-    np.testing.assert_allclose([low[0, 1], high[0, 1]], beta(10, 22).ppf([0.1, 0.9]), atol=2e-4)
+    np.testing.assert_allclose([low[0, 1], high[0, 1]], beta(10, 22).ppf([0.1, 0.9]), atol=1e-3)
 
 
 @pytest.mark.parametrize("family", ["categorical", "bernoulli", "words"])
@@ -282,11 +309,11 @@ def test_many_blocks_of_rows_are_one_table():
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", None, True], ids=repr)
 def test_a_level_that_is_none_is_refused(level):
     nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
-    with pytest.raises(nv.InvalidSetting, match=r"must lie between 0 and 1, both left out: 0\.9 leaves 5 %"):
+    with pytest.raises(InvalidSetting, match=r"must lie between 0 and 1, both left out: 0\.9 leaves 5 %"):
         nb.predict_interval({"x": 1.5}, level=level)
 
 
 def test_what_cannot_be_scored_is_refused_by_name():
     nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
-    with pytest.raises(nv.InvalidInput, match="'x'"):
+    with pytest.raises(InvalidInput, match="'x'"):
         nb.predict_interval({"x": [float("inf"), 1.0]})

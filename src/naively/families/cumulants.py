@@ -38,11 +38,6 @@ class Cumulants(NamedTuple):
         """Return those of numbers that are known."""
         return cls(mean, *np.zeros((3, *mean.shape)))
 
-    @classmethod
-    def zeros(cls, rows: int, classes: int) -> Cumulants:
-        """Return those of a column that says nothing, [row, class]."""
-        return cls.certain(np.zeros((rows, classes)))
-
     def __add__(self, other: Cumulants) -> Cumulants:  # type: ignore[override]
         """Return those of the sum of two independent logarithms."""
         return Cumulants(*(a + b for a, b in zip(self, other, strict=True)))
