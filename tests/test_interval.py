@@ -179,6 +179,16 @@ def test_an_interval_lies_between_0_and_1_and_holds_the_answer(kind, settings):
             assert (p <= high).all()
 
 
+@each_kind
+def test_the_estimate_moves_the_answer_and_not_the_posterior(kind):
+    """Under mle and bayes with the same λ the interval is the same, save that it holds the answer."""
+    (bayes, table), (mle, _) = fitted(kind), fitted(kind, "mle")
+    answers = [nb.predict_proba(table) for nb in (bayes, mle)]
+    (low, high), (other_low, other_high) = (nb.predict_interval(table) for nb in (bayes, mle))
+    np.testing.assert_array_equal(np.minimum(low, answers[1]), np.minimum(other_low, answers[0]))
+    np.testing.assert_array_equal(np.maximum(high, answers[1]), np.maximum(other_high, answers[0]))
+
+
 @each_estimate
 @each_kind
 def test_a_higher_level_is_never_narrower(kind, settings):

@@ -126,7 +126,7 @@ class WordWeights:
 
         Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
-        met = self._full.told.T + self.settings.smoothing[:, None] > 0
+        met = self.told.T + self.settings.smoothing[:, None] > 0
         length = total(x, met.astype(np.float64), 1, threads)
         found = Cumulants(
             *(
