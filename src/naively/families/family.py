@@ -35,12 +35,16 @@ class Settings:
         Whether a missing cell says nothing, or is a value like any other.
     unseen : "skip", "smooth" or "error"
         Whether a value never met says nothing, has a reserved place in every class, or is an error.
+    marginal : bool
+        Whether what is believed of numbers beforehand follows from the whole column, whatever the classes. Learning
+        without labels needs that: what it climbs must stay where it is while rows move between classes.
     """
 
     estimate: Estimate = "bayes"
     smoothing: Any = 1.0
     missing: Missing = "skip"
     unseen: Unseen = "skip"
+    marginal: bool = False
 
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
@@ -120,6 +124,12 @@ class Likelihood(Protocol):
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at what was estimated, up to a constant; 0 without a prior.
+
+        Added to the log-likelihood of the rows it is what ``map`` maximises. An error where there is no such thing.
+        """
 
     def say(self, column: str) -> str:
         """Say in a sentence what was learned."""
