@@ -129,8 +129,8 @@ class Answers:
         """
         if self._expected is not None:
             raise InvalidInput(
-                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep some "
-                "labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
+                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
+                "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
             )
         model, counts = self._table_model, self.counts_
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))

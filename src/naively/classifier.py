@@ -311,7 +311,11 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         from . import store
 
-        store.write(path, self.counts_, about | {"labels": self._label_type.str})
+        about |= {"labels": self._label_type.str}
+        if (expected := self._expected) is None:
+            store.write(path, self.counts_, about)
+        else:
+            store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -342,12 +346,13 @@ def load(path: Any) -> NaiveBayes:
     """Return the classifier that `save` wrote."""
     from . import store
 
-    counts, about = store.read(path)
+    counts, about, expected = store.read_all(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
         schema = Schema.from_json(about["schema"])
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
+        nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb

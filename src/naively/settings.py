@@ -40,7 +40,7 @@ def check_settings(nb: Any) -> None:
 
 
 def check_unlabelled(nb: Any) -> None:
-    """Refuse to learn without labels by an estimate that maximises nothing, and numbers of classes that mean nothing."""
+    """Refuse to learn without labels by an estimate that maximises nothing, and a number of classes elsewhere."""
     if nb.unlabelled == "em" and nb.estimate == "bayes":
         raise InvalidSetting(
             "unlabelled='em' looks for the parameters of the highest likelihood (expectation-maximisation), and "

@@ -1,8 +1,8 @@
 """Rows without a label, learned by expectation-maximisation: each counts for every class by how probable that class is.
 
-A step has two halves. *Expect*: the model says how probable each class is for each row without a label. *Maximise*: the
-rows are counted by these shares, and the model is estimated anew from the counts of the labelled rows and these. No step
-makes all rows together less probable, priors included (Dempster, Laird and Rubin, 1977), and that is checked.
+A step has two halves. *Expect*: the model says how probable each class is for each row without a label. *Maximise*:
+the rows are counted by these shares, and the model is estimated anew from the counts of the labelled rows and these. No
+step makes all rows together less probable, priors included (Dempster, Laird and Rubin, 1977), and that is checked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from .counting import Rows
 from .engines.tables import TableCounter
@@ -148,11 +147,14 @@ class Mixture:
         heights = []
 
         def fill(rows: slice, columns: dict[str, Any]) -> None:
-            joint = model.model.log_joint(columns, self.how.threads)
-            joint[np.isneginf(joint).all(axis=1)] = model.model.log_prior  # every class is ruled out: before the first
-            total = logsumexp(joint, axis=1, keepdims=True)
-            np.exp(joint - total, out=shares[rows])
-            heights.append(float(self.weights[rows] @ total[:, 0]))
+            part = np.ascontiguousarray(model.model.log_joint(columns, self.how.threads).T)  # [class, row]
+            top = part.max(axis=0)
+            lost = np.isneginf(top)
+            part[:, lost] = model.model.log_prior[:, None]  # every class is ruled out, by a first guess
+            np.exp(np.subtract(part, np.where(lost, 0.0, top), out=part), out=part)
+            total = part.sum(axis=0)
+            np.divide(part.T, total[:, None], out=shares[rows])
+            heights.append(float(self.weights[rows] @ (top + np.log(total))))
 
         model.each_block(fill, self.frame, self.how.threads)
         return sum(heights) + self._of_known(model) + self._believed(model)
@@ -182,12 +184,12 @@ class Mixture:
 
     def begin(self, counts: Counts) -> Floats:
         """Return the shares under the model of these counts."""
-        shares = np.empty((self.frame.rows, len(self.classes)))
+        shares = np.empty((len(self.classes), self.frame.rows)).T  # a class lies in one piece, as it is counted
         self.expect(self.how.model_of(counts), shares)
         return shares
 
     def seeded(self, rng: Any) -> Counts:
-        """Return counts to begin with: each class without a label gets a row by chance, far from those chosen before."""
+        """Return counts to begin with: each class without a label gets a row by chance, far from those before it."""
         counts, taken = self.base, self.hard.on(self.classes) > 0
         for k in self.free:
             far = self.weights * (self._far(self.how.model_of(counts), taken) if taken.any() else 1.0)
@@ -200,8 +202,8 @@ class Mixture:
 
     def _far(self, model: TableModel, taken: npt.NDArray[np.bool_]) -> Floats:
         """Return how much less probable each row is than the best one, in the class that fits it best."""
-        scores = model.each_block(lambda _, columns: model.model.log_joint(columns), self.frame, self.how.threads)
-        scores = np.concatenate(scores)[:, taken]
+        blocks = model.each_block(lambda _, columns: model.model.log_joint(columns), self.frame, self.how.threads)
+        scores = np.concatenate(blocks)[:, taken]
         with np.errstate(invalid="ignore"):
             gaps = np.nan_to_num(scores.max(axis=0) - scores, nan=0.0, posinf=1e6)
         return np.asarray(gaps.min(axis=1))
@@ -280,9 +282,9 @@ def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Any], how: Estimator
         )
     frame = frame_of(rows.source)
     places = classes.places(rows.target.labels)[codes[having]]
-    known = Known(frame.take(having), places, weights[having])
+    known = Known(frame.take(having).coded(), places, weights[having])
     counter = TableCounter(hard.schema, tuple(classes.labels))
-    return Mixture(hard, known, frame.take(without), weights[without], counter, classes, how)
+    return Mixture(hard, known, frame.take(without).coded(), weights[without], counter, classes, how)
 
 
 def best_start(mixture: Mixture) -> Counts:

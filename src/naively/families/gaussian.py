@@ -237,7 +237,7 @@ class Bells:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
         if self.family.epsilon:
             raise InvalidSetting(
-                f"Gaussian(epsilon={self.family.epsilon!r}) adds to every variance, so that no likelihood is maximised. "
+                f"Gaussian(epsilon={self.family.epsilon!r}) adds to every variance, so that no likelihood is highest. "
                 "To learn from rows without a label leave it 0: no class gets narrower than a thousandth of its column."
             )
         if self.settings.estimate != "map":

@@ -181,8 +181,8 @@ class Rates:
         edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
-                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} rows of "
-                "that has its mode at no events at all, which cannot be climbed to. Set estimate='mle', or its "
+                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} rows "
+                "of that has its mode at no events at all, which cannot be climbed to. Set estimate='mle', or its "
                 f"family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g})."
             )
         rates = self.rate.T

@@ -174,8 +174,8 @@ class WordWeights:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
         if self.family.complement:
             raise InvalidSetting(
-                "Words(complement=True) scores a class by the words of all others, and such scores are no logarithms of "
-                "a probability that could be maximised. To learn from rows without a label, set complement=False."
+                "Words(complement=True) scores a class by the words of all others, and such scores are no logarithms "
+                "of a probability that could be maximised. To learn from rows without a label, set complement=False."
             )
         if self.settings.estimate != "map":
             return 0.0
