@@ -23,7 +23,7 @@ from .read.frame import Frame, frame_of
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
 
-# At most so many steps; it ends when a step gains less than this for each row.
+# At most so many steps; they end when one gains less than this share of the log-likelihood.
 MOST_STEPS, ENOUGH = 200, 1e-6
 # What rounding may take from a log-likelihood, as a share of it, and at all.
 ROUNDING, SPECK = 1e-8, 1e-6
@@ -143,7 +143,7 @@ class Mixture:
         return counter.value()
 
     def expect(self, model: TableModel, shares: Floats) -> float:
-        """Fill in the shares under a model, and return the penalised log-likelihood of all rows there."""
+        """Fill in the shares under a model, and return the log-likelihood of the rows without a label there."""
         heights = []
 
         def fill(rows: slice, columns: dict[str, Any]) -> None:
@@ -157,9 +157,9 @@ class Mixture:
             heights.append(float(self.weights[rows] @ (top + np.log(total))))
 
         model.each_block(fill, self.frame, self.how.threads)
-        return sum(heights) + self._of_known(model) + self._believed(model)
+        return sum(heights)
 
-    def _of_known(self, model: TableModel) -> float:
+    def of_known(self, model: TableModel) -> float:
         """Return the log-likelihood of the rows with a label."""
         certain = np.isfinite(model.model.log_prior)  # a class that the given prior rules out costs the same always
 
@@ -170,7 +170,7 @@ class Mixture:
 
         return sum(model.each_block(add, self.known.frame, self.how.threads)) if self.known.frame.rows else 0.0
 
-    def _believed(self, model: TableModel) -> float:
+    def believed(self, model: TableModel) -> float:
         """Return the logarithm of the priors' densities at the model."""
         prior = self.how.imagined * float(model.model.log_prior.sum()) if self.how.imagined else 0.0
         return prior + sum(belief(model, key) for key in model.model.likelihoods)
@@ -232,9 +232,10 @@ def climb(rows: Mixture, shares: Floats, most: int, path: tuple[float, ...] = ()
     soft, converged = rows.hard, False
     while len(path) < most and not converged:
         soft = rows.counted(shares)
-        height = rows.expect(rows.how.model_of(rows.hard + soft), shares)
+        model = rows.how.model_of(rows.hard + soft)
+        height = rows.believed(model) + rows.of_known(model) + rows.expect(model, shares)
         check_risen(path, height, rows.weight)
-        converged = bool(path) and height - path[-1] < ENOUGH * rows.weight
+        converged = bool(path) and height - path[-1] < ENOUGH * (abs(height) + rows.weight)
         path = (*path, height)
     return Climb(soft, path, converged)
 
