@@ -240,7 +240,7 @@ def test_no_step_goes_down(drawn):
     assert (np.diff(path) >= -1e-7 * (1 + np.abs(path[1:]))).all()
     rows = nb.expected_.counts.rows.sum()
     assert rows == pytest.approx(weights[np.isnan(y)].sum())
-    assert np.isfinite(nb.predict_proba(table)).all()
+    assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never met
 
 
 WIDE = (
