@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .report import compare
     from .schema import Column, Schema
     from .statistics import Counts, Moments, Table
+    from .unlabelled import Expected
 
 __version__ = "0.1.0"
 
@@ -29,6 +30,7 @@ _HOMES = {
     "count": "counting",
     "cross_validate": "crossing",
     "Evidence": "evidence",
+    "Expected": "unlabelled",
     "Scores": "evaluate",
     "Column": "schema",
     "Schema": "schema",
@@ -51,6 +53,7 @@ __all__ = [
     "Column",
     "Counts",
     "Evidence",
+    "Expected",
     "Gaussian",
     "Moments",
     "NaiveBayes",

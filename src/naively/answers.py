@@ -25,6 +25,7 @@ from .settings import numbers_among, prior_imagined, prior_without, scored_by
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
+from .unlabelled import Expected
 
 
 class Answers:
@@ -37,9 +38,12 @@ class Answers:
         threads: int | None
         unlabelled: str
         _schema: Schema
+        _expected: Expected | None
 
         @property
         def counts_(self) -> Counts: ...  # noqa: D102
+        @property
+        def _learned(self) -> Counts: ...
         @property
         def schema_(self) -> Schema: ...  # noqa: D102
         @property
@@ -131,7 +135,7 @@ class Answers:
         """
         model = self._table_model
         source, threads = self._source(X, model)
-        return explained(model, self.counts_.rows, source, threads, against, prior_imagined(self))
+        return explained(model, self._learned.rows, source, threads, against, prior_imagined(self))
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Scores:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
@@ -139,6 +143,11 @@ class Answers:
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
         values are rare (`max_categories`), stays as it is.
         """
+        if self._expected is not None:
+            raise InvalidInput(
+                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
+                "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
+            )
         model, counts = self._table_model, self.counts_
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
@@ -161,8 +170,9 @@ class Answers:
 
     def importance(self) -> Any:
         """Return how much each column tells about the class, in bits (mutual information), as a frame."""
-        return importance(self._table_model, self.counts_)
+        return importance(self._table_model, self._learned)
 
     def summary(self) -> str:
         """Return what was learned, in words."""
-        return summary(self._table_model, self.counts_, self.schema_)
+        remarks = [] if self._expected is None else [self._expected.say()]
+        return summary(self._table_model, self._learned, self.schema_, remarks)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .answers import Answers
-from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
+from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of, weightless
 from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
@@ -19,9 +21,10 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, plain, revived, settings_of
+from .settings import alike, check_settings, log_prior, plain, prior_imagined, revived, settings_of
 from .statistics import Counts
 from .threads import allowed
+from .unlabelled import Estimator, Expected, learned
 
 # What a model is estimated with; changes act at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
@@ -47,7 +50,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior_smoothing : float
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
-        Labels that stay known even where no row has them.
+        Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
+        too; where no row has any, a number says how many there are.
     columns : list of str, optional
         The columns that may speak; by default all.
     missing : "skip" or "value"
@@ -61,12 +65,13 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mistakes cost 1. With numbers as labels, "squared" answers with their mean and "absolute" with their median.
     reject : float, optional
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
-    unlabelled : "error" or "skip"
-        Whether a row without a label is an error, or left out.
+    unlabelled : "error", "skip" or "em"
+        Whether a row without a label is an error, left out, or learned by expectation-maximisation: `fit` counts it for
+        every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
     threads : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
     random_state : int
-        Nothing is random in this model; kept for those that are.
+        Where classes without any label begin (``unlabelled="em"``); nothing else is random.
 
     Attributes
     ----------
@@ -74,6 +79,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The labels, sorted, with their own type.
     counts_ : Counts
         Everything that was counted.
+    expected_ : Expected or None
+        What was learned from rows without a label: an estimate, and so kept beside the counts.
     schema_ : Schema
         What each column is.
     n_features_in_, feature_names_in_
@@ -91,6 +98,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _counter: TableCounter | None
+    _expected: Expected | None = None  # what rows without a label taught
     _asked: dict[str, Any]  # what was asked for since rows came: the counts, and the model with its settings
 
     def __init__(
@@ -135,19 +143,32 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
         """Learn from these rows alone; the target may be a column of the table, by name."""
         check_settings(self)
-        rows = rows_of(X, y, target, sample_weight, self.unlabelled)
-        counter = TableCounter(rows.schema(self.families), checked_classes(self.classes, rows))
-        count_rows(counter, rows, allowed(self.threads))
-        self._take(counter, rows)
+        rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+        declared = checked_classes(self.classes, rows)
+        counter = TableCounter(rows.schema(self.families), declared)
+        labelled = weightless(rows, declared)
+        count_rows(counter, labelled, allowed(self.threads))
+        expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
+        self._take(counter, labelled)
+        self._expected = expected
         return self
+
+    def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
+        """Return what the rows without a label teach."""
+
+        def model_of(counts: Counts) -> TableModel:
+            return self._model_of(counts, counts.schema, marginal=True)
+
+        imagined, in_order = prior_imagined(self) or 0.0, isinstance(self.prior, str)
+        how = Estimator(model_of, imagined, in_order, self.random_state, allowed(self.threads))
+        return learned(rows, counts, declared, how)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         if not self.__sklearn_is_fitted__():
-            declared = self.classes if classes is None else classes
-            fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
+            fresh = self.fit if classes is None else deepcopy(self).set_params(classes=list(classes)).fit
             found = fresh(X, y, sample_weight=sample_weight, target=target)
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
@@ -156,6 +177,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
+            self._outdate()
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -165,6 +187,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         self._take(counter)
+        self._outdate()
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -175,7 +198,17 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
+        self._outdate()
         return self
+
+    def _outdate(self) -> None:
+        """Say once that what rows without a label taught does not know of rows that came or went since."""
+        if self._expected is not None and not self._expected.stale:
+            self._expected = replace(self._expected, stale=True)
+            warnings.warn(
+                "What was learned from rows without a label stays as it was; `fit` all rows again to learn it anew.",
+                stacklevel=3,
+            )
 
     def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
         """Go on from what this counter has counted; the rows of a new fit say what the columns and labels are."""
@@ -219,6 +252,22 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return counts
 
     @property
+    def expected_(self) -> Expected | None:
+        """What was learned from rows without a label, an estimate beside the counts; None if every row had one."""
+        self._check_fitted()
+        return self._expected
+
+    @property
+    def _learned(self) -> Counts:
+        """What the model is estimated from: what was counted, and what is expected of rows without a label."""
+        if self._expected is None:
+            return self.counts_
+        if "learned" not in self._asked:
+            self._asked["learned"] = self.counts_ + self._expected.counts
+        learned: Counts = self._asked["learned"]
+        return learned
+
+    @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
         self._check_fitted()
@@ -227,7 +276,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The labels, sorted."""
-        return typed(list(self.counts_.classes.labels), self._label_type)
+        return typed(list(self._learned.classes.labels), self._label_type)
 
     # -- estimating ---------------------------------------------------------------------------------------------
 
@@ -245,10 +294,14 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model
 
     def _estimated(self) -> TableModel:
-        if not len(self.counts_.classes):
+        if not len(self._learned.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
-        schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        return TableModel(self.counts_, schema, settings_of(self), log_prior(self), self.max_categories)
+        return self._model_of(self._learned, self._schema, marginal=self._expected is not None)
+
+    def _model_of(self, counts: Counts, schema: Schema, marginal: bool) -> TableModel:
+        schema = schema if self.columns is None else schema.only(self.columns)
+        settings = replace(settings_of(self), marginal=marginal)
+        return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -258,7 +311,11 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         from . import store
 
-        store.write(path, self.counts_, about | {"labels": self._label_type.str})
+        about |= {"labels": self._label_type.str}
+        if (expected := self._expected) is None:
+            store.write(path, self.counts_, about)
+        else:
+            store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -289,12 +346,13 @@ def load(path: Any) -> NaiveBayes:
     """Return the classifier that `save` wrote."""
     from . import store
 
-    counts, about = store.read(path)
+    counts, about, expected = store.read_all(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
         schema = Schema.from_json(about["schema"])
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
+        nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb

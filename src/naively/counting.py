@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .engines.tables import TableCounter
-from .errors import InvalidInput
+from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import Shares, Target, check_kinds, target_of
+from .read.target import Shares, Target, check_kinds, target_of, type_for
 from .schema import Schema
 from .statistics import Counts, Moments
 from .statistics.axis import Floats
@@ -73,8 +74,8 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         source = source if schema is None else source.on(schema)
     if type(X) is dict and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
-    found = target_of(y)
     n = source.rows if isinstance(source, Frame) else len(source)
+    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
     if isinstance(source, Frame) and not source.columns:
@@ -84,6 +85,11 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
     return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
+
+
+def no_labels(rows: int) -> Target:
+    """Return the classes of rows none of which has a label."""
+    return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
 
 
 def is_label(y: Any) -> bool:
@@ -100,22 +106,34 @@ def without(frame: Frame, target: str) -> tuple[Frame, Any]:
 
 
 def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
-    """Return the rows that have a label, if it may be that some have none."""
-    if isinstance(rows.target, Shares):
+    """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
+    if isinstance(rows.target, Shares) or unlabelled == "keep":
         return rows
-    labels, codes, dtype = rows.target
+    codes = rows.target.codes
     if len(codes) == 1 and codes[0] >= 0:
         return rows  # at once, for those who learn row by row
     none = codes < 0
     if not none.any():
         return rows
     if unlabelled != "skip":
+        advice = "set unlabelled='skip'" if unlabelled != "em" else "learn them by `fit`, the only one that can"
         raise InvalidInput(
             f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
-            "Leave these rows out, or set unlabelled='skip'."
+            f"Leave these rows out, or {advice}."
         )
     if none.all():
         raise InvalidInput("No row has a label: there is nothing to learn from.")
+    return weightless(rows)
+
+
+def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
+    """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
+    if isinstance(rows.target, Shares) or not (none := rows.target.codes < 0).any():
+        return rows
+    labels, codes, dtype = rows.target
+    if not labels:
+        labels = list(declared[:1]) or [0]
+        dtype = type_for(labels, np.array(declared).dtype)
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
     return Rows(rows.source, Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights)
 
@@ -144,6 +162,13 @@ def checked_weights(weights: Any, rows: int) -> Floats | None:
 
 def checked_classes(classes: Any, rows: Rows) -> list[Any]:
     """Return the classes that are declared, if they can be classes of these rows."""
+    if isinstance(classes, Integral):
+        if rows.target.labels:
+            raise InvalidSetting(
+                f"classes={classes!r} says how many classes there are where no row has a label, but some have one; "
+                f"list the classes instead: those met are {sorted(map(str, rows.target.labels))[:5]}."
+            )
+        classes = range(int(classes))
     declared = [] if classes is None else list(classes)
     check_kinds([*declared, *rows.target.labels] if declared else [])
     return declared

@@ -3,6 +3,7 @@
 ::
 
     NaivelyError
+    ├── LikelihoodFell (also a RuntimeError)  learning without labels went down instead of up
     └── InvalidInput (also a ValueError)
         ├── NotAPart        rows taken away that were never counted
         ├── DoesNotFit      two statistics that cannot be added
@@ -31,6 +32,18 @@ def revived(kind: type[NaivelyError], args: tuple[Any, ...], facts: dict[str, An
     error.args = args
     vars(error).update(facts)
     return error
+
+
+class LikelihoodFell(NaivelyError, RuntimeError):
+    """A step of expectation-maximisation that made the rows less probable, which none can but by rounding."""
+
+    def __init__(self, step: int, before: float, after: float) -> None:
+        super().__init__(
+            f"Step {step} of learning without labels took the penalised log-likelihood from {before:.17g} down to "
+            f"{after:.17g}, and no step can but by rounding: some column may hold numbers that differ by less than a "
+            "billionth of their size. Subtract their mean; if that does not help, please report it."
+        )
+        self.step, self.before, self.after = step, before, after
 
 
 class InvalidInput(NaivelyError, ValueError):

@@ -85,20 +85,32 @@ class TableCounter:
     def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
         """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
         apart = self.fresh()
-        for k, share in zip(classes, shares.T, strict=True):
-            weighed = share if weights is None else share * weights
-            if weighed.any():
-                apart.add(frame, np.full(frame.rows, k, dtype=np.int32), np.ascontiguousarray(weighed), threads)
+        apart.start_vectors(frame)
+        for begin in range(0, frame.rows, ROWS):
+            rows = slice(begin, min(begin + ROWS, frame.rows))
+            encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            for k, share in zip(classes, shares[rows].T, strict=True):
+                weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
+                if weighed.any():
+                    apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
         self.absorb(apart)
 
     def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
+        self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
+
+    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Any, Any, dict[str, Any]]:
+        """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
             codes, new = codes_of(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        vectors = {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        return codes, numbers, {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+
+    def _add_encoded(
+        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int
+    ) -> None:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
         except (RowRefused, NumberTooLarge) as error:
@@ -111,10 +123,7 @@ class TableCounter:
             numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
             codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
-        try:
-            self.add_encoded(codes, numbers, {}, y, weights, 1)
-        except (RowRefused, NumberTooLarge) as error:
-            raise named(error, self.of_numbers, numbers, 0) from None
+        self._add_encoded(codes, numbers, {}, y, weights, 1, 0)
 
     def takes_row(self, label: Any) -> bool:
         """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""

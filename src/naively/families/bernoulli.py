@@ -202,6 +202,13 @@ class Flags:
         there, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
         return there * values + absent * (1 - values)
 
+    def log_belief(self) -> float:
+        """Return the logarithm of the Beta's density at the shares, up to a constant."""
+        if self.settings.estimate != "map":
+            return 0.0
+        both = self.log_there + self.log_absent
+        return float(np.where(self.imagined > 0, self.imagined * both, 0.0).sum())
+
     def say(self, column: str) -> str:
         """Say which flags are there more often in each class than in the others."""
         if not len(self.values):

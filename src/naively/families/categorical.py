@@ -196,6 +196,13 @@ class LogTable:
         out[known] = np.where(gone[:, None], self._log_unseen(total, left, whole[:, None]), seen)
         return out
 
+    def log_belief(self) -> float:
+        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
+        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        if self.settings.estimate != "map" or not imagined:
+            return 0.0
+        return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
+
     def fraction(self, k: int, code: int) -> str:
         """Return P(value | class k) as the text book writes it; nothing for a code that says nothing."""
         size, unseen = len(self.values), code >= len(self.values)
@@ -281,6 +288,10 @@ class LogTables:
         """Return log P(row | class) of each row as if it had never been counted."""
         parts = (table.leave_one_out(x[:, column], y, weights) for column, table in enumerate(self.tables))
         return sum(parts, np.zeros((len(x), len(self.classes))))
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at all shares, up to a constant."""
+        return sum(table.log_belief() for table in self.tables)
 
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class, column by column."""

@@ -38,12 +38,16 @@ class Settings:
         Whether a missing cell says nothing, or is a value like any other.
     unseen : "skip", "smooth" or "error"
         Whether a value never met says nothing, has a reserved place in every class, or is an error.
+    marginal : bool
+        Whether what is believed of numbers beforehand follows from the whole column, whatever the classes. Learning
+        without labels needs that: what it climbs must stay where it is while rows move between classes.
     """
 
     estimate: Estimate = "bayes"
     smoothing: Any = 1.0
     missing: Missing = "skip"
     unseen: Unseen = "skip"
+    marginal: bool = False
 
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
@@ -132,6 +136,12 @@ class Likelihood(Protocol):
         """Return how little is known of log P(x | class), [row, class]: of its parameters only the posterior is known.
 
         The posterior is the one with λ, whatever the estimate. Terms that all classes share may be left out.
+        """
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at what was estimated, up to a constant; 0 without a prior.
+
+        Added to the log-likelihood of the rows it is what ``map`` maximises. An error where there is no such thing.
         """
 
     def say(self, column: str) -> str:

@@ -19,6 +19,9 @@ from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
 NARROWEST = 1e-18
+# The same where rows have no label: a class that closes in on a single row would be ever more probable. A thousandth of
+# the column's deviation stops it.
+NARROWEST_UNLABELLED = 1e-6
 # The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
 LEAST, LARGEST = 1e-290, 1e300
 # A number farther off than this, in squares of what was counted, is taken for this: its fourth power stays finite.
@@ -76,18 +79,18 @@ class Bell(NamedTuple):
         return np.where(np.isnan(far), 0.0, self.base - np.where(self.power > 0, self.power * np.log1p(far), far))
 
 
-def normal(centre: Floats, variance: Floats, spread: Floats) -> Bell:
+def normal(centre: Floats, variance: Floats, prior: Prior) -> Bell:
     """Return normal densities; a column without any spread says nothing."""
-    variance = wide_enough(variance, spread)
+    variance = wide_enough(variance, prior)
     silent = variance == 0
     safe = np.where(silent, 1.0, variance)
     zero = np.zeros(variance.shape)
     return Bell(centre, np.where(silent, 0.0, 0.5 / safe), zero, np.where(silent, 0.0, -0.5 * np.log(2 * np.pi * safe)))
 
 
-def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> Bell:
+def student(centre: Floats, scale: Floats, freedom: Floats, prior: Prior) -> Bell:
     """Return Student-t densities with a squared scale; a column without any spread says nothing."""
-    scale = wide_enough(scale, spread)
+    scale = wide_enough(scale, prior)
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
     # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
@@ -100,9 +103,9 @@ def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> B
     )
 
 
-def wide_enough(variance: Floats, spread: Floats) -> Floats:
-    """Return the variance, not narrower than rounding allows; 0 only where the whole column has no spread."""
-    least = np.where((spread > 0) | (variance > 0), np.maximum(NARROWEST * spread, LEAST), 0.0)
+def wide_enough(variance: Floats, prior: Prior) -> Floats:
+    """Return the variance, not narrower than it may be; 0 only where the whole column has no spread."""
+    least = np.where((prior.spread > 0) | (variance > 0), np.maximum(prior.narrowest * prior.spread, LEAST), 0.0)
     return np.clip(variance, least, LARGEST)
 
 
@@ -114,6 +117,16 @@ class Prior(NamedTuple):
     variance: Floats
     rows: float
     spread: Floats
+    narrowest: float = NARROWEST
+
+    @classmethod
+    def of_column(cls, summary: Summary, smoothing: float) -> Prior:
+        """Return the prior that the whole column suggests: its mean and its variance, whatever the classes."""
+        rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
+        centre = (summary.n * summary.mean).sum(axis=-1, keepdims=True) / rows
+        variance = (summary.ssd + summary.n * summary.gap(centre) ** 2).sum(axis=-1, keepdims=True) / rows
+        weight = max(smoothing, LIGHTEST)
+        return cls(centre, np.full(centre.shape, weight), variance, weight, variance, NARROWEST_UNLABELLED)
 
     @classmethod
     def of(cls, summary: Summary, smoothing: float) -> Prior:
@@ -138,7 +151,7 @@ def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     """Return normal densities with mean and variance of each class; the column's own for a class without numbers."""
     met = summary.n > 0
     variance = np.where(met, summary.ssd / np.where(met, summary.n, 1.0), prior.spread)
-    return normal(np.where(met, summary.mean, prior.centre), variance + epsilon, prior.spread)
+    return normal(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
 
 
 def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
@@ -153,7 +166,7 @@ def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, F
 def map(summary: Summary, prior: Prior, epsilon: float) -> Bell:  # noqa: A001  # its name in the books
     """Return normal densities at the joint mode of centre and variance."""
     centre, _, rows, squares = posterior(summary, prior)
-    return normal(centre, squares / (rows + 3) + epsilon, prior.spread)
+    return normal(centre, squares / (rows + 3) + epsilon, prior)
 
 
 def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
@@ -161,7 +174,7 @@ def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     centre, centred, rows, squares = posterior(summary, prior)
     with np.errstate(over="ignore"):
         scale = squares / rows * (1 + 1 / centred) + epsilon
-    return student(centre, scale, rows, prior.spread)
+    return student(centre, scale, rows, prior)
 
 
 class Known(NamedTuple):
@@ -215,9 +228,12 @@ class Bells:
     summary: Summary
 
     def _bell(self, summary: Summary) -> Bell:
-        smoothing = float(self.settings.smoothing)
-        how = self.settings.estimate if smoothing > 0 else "mle"
-        return ESTIMATES[how](summary, Prior.of(summary, smoothing), self.family.epsilon)
+        how = self.settings.estimate if self.settings.smoothing > 0 else "mle"
+        return ESTIMATES[how](summary, self._prior(summary), self.family.epsilon)
+
+    def _prior(self, summary: Summary) -> Prior:
+        believed = Prior.of_column if self.settings.marginal else Prior.of
+        return believed(summary, float(self.settings.smoothing))
 
     @cached_property
     def bell(self) -> Bell:
@@ -267,6 +283,21 @@ class Bells:
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._bell(self.summary.without(x[rows], y[rows], w[rows])).at(x[rows]).sum(axis=1)
         return out
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
+        if self.family.epsilon:
+            raise InvalidSetting(
+                f"Gaussian(epsilon={self.family.epsilon!r}) adds to every variance, so that no likelihood is highest. "
+                "To learn from rows without a label leave it 0: no class gets narrower than a thousandth of its column."
+            )
+        if self.settings.estimate != "map":
+            return 0.0
+        prior, bell = self._prior(self.summary), self.bell
+        heard = bell.precision > 0  # a column without any spread says nothing, and nothing is believed of it
+        half = prior.centred * (bell.centre - prior.centre) ** 2 + prior.rows * prior.variance
+        logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, bell.precision, 0.5))
+        return float(np.where(heard, logs - half * bell.precision, 0.0).sum())
 
     def say(self, column: str) -> str:
         """Say where the numbers of each class lie."""

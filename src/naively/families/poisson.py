@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
-from ..errors import InvalidInput
+from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Moments
+from ..statistics.arithmetic import RESIDUE
 from ..statistics.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
@@ -195,6 +196,21 @@ class Rates:
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
         return out
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the gamma's density at the rates, up to a constant."""
+        if self._how != "map":
+            return 0.0
+        weight, usual = max(self.settings.smoothing, LIGHTEST), overall(self.summary)
+        edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
+        if len(edge):
+            raise InvalidSetting(
+                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} rows "
+                "of that has its mode at no events at all, which cannot be climbed to. Set estimate='mle', or its "
+                f"family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g})."
+            )
+        rates = self.rate.T
+        return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
 
     def say(self, column: str) -> str:
         """Say how many events each class has."""

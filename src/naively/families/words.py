@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .._kernels import Scorer
+from ..errors import InvalidSetting
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
@@ -206,6 +207,17 @@ class WordWeights:
         change = np.log(np.maximum(self.told.sum(axis=1) + self.imagined.sum(), some)) - np.log(some)
         norms = others + number * change + row_sums(rows, new, n_rows)
         return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are alike where none was met
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
+        if self.family.complement:
+            raise InvalidSetting(
+                "Words(complement=True) scores a class by the words of all others, and such scores are no logarithms "
+                "of a probability that could be maximised. To learn from rows without a label, set complement=False."
+            )
+        if self.settings.estimate != "map":
+            return 0.0
+        return float(np.where(self.imagined > 0, self.imagined * self.log_p, 0.0).sum())
 
     def say(self, column: str) -> str:
         """Say which words speak most for each class, against the others."""

@@ -19,6 +19,9 @@ from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
 
+# Texts are worth a code if each is met in so many rows.
+SEVERAL = 8
+
 
 class Labels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
@@ -52,6 +55,16 @@ class Values:
         other = Values.__new__(Values)
         other.__dict__.update(vars(self) | {"data": data})
         return other
+
+    def coded(self) -> Values:
+        """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
+        if self.type != "text" or not len(self):
+            return self
+        array = self._arrow(0, len(self))
+        if pa.types.is_dictionary(array.type):
+            return self
+        coded = pc.dictionary_encode(array.cast(pa.large_string()))
+        return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
 
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""
