@@ -192,7 +192,7 @@ class Known(NamedTuple):
     def of(cls, summary: Summary, prior: Prior, smoothing: float, epsilon: float) -> Known:
         """Return what is known: nothing where no number was counted and none imagined, or all are alike."""
         centre, centred, rows, squares = posterior(summary, prior)
-        variance = wide_enough(squares / rows + epsilon, prior.spread)  # ε widens as if the numbers lay so far apart
+        variance = wide_enough(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
         a, c, silent = rows / 2, 1 / centred, variance == 0
         squares = np.where(silent, 1.0, variance) * rows
         unknown = (summary.n == 0) & (smoothing == 0)
