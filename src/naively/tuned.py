@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -183,7 +184,7 @@ class Tuned:
                 f"{what} have changed since the model was calibrated. The old temperature is still used; call "
                 "calibrate(X, y) with the rows that are counted now to fit it anew.",
                 StaleWarning,
-                stacklevel=4,
+                stacklevel=levels_to_caller(),
             )
 
     # -- what is in effect ----------------------------------------------------------------------------------------
@@ -241,3 +242,11 @@ class Tuned:
         if not self._tuning.calibrated and not self._auto_smoothing:
             return []
         return replace(self._tuning, fresh=self.calibrated_).say()
+
+
+def levels_to_caller() -> int:
+    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
+        level, frame = level + 1, frame.f_back
+    return level + 1
