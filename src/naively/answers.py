@@ -122,7 +122,7 @@ class Answers:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
 
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is.
+        values are rare (`max_categories`), stays as it is; so does a temperature, which all rows were fitted with.
         """
         model, counts = self._table_model, self.counts_
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))

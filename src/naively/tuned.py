@@ -84,9 +84,9 @@ class Tuned:
         >>> y = ["in", "in", "out", "out", "out", "in"] * 5
         >>> nb = nv.NaiveBayes().fit(twice, y)
         >>> nb.predict_proba({"a": "x", "again": "x"}).round(2)  # the same evidence, counted twice
-        array([[0.78, 0.22]])
+        array([[0.77, 0.23]])
         >>> nb.calibrate(twice, y).predict_proba({"a": "x", "again": "x"}).round(2)
-        array([[0.65, 0.35]])
+        array([[0.63, 0.37]])
         """
         if not (self.temperature is None or self.temperature == "auto"):
             raise InvalidSetting(

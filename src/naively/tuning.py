@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calibration import Fit, Rated, fitted
+from .calibration import LARGEST, SMALLEST, Fit, Rated, fitted
 from .counting import Rows
 from .families.categorical import LogTable, LogTables
 from .families.family import Codes
@@ -70,9 +70,9 @@ class Tuning:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
         """Return the tuning that to_json described."""
-        bias = None if data["bias"] is None else np.array(data["bias"], dtype=np.float64)
-        if bias is not None and bias.shape != (len(classes),):
-            raise KeyError("bias")
+        bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
+        if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
+            raise KeyError("bias or scale")
         return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels)}))
 
     def say(self) -> list[str]:
