@@ -238,6 +238,8 @@ NB_MODULE(_kernels, m) {
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
         .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
+        .def("temper", &PyScorer::temper, "scale"_a, "bias"_a.none() = nb::none(),
+             "Answer with bias + scale * (all that was added), whenever it was or will be.")
         .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(), "against"_a = false,
              "holes"_a = true,
              "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.")

@@ -1,6 +1,8 @@
 // The Python face of a Scorer.
 #pragma once
 
+#include <cmath>
+
 #include "arrays.hpp"
 #include "scorer.hpp"
 
@@ -22,6 +24,12 @@ class PyScorer {
     void constant(ConstVector values, bool against) {
         require(values.shape(0) == scorer_.classes(), "There must be a number for each class.");
         scorer_.add_constant(values.data(), against);
+    }
+
+    void temper(double scale, std::optional<ConstVector> bias) {
+        require(std::isfinite(scale) && scale > 0, "A scale must be finite and more than 0.");
+        require(!bias || bias->shape(0) == scorer_.classes(), "There must be a bias for each class.");
+        scorer_.temper(scale, bias ? bias->data() : nullptr);
     }
 
     void codes(AnyMatrix x, Offsets offsets, ConstTable table, bool against, bool holes) {

@@ -36,6 +36,13 @@ class Scorer {
         for (size_t c = 0; c < classes_; ++c) (against ? against_start_ : start_)[c] += values[c];
     }
 
+    // What all columns say together, times a scale, plus a bias for each class. A class that is ruled out stays so.
+    void temper(double scale, const double* bias) {
+        scale_ = scale;
+        bias_.assign(width_, 0.0);
+        if (bias) std::copy(bias, bias + classes_, bias_.begin());
+    }
+
     const Kernels& kernels() const { return kernels_; }
     size_t classes() const { return classes_; }
     size_t width() const { return width_; }
@@ -51,6 +58,7 @@ class Scorer {
                 size_t end = std::min({rows, begin + block, (p + 1) * piece});
                 repeat(start_, end - begin, scores.data());
                 for (const auto& step : steps_) step(begin, end, scores.data());
+                if (!bias_.empty()) tempered(scores.data(), end - begin);
                 if (rules_out_) repeat(against_start_, end - begin, against.data());
                 for (const auto& step : against_) step(begin, end, against.data());
                 refused[p] = kernels_.finish(scores.data(), rules_out_ ? against.data() : nullptr, begin, end, how);
@@ -65,12 +73,18 @@ class Scorer {
         for (size_t i = 0; i < times; ++i, to += line.size()) std::copy(line.begin(), line.end(), to);
     }
 
+    void tempered(double* scores, size_t rows) const {
+        for (size_t i = 0; i < rows; ++i, scores += width_)
+            for (size_t c = 0; c < width_; ++c) scores[c] = bias_[c] + scale_ * scores[c];
+    }
+
     static constexpr double MINUS_INFINITY = -std::numeric_limits<double>::infinity();
     static constexpr size_t BLOCKS = 16;  // that a thread takes at once
     const Kernels& kernels_;
     size_t classes_, width_, cells_per_row_ = 0;
     bool rules_out_ = false;
-    std::vector<double> start_, against_start_, closed_;
+    double scale_ = 1.0;
+    std::vector<double> start_, against_start_, closed_, bias_;  // no bias: the sums are the scores
     std::vector<Step> steps_, against_;
 };
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
+    from .errors import StaleWarning
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
@@ -32,6 +33,7 @@ _HOMES = {
     "Evidence": "evidence",
     "Expected": "unlabelled",
     "Scores": "evaluate",
+    "StaleWarning": "errors",
     "Column": "schema",
     "Schema": "schema",
     "decide": "decision",
@@ -61,6 +63,7 @@ __all__ = [
     "Schema",
     "Scores",
     "Settings",
+    "StaleWarning",
     "Table",
     "Words",
     "compare",

@@ -65,6 +65,11 @@ class Scorer:
     def constant(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], against: bool = False) -> None:
         """Add a number to each class."""
 
+    def temper(self, scale: float, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+        """
+        Answer with bias + scale * (all that was added), whenever it was or will be.
+        """
+
     def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, holes: bool = True) -> None:
         """
         Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.

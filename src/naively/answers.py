@@ -50,6 +50,7 @@ class Answers:
         def classes_(self) -> npt.NDArray[Any]: ...  # noqa: D102
         @property
         def _table_model(self) -> TableModel: ...
+        def _said_of_tuning(self) -> list[str]: ...
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -117,12 +118,12 @@ class Answers:
         model = self._table_model
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
-            model.model, self.counts_.rows, None if prior_imagined(self) is None else self.prior_smoothing
+            model.model, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing
         )
         return interval(model, source, threads, prior, tail)
 
     def score_samples(self, X: Any) -> Floats:
-        """Return log P(row): how usual each row is, whatever its class."""
+        """Return log P(row): how usual each row is, whatever its class. Calibration changes nothing here."""
         density: Floats = self._answer(Model.log_density, X)
         return density
 
@@ -141,7 +142,7 @@ class Answers:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
 
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is.
+        values are rare (`max_categories`), stays as it is; so does a temperature, which all rows were fitted with.
         """
         if self._expected is not None:
             raise InvalidInput(
@@ -175,4 +176,5 @@ class Answers:
     def summary(self) -> str:
         """Return what was learned, in words."""
         remarks = [] if self._expected is None else [self._expected.say()]
-        return summary(self._table_model, self._learned, self.schema_, remarks)
+        said = summary(self._table_model, self._learned, self.schema_, remarks)
+        return "\n".join([said, *self._said_of_tuning()])

@@ -15,22 +15,21 @@ from sklearn.exceptions import NotFittedError
 from .answers import Answers
 from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of, weightless
 from .engines.tables import TableCounter
-from .errors import InvalidInput, UnreadableFile
+from .errors import UnreadableFile
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_settings, log_prior, plain, prior_imagined, revived, settings_of
+from .settings import alike, check_settings, plain, prior_imagined, revived, settings_of
 from .statistics import Counts
 from .threads import allowed
+from .tuned import ESTIMATING, Tuned
+from .tuning import UNTUNED, Tuning
 from .unlabelled import Estimator, Expected, learned
 
-# What a model is estimated with; changes act at once, without the data.
-ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
 
-
-class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
 
     Parameters
@@ -42,8 +41,12 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Columns are independent within a class.
     estimate : "bayes", "map" or "mle"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
-    smoothing : float
-        The λ of the prior of every column.
+    smoothing : float or "auto"
+        The λ of the prior of every column. "auto" lets `fit` choose it by leaving each row out of the counts: one for
+        all columns, or one for each where that answers better; `smoothing_` says which.
+    temperature : None, "auto" or float
+        How much softer than the text book's the probabilities are: log joints are divided by it. "auto" lets `fit` call
+        `calibrate` with its rows; by default there is none until `calibrate` is called.
     prior : "empirical", "uniform", dict or array
         Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
         `classes_`. It takes the place of scikit-learn's ``class_weight``.
@@ -107,7 +110,8 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         families: Any = None,
         model: str = "textbook",
         estimate: str = "bayes",
-        smoothing: float = 1.0,
+        smoothing: float | str = 1.0,
+        temperature: float | str | None = None,
         prior: Any = "empirical",
         prior_smoothing: float = 1.0,
         classes: Any = None,
@@ -125,6 +129,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.estimate = estimate
         self.smoothing = smoothing
+        self.temperature = temperature
         self.prior = prior
         self.prior_smoothing = prior_smoothing
         self.classes = classes
@@ -149,15 +154,22 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labelled = weightless(rows, declared)
         count_rows(counter, labelled, allowed(self.threads))
         expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
+        before = dict(vars(self))
         self._take(counter, labelled)
         self._expected = expected
+        try:
+            self._tune_if_asked(labelled)
+        except Exception:
+            self.__dict__ = before
+            raise
         return self
 
     def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
         """Return what the rows without a label teach."""
+        settings = replace(settings_of(self, 1.0 if isinstance(self.smoothing, str) else None), marginal=True)
 
         def model_of(counts: Counts) -> TableModel:
-            return self._model_of(counts, counts.schema, marginal=True)
+            return self._model_of(counts, counts.schema, settings)
 
         imagined, in_order = prior_imagined(self) or 0.0, isinstance(self.prior, str)
         how = Estimator(model_of, imagined, in_order, self.random_state, allowed(self.threads))
@@ -178,6 +190,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
             self._outdate()
+            self._recount()
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -188,6 +201,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         self._take(counter)
         self._outdate()
+        self._recount()
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -199,6 +213,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
         self._outdate()
+        self._recount()
         return self
 
     def _outdate(self) -> None:
@@ -215,6 +230,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._counter = counter
         self._asked = {}
         if rows is not None:
+            self._tuning = UNTUNED
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -284,24 +300,15 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
         self._check_fitted()
-        now = [getattr(self, name) for name in ESTIMATING]
+        now = [getattr(self, name) for name in (*ESTIMATING, "temperature")]
         then: list[Any] | None = self._asked.get("settings")
         if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
+            self._check_fresh()
             self._asked["model"] = self._estimated()
             self._asked["settings"] = [s if isinstance(s, (str, float, int)) else deepcopy(s) for s in now]
         model: TableModel = self._asked["model"]
         return model
-
-    def _estimated(self) -> TableModel:
-        if not len(self._learned.classes):
-            raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
-        return self._model_of(self._learned, self._schema, marginal=self._expected is not None)
-
-    def _model_of(self, counts: Counts, schema: Schema, marginal: bool) -> TableModel:
-        schema = schema if self.columns is None else schema.only(self.columns)
-        settings = replace(settings_of(self), marginal=marginal)
-        return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories)
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -309,9 +316,9 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the model to one Parquet file: its counts, its schema, its settings."""
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
+        about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
         from . import store
 
-        about |= {"labels": self._label_type.str}
         if (expected := self._expected) is None:
             store.write(path, self.counts_, about)
         else:
@@ -353,6 +360,8 @@ def load(path: Any) -> NaiveBayes:
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
         nb._expected = None if expected is None else Expected.of(expected, about["expected"])
+        if about.get("tuning") is not None:
+            nb._keep(Tuning.from_json(about["tuning"], counts.classes))
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
     return nb

@@ -32,7 +32,8 @@ def cross_validate(
     """Return how well rows are answered by models that were not shown them.
 
     All rows are counted once; the rows that a model must not know are taken out of the counts. What each column is
-    follows from the whole table.
+    follows from the whole table. With ``smoothing="auto"`` or ``temperature="auto"`` each model chooses for itself,
+    from the rows that it learns from.
 
     Parameters
     ----------
@@ -71,7 +72,8 @@ def cross_validate(
         if len(test := heavy(rows, tested)):
             asked = some(rows, test)
             counts = counts_of(train, test, asked, rows, whole, threads)
-            answered.append((test, posterior_of(params, counts, whole, asked, threads)))
+            nb = learned(params, counts, whole, rows, train, test)
+            answered.append((test, posterior_of(nb, whole, asked, threads)))
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
     asked_about = np.concatenate([test for test, _ in answered])
@@ -87,11 +89,20 @@ def heavy(rows: Rows, at: Any) -> Any:
     return at if rows.weights is None else at[rows.weights[at] > 0]
 
 
-def posterior_of(params: Any, counts: Counts, whole: Counts, asked: Rows, threads: int) -> Floats:
-    """Return P(class | row) by the model of these counts; a class that it does not know has none."""
+def learned(params: Any, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> NaiveBayes:
+    """Return the model of these counts; what its settings leave to the rows is chosen from those it learns from."""
     if not counts.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
-    model = NaiveBayes.from_counts(counts, whole.schema, **params)._table_model
+    nb = NaiveBayes.from_counts(counts, whole.schema, **params)
+    if "auto" in (nb.smoothing, nb.temperature):
+        train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
+        nb._tune_if_asked(some(rows, train))
+    return nb
+
+
+def posterior_of(nb: NaiveBayes, whole: Counts, asked: Rows, threads: int) -> Floats:
+    """Return P(class | row) by a model; a class that it does not know has none."""
+    model = nb._table_model
     out = np.zeros((asked.target.rows, len(whole.classes)))
     out[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked.source, threads)
     return out

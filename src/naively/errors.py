@@ -12,6 +12,8 @@
         ├── InvalidSetting  a setting outside its range
         ├── UnreadableFile  a file that is no whole model file
         └── UnwritableFile  a model or a place that cannot be saved
+
+    StaleWarning (a UserWarning)  a calibration that was made for other counts or settings
 """
 
 from __future__ import annotations
@@ -115,3 +117,7 @@ class UnwritableFile(InvalidInput):
     def __init__(self, path: Any, why: str) -> None:
         super().__init__(f"Cannot save to {str(path)!r}: {why} A file that was there before is unchanged.")
         self.path = str(path)
+
+
+class StaleWarning(UserWarning):
+    """A calibration is still used, but the counts or settings that it was made for have changed."""

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from .drawing import Line, html_picture, text_picture
 from .families import shares
 from .families.categorical import LogTable
 from .families.family import Codes, rounded, shown
 from .frames import frame
-from .model import posterior
+from .model import posterior, softened
 from .read.frame import Frame
 from .read.values import Values, is_missing
 from .statistics.axis import Floats
@@ -54,7 +55,8 @@ class Evidence:
     """What each column said about each class, for some rows.
 
     `scores` is [row, column, class] and `prior` is [class]; summed over the columns, with the prior, they are the log
-    joint whose softmax is `predict_proba`. A bar of the picture is the lead of the most probable class, `answer`, over
+    joint whose softmax is `predict_proba`. In a calibrated model they are its own: all scores times `scale`, and the
+    prior with the `bias` of each class. A bar of the picture is the lead of the most probable class, `answer`, over
     the one it is compared with, `against`. Costs change what is decided, not what is probable: they have no part in it.
 
     Examples
@@ -80,6 +82,8 @@ class Evidence:
     answer: Places
     against: Places
     behind: Behind
+    scale: float = 1.0
+    bias: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -92,7 +96,7 @@ class Evidence:
     @cached_property
     def probabilities(self) -> Floats:
         """P(class | row) as [row, class]: what `predict_proba` gives. The prior, if every class is ruled out."""
-        return posterior(self.log_joint, self.prior)
+        return posterior(self.log_joint, np.asarray(self.prior - logsumexp(self.prior)))
 
     @cached_property
     def ruled_out(self) -> npt.NDArray[np.bool_]:
@@ -127,26 +131,35 @@ class Evidence:
     def fractions(self, row: int = 0) -> str:
         """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class.
 
-        Labels are fractions, densities plain numbers, and a column that says nothing is left out. The class of the
-        largest product comes first.
+        Labels are fractions, densities plain numbers, and a column that says nothing is left out. The most
+        probable class comes first. A calibrated model has a last line on what becomes of the products.
         """
         lines = []
         for k in np.argsort(-self.log_joint[row], kind="stable"):
             factors = [self._prior_fraction(int(k)), *(self._fraction(name, row, int(k)) for name in self.columns)]
             lines.append(f"{self.classes[k]}  {' · '.join(factor for factor in factors if factor)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._tempering()])
+
+    def _tempering(self) -> list[str]:
+        """Return what becomes of the products of a calibrated model, in a line."""
+        if self.scale == 1.0 and self.bias is None:
+            return []
+        times: list[float] = [] if self.bias is None else np.exp(self.bias).tolist()
+        each = ", ".join(f"{by:.4g} for {label}" for label, by in zip(self.classes, times, strict=False))
+        return [f"calibrated: each to the power {self.scale:.4g}{f', then times {each}' if each else ''}"]
 
     def _prior_fraction(self, k: int) -> str:
         rows, imagined = self.behind.rows, self.behind.imagined
         if imagined is None:
-            return f"{np.exp(self.prior[k]):.6g}"
+            bias = 0.0 if self.bias is None else self.bias[k]
+            return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
         return shares.fraction(rows[k], rows.sum(), imagined, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
         if name in self.behind.tables:
             return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
         scores = self.scores[row, self.columns.index(name)]
-        return factor(scores[k]) if scores.any() else ""
+        return factor(scores[k] / self.scale) if scores.any() else ""
 
     # -- as pictures --------------------------------------------------------------------------------------------
 
@@ -177,6 +190,7 @@ class Evidence:
         k, other = int(self.answer[row]), int(self.against[row])
         p = self.probabilities[row]
         title = f"{self.classes[k]} ({p[k]:.3g})" + (f" against {self.classes[other]} ({p[other]:.3g})" * (k != other))
+        title += f", {softened(self.scale)}" if self.scale != 1.0 else ""
         return f"Every class is ruled out, so the prior speaks alone: {title}" if self.ruled_out[row] else title
 
     def _line(self, row: int, name: str, lead: float, longest: float) -> Line:

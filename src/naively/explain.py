@@ -36,9 +36,11 @@ def explained(
     tables = {name: model.table_of(name) for name in names}
     numbers = {column.name: spread_of(model, column.name) for column in model.schema.of_kind("numbers")}
     behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined)
-    prior = model.model.log_prior
+    prior = model.model.temper(model.model.log_prior)
+    scores *= model.model.scale
     others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
-    return Evidence(tuple(model.schema.names), labels, prior, scores, answer, others, behind)
+    tempering = (model.model.scale, model.model.bias)
+    return Evidence(tuple(model.schema.names), labels, prior, scores, answer, others, behind, *tempering)
 
 
 def spread_of(model: TableModel, name: str) -> Spread:

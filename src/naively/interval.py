@@ -76,10 +76,17 @@ def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cum
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
     for name, likelihood in model.likelihoods.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
+    joint, start = (tempered(part, model) for part in (joint, start))
     variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
     lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: the prior speaks alone
     joint = joint._replace(variance=variance)
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
+
+
+def tempered(known: Cumulants, model: Model) -> Cumulants:
+    """Return what is known of bias + scale · log joint, as a calibrated model answers."""
+    known = known.times(model.scale)
+    return known if model.bias is None else known._replace(mean=known.mean + model.bias)
 
 
 def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:

@@ -85,7 +85,14 @@ class TableModel:
     """P(class | row) for rows of a table, estimated from counts under a schema."""
 
     def __init__(
-        self, counts: Counts, schema: Schema, settings: Settings, log_prior: Floats, max_categories: int | None = None
+        self,
+        counts: Counts,
+        schema: Schema,
+        settings: Settings,
+        log_prior: Floats,
+        max_categories: int | None = None,
+        scale: float = 1.0,
+        bias: Floats | None = None,
     ) -> None:
         self.schema, self.classes = schema, counts.classes
         self.labels = [
@@ -106,7 +113,7 @@ class TableModel:
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
-        self.model = Model(counts.classes, log_prior, likelihoods)
+        self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
         self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
         self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]

@@ -23,13 +23,16 @@ from .statistics.axis import Floats
 class Model:
     """The log prior of each class and the likelihood of each column.
 
-    A row that rules out every class gets the fallback, which is the prior unless said otherwise.
+    A row that rules out every class gets the fallback, which is the prior unless said otherwise. Every answer is made
+    of bias + scale · log joint; a scale below 1 makes a model less sure of itself.
     """
 
     classes: Axis
     log_prior: Floats
     likelihoods: Mapping[str, Likelihood]
     fallback: Floats | None = None
+    scale: float = 1.0
+    bias: Floats | None = None
 
     def log_joint(
         self, columns: Mapping[str, Any], threads: int = 1, *, holes: bool = True, dtype: Any = float
@@ -69,20 +72,37 @@ class Model:
         return out
 
     def log_density(self, columns: Mapping[str, Any], threads: int = 1, *, dtype: Any = float) -> Floats:
-        """Return log P(row), whatever its class: the log joint whole, summed over the classes."""
+        """Return log P(row), whatever its class: the log joint whole, summed over the classes; scale 1, no bias."""
         joint = np.tile(self.log_prior, (rows_of(columns), 1))
         for name, likelihood in self.likelihoods.items():
             joint += likelihood.log_likelihood(columns[name], threads)
         return np.asarray(logsumexp(joint, axis=1), dtype=dtype)
 
+    @property
+    def tempered(self) -> bool:
+        """Whether there is a scale other than 1, or a bias."""
+        return self.scale != 1.0 or self.bias is not None
+
+    def temper(self, log_joint: Floats) -> Floats:
+        """Return log joints under the scale and the biases."""
+        if not self.tempered:
+            return log_joint
+        return self.scale * log_joint + (0.0 if self.bias is None else self.bias)
+
     @cached_property
     def _fallback(self) -> Floats:
-        return self.log_prior if self.fallback is None else self.fallback
+        fallback = self.log_prior if self.fallback is None else self.fallback
+        if not self.tempered:
+            return fallback
+        fallback = self.temper(fallback)
+        return np.asarray(fallback - logsumexp(fallback))
 
     def _scorer(self, columns: Mapping[str, Any], holes: bool) -> Scorer:
         scorer = Scorer(self.log_prior)
         for name, likelihood in self.likelihoods.items():
             likelihood.add_to(scorer, columns[name], holes)
+        if self.tempered:
+            scorer.temper(self.scale, self.bias)
         return scorer
 
     def _answers(self, columns: Mapping[str, Any], dtype: Any) -> Floats:
@@ -114,3 +134,8 @@ def given(log_joint: Floats) -> Scorer:
     scorer.given(split.finite)
     scorer.given(split.ruled_out, against=True)
     return scorer
+
+
+def softened(scale: float) -> str:
+    """Say what a scale does to probabilities."""
+    return f"softened by {1 / scale:.3g}" if scale <= 1 else f"sharpened by {scale:.3g}"

@@ -40,7 +40,7 @@ PriorWithout = Callable[[Left], Floats]  # the log prior of the classes without 
 
 def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
     """Return P(class | row) of each row as if it had never been counted."""
-    joint = left_joint(model, counts, rows, y, prior, threads)
+    joint = model.model.temper(left_joint(model, counts, rows, y, prior, threads))
     return posterior(joint, np.zeros(joint.shape[1]), threads)
 
 

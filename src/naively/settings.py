@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .calibration import LARGEST, SMALLEST
 from .decision import labelled_cost
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
@@ -34,8 +35,13 @@ def check_settings(nb: Any) -> None:
         if not is_list(getattr(nb, name)) and not (name == "classes" and is_whole(nb.classes)):
             raise InvalidSetting(f"{name}={getattr(nb, name)!r} must be a list, or None.")
     for name in ("smoothing", "prior_smoothing"):
-        check_smoothing(name, getattr(nb, name))
-        Settings(nb.estimate, getattr(nb, name), nb.missing, nb.unseen)
+        value = getattr(nb, name)
+        if name == "smoothing" and isinstance(value, str) and value == "auto":
+            check_choice(nb.estimate)
+            value = 1.0
+        check_smoothing(name, value)
+        Settings(nb.estimate, value, nb.missing, nb.unseen)
+    check_temperature(nb.temperature)
     allowed(nb.threads)
 
 
@@ -50,6 +56,22 @@ def check_unlabelled(nb: Any) -> None:
         raise InvalidSetting(
             f"classes={nb.classes!r} must be a list, or None; a number of classes, 1 or more, is for rows without any "
             "label, with unlabelled='em'."
+        )
+
+
+def check_choice(estimate: Any) -> None:
+    """Refuse to choose a λ where none is used."""
+    if isinstance(estimate, str) and estimate == "mle":
+        raise InvalidSetting("estimate='mle' smooths nothing, so smoothing='auto' has nothing to choose; use 'bayes'.")
+
+
+def check_temperature(value: Any) -> None:
+    """Refuse a temperature that is none."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
+        raise InvalidSetting(
+            f"temperature={value!r} must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None."
         )
 
 

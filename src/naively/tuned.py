@@ -1,0 +1,267 @@
+"""What a `NaiveBayes` chooses beside its counts: its smoothing and how sure it is; and whether that is still fresh."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from copy import deepcopy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from .calibration import Fit, Rated, fitted
+from .counting import Rows, check_widths, rows_of
+from .errors import InvalidInput, InvalidSetting, StaleWarning
+from .families import Settings
+from .mixed import TableModel
+from .model import Model
+from .read.frame import Frame
+from .resample import of_weight, truth_of
+from .schema import Schema
+from .settings import alike, log_prior, prior_without, settings_of
+from .statistics import Counts
+from .threads import allowed
+from .tuning import GRID, MOST_SCORES, UNTUNED, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
+
+# What a model is estimated with; changes act at once, without the data.
+ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
+
+
+class Tuned:
+    """How `NaiveBayes` is tuned; the counts and the settings are its own."""
+
+    _tuning: Tuning = UNTUNED
+    _tuned_with: list[Any] | None = None  # the settings of estimating at that time
+    _warned = False
+
+    if TYPE_CHECKING:
+        estimate: str
+        smoothing: Any
+        temperature: Any
+        prior: Any
+        columns: Any
+        unseen: str
+        max_categories: int | None
+        threads: int | None
+        unlabelled: str
+        _schema: Schema
+        _expected: Any
+        _asked: dict[str, Any]
+
+        @property
+        def counts_(self) -> Counts: ...  # noqa: D102
+        @property
+        def _learned(self) -> Counts: ...
+        @property
+        def schema_(self) -> Schema: ...  # noqa: D102
+        @property
+        def _table_model(self) -> TableModel: ...
+        def _check_fitted(self) -> None: ...
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        held_out: bool = False,
+    ) -> Self:
+        """Make the probabilities as sure as they are right: one temperature for all rows, and biases where they pay.
+
+        The log joint becomes bias + (log joint) / temperature, fitted by least log-loss on the rows that the model was
+        learned from, each left out of the counts; a row that weighs w is left out whole. With ``smoothing="auto"`` the
+        λ is chosen anew together with it. At most 20,000 rows are looked at, always the same ones. A bias for each
+        class is added if it saves more than one nat for each, and if the prior is as frequent as the rows are.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            The rows that the model was learned from.
+        held_out : bool
+            The rows were never counted: they are asked about as they are.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> twice = {"a": ["x", "x", "x", "y", "y", "y"] * 5, "again": ["x", "x", "x", "y", "y", "y"] * 5}
+        >>> y = ["in", "in", "out", "out", "out", "in"] * 5
+        >>> nb = nv.NaiveBayes().fit(twice, y)
+        >>> nb.predict_proba({"a": "x", "again": "x"}).round(2)  # the same evidence, counted twice
+        array([[0.77, 0.23]])
+        >>> nb.calibrate(twice, y).predict_proba({"a": "x", "again": "x"}).round(2)
+        array([[0.63, 0.37]])
+        """
+        if not (self.temperature is None or self.temperature == "auto"):
+            raise InvalidSetting(
+                f"temperature={self.temperature!r} is set by hand, so there is none to fit; set it to None or 'auto'."
+            )
+        self._check_fitted()
+        rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        if isinstance(rows.source, Frame):
+            check_widths(rows.source, self._table_model.schema, self.counts_)
+        self._keep(self._held_out(rows) if held_out else self._tune(rows, calibrated=True))
+        return self
+
+    def _tune(self, rows: Rows, *, calibrated: bool) -> Tuning:
+        """Return what is best for these rows, each left out of the counts."""
+        if self._expected is not None:
+            raise InvalidInput(
+                "Rows cannot be left out of what rows without a label taught: their own labels took part in it. Set "
+                "smoothing and temperature by hand, or calibrate with rows kept apart: calibrate(X, y, held_out=True)."
+            )
+        task = Task(
+            self._with_smoothing,
+            self.counts_,
+            rows,
+            prior_without(self),
+            allowed(self.threads),
+            [by for by in GRID if by >= 1 or self.estimate != "map"],
+            self._fit if calibrated else self._as_set,
+        )
+        return tuned(task, None if self._auto_smoothing else float(self.smoothing), calibrated)
+
+    def _fit(self, rated: Rated) -> Fit:
+        return fitted(rated, self._biased)
+
+    def _as_set(self, rated: Rated) -> Fit:
+        scale = 1.0 if self.temperature in (None, "auto") else 1.0 / float(self.temperature)
+        return Fit(scale, None, rated.loss(scale))
+
+    @property
+    def _biased(self) -> bool:
+        """Whether classes may get a bias: a prior that was given says how frequent they shall be."""
+        return isinstance(self.prior, str) and self.prior == "empirical"
+
+    def _held_out(self, rows: Rows) -> Tuning:
+        """Return how sure to be about rows that were never counted; the smoothing stays."""
+        rows, threads = sample(rows, MOST_SCORES // len(self._learned.classes)), allowed(self.threads)
+        model = self._with_smoothing(self.smoothing_)
+        joint = model.answer(Model.log_joint, rows.source, threads)
+        out = np.isneginf(joint).all(axis=1)
+        joint[out] = model.model.log_prior
+        found = held_out(model, joint, truth_of(rows, self._learned), rows.weights, self._biased)
+        return replace(found, smoothing=self._tuning.smoothing)
+
+    def _tune_if_asked(self, rows: Rows) -> None:
+        """Choose what the settings leave to the rows that were just counted."""
+        calibrated = isinstance(self.temperature, str)
+        if not (calibrated or self._auto_smoothing):
+            return
+        rows = of_weight(rows)
+        self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
+
+    def _keep(self, tuning: Tuning) -> None:
+        self._tuning, self._warned = tuning, False
+        self._tuned_with = [deepcopy(getattr(self, name)) for name in ESTIMATING]
+        self._asked.pop("settings", None)
+
+    # -- whether it is fresh --------------------------------------------------------------------------------------
+
+    @property
+    def tuning_(self) -> Tuning:
+        """What was chosen on top of the counts, and what that was worth."""
+        self._check_fitted()
+        return self._tuning
+
+    @property
+    def calibrated_(self) -> bool:
+        """Whether the probabilities are calibrated, for the counts and the settings as they are now."""
+        self._check_fitted()
+        return self._tuning.calibrated and self._tuning.fresh and self._as_tuned
+
+    @property
+    def _as_tuned(self) -> bool:
+        then = self._tuned_with
+        return then is not None and all(alike(a, getattr(self, n)) for a, n in zip(then, ESTIMATING, strict=True))
+
+    def _recount(self) -> None:
+        """Note that rows came or went."""
+        if self._tuning.fresh and self._tuning.calibrated:
+            self._tuning = replace(self._tuning, fresh=False)
+            self._warn("The rows that were counted")
+
+    def _check_fresh(self) -> None:
+        """Warn if settings have changed since the model was calibrated."""
+        if self._tuning.calibrated and not self._as_tuned:
+            self._warn("Settings of estimating")
+
+    def _warn(self, what: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{what} have changed since the model was calibrated. The old temperature is still used; call "
+                "calibrate(X, y) with the rows that are counted now to fit it anew.",
+                StaleWarning,
+                stacklevel=levels_to_caller(),
+            )
+
+    # -- what is in effect ----------------------------------------------------------------------------------------
+
+    @property
+    def _auto_smoothing(self) -> bool:
+        return isinstance(self.smoothing, str)
+
+    @property
+    def smoothing_(self) -> Smoothing:
+        """The λ in effect: one for all columns, or a dict with one for each; 1 if there were no rows to choose it."""
+        self._check_fitted()
+        if not self._auto_smoothing:
+            return float(self.smoothing)
+        return 1.0 if self._tuning.smoothing is None else self._tuning.smoothing
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature in effect: log joints are divided by it."""
+        self._check_fitted()
+        return 1.0 / self._scale_and_bias()[0]
+
+    def _scale_and_bias(self) -> tuple[float, Any]:
+        if not (self.temperature is None or isinstance(self.temperature, str)):
+            return 1.0 / float(self.temperature), None
+        return self._tuning.scale, self._tuning.bias_of(self._learned.classes)
+
+    def _estimated(self) -> TableModel:
+        """Return the model under the settings as they are, and what was chosen."""
+        if not len(self._learned.classes):
+            raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
+        return self._made(self.smoothing_, self.unseen, *self._scale_and_bias())
+
+    def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
+        """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""
+        return self._made(smoothing, "skip" if self.unseen == "error" else self.unseen)
+
+    def _made(self, smoothing: Smoothing, unseen: Any, *tempering: Any) -> TableModel:
+        """Return the model of what was learned under some smoothing."""
+        schema, one = smoothed(self._schema, smoothing), 1.0 if isinstance(smoothing, dict) else smoothing
+        settings = replace(settings_of(self, one), unseen=unseen, marginal=self._expected is not None)
+        return self._model_of(self._learned, schema, settings, *tempering)
+
+    def _model_of(self, counts: Counts, schema: Schema, settings: Settings, *tempering: Any) -> TableModel:
+        """Return the model of some counts: every model is made here."""
+        schema = schema if self.columns is None else schema.only(self.columns)
+        return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories, *tempering)
+
+    def _tuning_to_json(self) -> dict[str, Any] | None:
+        """Return what was chosen as plain data; None if nothing was."""
+        if self._tuning.smoothing is None and not self._tuning.calibrated:
+            return None
+        fresh = self.calibrated_ or not self._tuning.calibrated
+        return replace(self._tuning, fresh=fresh).to_json(self.counts_.classes)
+
+    def _said_of_tuning(self) -> list[str]:
+        """Say what was chosen, for the summary."""
+        if self._auto_smoothing and self._tuning.smoothing is None:
+            return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
+        if not self._tuning.calibrated and not self._auto_smoothing:
+            return []
+        return replace(self._tuning, fresh=self.calibrated_).say()
+
+
+def levels_to_caller() -> int:
+    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
+        level, frame = level + 1, frame.f_back
+    return level + 1
