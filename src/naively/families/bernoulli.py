@@ -128,7 +128,7 @@ class Flags:
         of_ruled_out.log_joint(parts.ruled_out)
         return parts
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
         rows, columns, values = entries(x, self.family.threshold)

@@ -13,7 +13,7 @@ from .._kernels import Scorer
 from ..errors import InvalidInput
 from ..statistics import Axis, Moments
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
+from .family import Codes, Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
@@ -164,9 +164,11 @@ class Rates:
             out[rows] = self._log_p(x[rows], self.summary)
         return out
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
         x, y, w = checked(x), np.asarray(y), row_weights(weights, len(x))
+        infinite = np.isinf(x).any(axis=1)
+        check_scored(int(infinite.argmax()) if infinite.any() else -1)
         out = np.zeros((len(x), len(self.classes)))
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))

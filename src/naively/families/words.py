@@ -108,7 +108,7 @@ class WordWeights:
         scores = scores_of(self, x, threads)
         return scores if self.family.complement else scores + coefficient(x)[:, None]
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""
         out = np.zeros((x.shape[0], len(self.classes)))
         w = row_weights(weights, x.shape[0])
