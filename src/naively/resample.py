@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,7 +194,8 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
         if not 2 <= folds <= n:
             raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
         dealt = deal(codes, int(folds), seed)
-        yield from ((None, np.flatnonzero(dealt == fold)) for fold in range(folds))
+        order = np.argsort(dealt.astype(np.int16) if folds < 1 << 15 else dealt, kind="stable")
+        yield from ((None, test) for test in np.split(order, np.cumsum(np.bincount(dealt))[:-1]))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
@@ -203,8 +204,17 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
             f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
         )
     for pair in folds:
-        train, test = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
-        yield places(train, n), places(test, n)
+        train, test = (
+            places(part, n) for part in (pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None))
+        )
+        yield rest_of(train, test, n), test
+
+
+def rest_of(train: Places, test: Places, n: int) -> Places | None:
+    """Return the rows to learn from; None if they are all but those asked about, each once."""
+    times = np.bincount(train, minlength=n)
+    times[test] += 1
+    return None if len(train) + len(np.unique(test)) == n and (times == 1).all() else train
 
 
 def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
@@ -230,7 +240,18 @@ def places(which: Any, n: int) -> Places:
     return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
 
 
-def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
+def counted_apart(whole: TableCounter, folds: Sequence[Rows], threads: int) -> list[TableCounter]:
+    """Count each fold apart, and all of them into the whole: no row is counted twice."""
+    parts = []
+    for rows in folds:
+        part = whole.fresh()
+        count_rows(part, rows, threads)
+        whole.absorb(part)
+        parts.append(part)
+    return parts
+
+
+def counts_of(train: Places | None, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
     """Return the counts of the rows to learn from: all others taken away, or those counted, whichever are fewer."""
     if train is None:
         return whole - counted(asked, whole, threads)
@@ -238,15 +259,7 @@ def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole
     others = np.flatnonzero(times == 0)
     if times.max(initial=0) > 1 or len(others) > len(train):
         return counted(some(rows, train), whole, threads)
-    alike = len(others) == len(test) and np.array_equal(others, np.sort(test))
-    return whole - counted(asked if alike else some(rows, others), whole, threads)
-
-
-def in_order(asked_about: Places, n: int) -> Places:
-    """Return the order that sorts places among n rows; those that stand there twice stay in theirs."""
-    order = np.full(n, -1, dtype=np.intp)
-    order[asked_about] = np.arange(len(asked_about))
-    return order if len(asked_about) == n and order.min() >= 0 else np.argsort(asked_about, kind="stable")
+    return whole - counted(some(rows, others), whole, threads)
 
 
 def counted(rows: Rows, whole: Counts, threads: int) -> Counts:
