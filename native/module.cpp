@@ -151,6 +151,42 @@ void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
+int64_t left_codes(AnyMatrix x, Classes classes, Weights weights, Offsets offsets, ConstTable logs, ConstTable n, ConstVector met,
+                   ConstVector kept, ConstTable totals, ConstTable columns, Table out, int threads) {
+    Matrix view = codes(x);
+    require(out.shape(0) == view.rows, "There must be a place for each row.");
+    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
+    size_t lines = n.shape(0), width = (out.shape(1) + LANES - 1) / LANES * LANES;
+    check_offsets(offsets, view.columns, lines, 1);
+    require(n.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    require(met.shape(0) == lines && kept.shape(0) == lines, "There must be a number for each line of the tables.");
+    require(totals.shape(0) == view.columns && totals.shape(1) == out.shape(1), "The totals must be [column, class].");
+    require(columns.shape(0) == view.columns && columns.shape(1) * sizeof(double) == sizeof(LabelCounts::Column),
+            "There must be six numbers for each column.");
+    const char* wrong = "The tables must have the same lines, padded to a multiple of four classes.";
+    LabelCounts labels{offsets.data(), padded(logs, lines, width, wrong), padded(n, lines, width, wrong), met.data(), kept.data(),
+                  totals.data(), reinterpret_cast<const LabelCounts::Column*>(columns.data())};
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) { row = kernels().left_codes(view, rows, labels, out.data(), run); });
+    return refused(row);
+}
+
+int64_t left_numbers(AnyMatrix x, Classes classes, Weights weights, ConstTable n, ConstTable mean, ConstTable ssd, ConstTable grain,
+                     const std::string& estimate, double worth, double epsilon, Table out, int threads) {
+    Matrix view = matrix(x);
+    require(out.shape(0) == view.rows, "There must be a place for each row.");
+    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
+    for (const ConstTable& table : {n, mean, ssd, grain})
+        require(table.shape(0) == view.columns && table.shape(1) == out.shape(1), "The moments must be [column, class].");
+    require(estimate == "mle" || estimate == "map" || estimate == "bayes", "The estimate is mle, map or bayes.");
+    Estimate how = estimate == "mle" ? Estimate::mle : estimate == "map" ? Estimate::map : Estimate::bayes;
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().left_numbers(view, rows, {n.data(), mean.data(), ssd.data(), grain.data(), how, worth, epsilon}, out.data(), run);
+    });
+    return refused(row);
+}
+
 nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
     nb::capsule owner(codes.get(), [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
@@ -234,6 +270,15 @@ NB_MODULE(_kernels, m) {
           "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
     m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
           "Least and largest value of each column.");
+
+    m.def("left_codes", &left_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "offsets"_a.noconvert(),
+          "logs"_a.noconvert(), "n"_a.noconvert(), "met"_a.noconvert(), "kept"_a.noconvert(), "totals"_a.noconvert(),
+          "columns"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
+          "out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.");
+    m.def("left_numbers", &left_numbers, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n"_a.noconvert(),
+          "mean"_a.noconvert(), "ssd"_a.noconvert(), "grain"_a.noconvert(), "estimate"_a, "worth"_a, "epsilon"_a,
+          "out"_a.noconvert(), "threads"_a = 1,
+          "out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.");
 
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
         .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)

@@ -18,6 +18,7 @@ from ..read.rows import Reader, cells_of, label_reader, number_reader
 from ..schema import Column, Schema
 from ..statistics import Axis, Counts, Moments
 from ..statistics.accumulators import Codes
+from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
 from . import memory
@@ -209,6 +210,23 @@ class TableCounter:
             else:
                 mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
 
+    def less(self, part: TableCounter) -> Counts:
+        """Return the counts without those of a part that was absorbed before."""
+        rest = self.fresh()
+        for counter in (self, part, rest):
+            counter.make_room()
+        classes, axis = len(self.classes), Axis.numbered(len(self.classes))
+        rest.rows[:classes] = take_away(self.rows[:classes], part.rows[:classes])
+        for at, words in enumerate(self.words):
+            size = (at, len(words), classes)
+            rest.labels.part(*size)[:] = take_away(self.labels.part(*size), part.labels.part(*size))
+        both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
+        rest.numbers.take(both, axis.labels)
+        for name, mine in self.vectors.items():
+            rest.vectors[name] = started(self.schema[name], mine.width)
+            rest.vectors[name].take(statistic_of(mine, axis) - statistic_of(part.vectors[name], axis), axis.labels)
+        return rest.value()
+
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
         self.make_room()
@@ -262,6 +280,12 @@ def levels_of(column: Column) -> tuple[Any, ...]:
     if isinstance(column.family, Bernoulli):
         return (False, True)
     return column.levels or ()
+
+
+def statistic_of(vectors: Any, axis: Axis) -> Any:
+    """Return what was counted of a column of vectors, the classes by their codes."""
+    of = vectors.table if isinstance(vectors, GrowingTable) else vectors.moments
+    return of(axis.labels, axis)
 
 
 def started(column: Column, width: int) -> Any:

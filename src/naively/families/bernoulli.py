@@ -158,7 +158,7 @@ class Flags:
         found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
         return ruled_out(found, full, x, threads) if np.any(self.settings.smoothing == 0) else found
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
         rows, columns, values = entries(x, self.family.threshold)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import _kernels
 from .._kernels import Scorer
 from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Table, Tables
-from ..statistics.accumulators import offsets_of
+from ..statistics.accumulators import as_codes, as_weights, offsets_of
 from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
@@ -76,6 +77,16 @@ def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Float
         return table.values, n
     keep = np.arange(len(table.values)) != missing
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
+
+
+class Left(NamedTuple):
+    """What a row of one column is taken out of; the last line stands for values never met."""
+
+    n: Floats  # how often each value was met with each class, [value, class]
+    met: Floats  # how often in all
+    kept: Floats  # whether it stays known without any row
+    total: Floats  # rows of each class
+    column: Floats  # imagined rows, number of values, how common all are; whether shared out, with a place, refusing
 
 
 @dataclass(frozen=True)
@@ -173,28 +184,39 @@ class LogTable:
         """Return how little is known of log P(value | class), under a Dirichlet posterior."""
         return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
-        x, w, size = np.asarray(x), row_weights(weights, len(x)), len(self.values)
+        return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
+
+    @cached_property
+    def left(self) -> Left:
+        """What a row is taken out of."""
+        known, imagined = (
+            self.values.kept(np.zeros(len(self.values), dtype=bool)),
+            shares.IMAGINED[self.settings.estimate],
+        )
+        whole = (
+            float(imagined(self.settings.smoothing)),
+            len(self.values) + self._slot,
+            self._common.sum() + self._slot,
+        )
+        rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
+        return Left(
+            n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
+            met=np.append(self.n.sum(axis=0), 0.0),
+            kept=np.append(known, True).astype(np.float64),
+            total=self.n.sum(axis=1),
+            column=np.array([*whole, *rules], dtype=np.float64),
+        )
+
+    def check_counted(self, x: Labels, y: Codes, w: Floats) -> None:
+        """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
-        out = np.zeros((len(x), len(self.classes)))
-        known = np.flatnonzero((x >= 0) & (x < size) & (w > 0))
-        others = np.flatnonzero((x >= size) | ((x >= 0) & (w == 0)))
-        out[others] = self.log_likelihood(x[others])  # nothing of them was counted
-        code, w, y = x[known], w[known], np.asarray(y)[known]
-        row, met = np.arange(len(known)), self.n.sum(axis=0)[code]
-        n, total = self.n.T[code], np.tile(self.n.sum(axis=1), (len(known), 1))
-        n[row, y] = take_away(n[row, y], w)
-        total[row, y] = take_away(total[row, y], w)
-        rest = take_away(met, w)
-        # A value met in this row alone would be unknown without it, unless it is declared.
-        gone = (rest == 0) & ~self.values.kept(np.zeros(size, dtype=bool))[code]
-        self.check_none(known[gone])
-        left, common = (size - gone)[:, None], np.where(gone, 0.0, once_at_least(rest))
-        whole = self._common.sum() + self._slot - self._common[code] + common
-        seen = self._log_share(n, total, left, divide(common, whole)[:, None])
-        out[known] = np.where(gone[:, None], self._log_unseen(total, left, whole[:, None]), seen)
-        return out
+        n, met, kept, code = self.left.n, self.left.met, self.left.kept, np.minimum(x, len(self.values))
+        never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
+        if len(never):
+            raise InvalidInput(f"Row {never[0]} was never counted: its value was not met as often with its class.")
+        self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
     def log_belief(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
@@ -284,10 +306,20 @@ class LogTables:
         light = any(table.settings.smoothing == 0 for table in self.tables)
         return ruled_out(found, self._full, x, threads) if light else found
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
-        parts = (table.leave_one_out(x[:, column], y, weights) for column, table in enumerate(self.tables))
-        return sum(parts, np.zeros((len(x), len(self.classes))))
+        out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
+        if _kernels.left_codes(x, y, weights, self.offsets, padded(self.stack), *self._left, out, threads) >= 0:
+            for column, table in enumerate(self.tables):
+                table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
+        return out
+
+    @cached_property
+    def _left(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """What a row is taken out of, all columns one below the other, as the kernels read it."""
+        parts = [table.left for table in self.tables]
+        n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))
+        return padded(n), met, kept, np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
 
     def log_belief(self) -> float:
         """Return the logarithm of the prior's density at all shares, up to a constant."""

@@ -129,7 +129,7 @@ class Likelihood(Protocol):
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], whole."""
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
 
     def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:

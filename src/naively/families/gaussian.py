@@ -9,12 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import poch, polygamma, psi
 
-from .._kernels import Scorer
+from .._kernels import Scorer, left_numbers
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
+from ..statistics.accumulators import as_codes, as_weights
 from ..statistics.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Codes, Settings, blocks, enumerated, padded, rounded, row_weights, scores_of
+from .family import Codes, Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
 from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
@@ -71,12 +72,6 @@ class Bell(NamedTuple):
     precision: Floats
     power: Floats
     base: Floats
-
-    def at(self, x: Floats) -> Floats:
-        """Return the log-densities at x [...]; a hole says nothing."""
-        with np.errstate(over="ignore"):
-            far = np.minimum((x[..., None] - self.centre) ** 2 * self.precision, LARGEST)
-        return np.where(np.isnan(far), 0.0, self.base - np.where(self.power > 0, self.power * np.log1p(far), far))
 
 
 def normal(centre: Floats, variance: Floats, prior: Prior) -> Bell:
@@ -227,9 +222,9 @@ class Bells:
     columns: Axis
     summary: Summary
 
-    def _bell(self, summary: Summary) -> Bell:
-        how = self.settings.estimate if self.settings.smoothing > 0 else "mle"
-        return ESTIMATES[how](summary, self._prior(summary), self.family.epsilon)
+    @property
+    def _how(self) -> str:
+        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
 
     def _prior(self, summary: Summary) -> Prior:
         believed = Prior.of_column if self.settings.marginal else Prior.of
@@ -238,7 +233,8 @@ class Bells:
     @cached_property
     def bell(self) -> Bell:
         """The densities, [column, class]."""
-        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in self._bell(self.summary)))
+        bell = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
+        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in bell))
 
     @cached_property
     def _tables(self) -> Bell:
@@ -276,12 +272,12 @@ class Bells:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""
-        x, y, w = np.asarray(x, dtype=np.float64), np.asarray(y), row_weights(weights, len(x))
-        out = np.zeros((len(x), len(self.classes)))
-        for rows in blocks(len(x), self.summary.n.size):
-            out[rows] = self._bell(self.summary.without(x[rows], y[rows], w[rows])).at(x[rows]).sum(axis=1)
+        x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
+        worth = max(float(self.settings.smoothing), LIGHTEST)
+        how = (self._how, worth, self.family.epsilon)
+        check_scored(left_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads))
         return out
 
     def log_belief(self) -> float:

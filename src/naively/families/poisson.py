@@ -15,7 +15,7 @@ from ..statistics import Axis, Moments
 from ..statistics.arithmetic import RESIDUE
 from ..statistics.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
+from .family import Codes, Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
@@ -189,9 +189,11 @@ class Rates:
         """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
         return Cumulants(*of_powers(np.minimum(checked(x), MOST), self._terms))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
         x, y, w = checked(x), np.asarray(y), row_weights(weights, len(x))
+        infinite = np.isinf(x).any(axis=1)
+        check_scored(int(infinite.argmax()) if infinite.any() else -1)
         out = np.zeros((len(x), len(self.classes)))
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))

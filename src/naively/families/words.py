@@ -147,7 +147,7 @@ class WordWeights:
             return np.ones(len(self.classes))
         return normed(np.ones(len(self.classes)), -finite_sum(self._full.log_p))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""
         out = np.zeros((x.shape[0], len(self.classes)))
         w = row_weights(weights, x.shape[0])
