@@ -71,17 +71,11 @@ def prior_of(
 ) -> tuple[Floats, npt.NDArray[np.intp]]:
     """Return the log priors that rows leave behind, and which of them each row does: rows alike leave the same."""
     check_weights(counts, y, row_weights(w, len(y)), begin)
-    kinds, kind = (np.ones(1), 0) if w is None else np.unique(w, return_inverse=True)
-    met, which = unique_codes(y + np.int64(len(counts.classes)) * kind)
-    return prior(left(counts, met % len(counts.classes), kinds[met // len(counts.classes)])), which
-
-
-def unique_codes(codes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    """Return the different codes in order, and which of them each row has."""
-    if codes.max() > len(codes):
-        return np.unique(codes, return_inverse=True)
-    met = np.bincount(codes) > 0  # small ones need no sorting
-    return np.flatnonzero(met), (np.cumsum(met) - 1)[codes]
+    if w is not None:
+        return prior(left(counts, y, w)), np.arange(len(y))
+    met = np.bincount(y) > 0
+    classes = np.flatnonzero(met)
+    return prior(left(counts, classes, np.ones(len(classes)))), (np.cumsum(met) - 1)[y]
 
 
 def check_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
@@ -194,7 +188,7 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
         if not 2 <= folds <= n:
             raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
         dealt = deal(codes, int(folds), seed)
-        order = np.argsort(dealt.astype(np.int16) if folds < 1 << 15 else dealt, kind="stable")
+        order = np.argsort(narrow(dealt), kind="stable")
         yield from ((None, test) for test in np.split(order, np.cumsum(np.bincount(dealt))[:-1]))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
@@ -222,11 +216,15 @@ def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
     from sklearn.utils import check_random_state
 
     order = check_random_state(seed).permutation(len(codes))
-    narrow = codes.astype(np.int16) if codes.max() < 1 << 15 else codes  # sorted quicker
-    order = order[np.argsort(narrow[order], kind="stable")]
+    order = order[np.argsort(narrow(codes)[order], kind="stable")]
     dealt = np.empty(len(codes), dtype=np.int32)
     dealt[order] = np.arange(len(codes), dtype=np.int32) % folds
     return dealt
+
+
+def narrow(codes: Codes) -> npt.NDArray[Any]:
+    """Return codes in the smallest type that holds them: fewer bytes are sorted quicker."""
+    return codes.astype(np.min_scalar_type(int(codes.max())))
 
 
 def places(which: Any, n: int) -> Places:

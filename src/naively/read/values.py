@@ -44,6 +44,13 @@ class Values:
         coded = kind is not None and pa.types.is_dictionary(kind)
         return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
 
+    @property
+    def floating(self) -> bool:
+        """Whether the values are floating-point numbers where they lie."""
+        if isinstance(self.data, np.ndarray):
+            return self.data.dtype.kind == "f"
+        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and pa.types.is_floating(self.data.type)
+
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
