@@ -30,6 +30,7 @@ class Rows:
     source: Any
     target: Target | Shares
     weights: Floats | None
+    called: str | None = None  # the column of the classes, if it is one of the table
 
     @property
     def named(self) -> bool:
@@ -50,10 +51,10 @@ class Rows:
         """Return what the columns are; families may say otherwise, or be a whole schema."""
         if isinstance(families, Schema):
             self.source = frame_of(self.source).on(families)
-            return families
+            return replace(families, target=self.called or families.target)
         self.source = frame_of(self.source)
         schema: Schema = self.source.schema(families).with_families(families)
-        return schema
+        return replace(schema, target=self.called)
 
     def with_hints(self, counter: TableCounter) -> Schema:
         """Return the schema with remarks on columns that look odd."""
@@ -83,7 +84,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
+    return labelled_rows(Rows(source, found, checked_weights(weights, n), target), unlabelled)
 
 
 def is_label(y: Any) -> bool:
@@ -117,7 +118,7 @@ def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
     if none.all():
         raise InvalidInput("No row has a label: there is nothing to learn from.")
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
-    return Rows(rows.source, Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights)
+    return replace(rows, target=Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights=weights)
 
 
 def checked_weights(weights: Any, rows: int) -> Floats | None:

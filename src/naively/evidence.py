@@ -118,7 +118,7 @@ class Evidence:
         rows, names = len(self), (PRIOR, *self.columns)
         cells = np.full((rows, len(names)), "", dtype=object)
         for at, name in enumerate(self.columns):
-            cells[:, at + 1] = self._cells(name, 0, rows)
+            cells[:, at + 1] = self.texts(name)
         prior = np.broadcast_to(self.prior, (rows, 1, len(self.classes)))
         scores = np.concatenate([prior, self.scores], axis=1).reshape(-1, len(self.classes))
         places = {"row": np.repeat(np.arange(rows), len(names)), "column": list(names) * rows, "value": cells.ravel()}
@@ -186,6 +186,10 @@ class Evidence:
         if not self.scores[row, self.columns.index(name)].any() and not self._met(name, row):
             return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
         return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
+
+    def texts(self, name: str) -> list[str]:
+        """Return what each row holds in a column, as text."""
+        return self._cells(name, 0, len(self))
 
     def _cells(self, name: str, begin: int, end: int) -> list[str]:
         """Return what some rows hold in a column, as text."""
