@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import re
 import sys
+import textwrap
 from pathlib import Path
 from unittest.mock import patch
 
 import click
+from click.testing import CliRunner
 from rich.console import Console
 
 from naively.commands import fit, main
@@ -42,7 +44,7 @@ One object on stdout. Numbers that cannot be given are null; classes keep their 
 
 | command | fields |
 |---|---|
-| `fit` | `rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, `bits`), `set_aside` (`name`, `why`), `notes`, `folds`, `scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or null) |
+| `fit` | `rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, `bits`), `missing` (cells), `set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, `scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or null) |
 | `predict` | `rows`, `out` |
 | `evaluate` | `rows`, `accuracy`, `balanced_accuracy`, `log_loss`, `brier`, `calibration_error`, `auc`, `mean_cost`, `baseline` (the same figures), `classes`, `confusion` (lines are true classes), `reliability` (`rows`, `said`, `right`) |
 | `explain` | `row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by class), `leads` (what each column adds to the lead of the answer) |
@@ -72,7 +74,7 @@ def section(command: click.Command) -> str:
     """Return what the help says about one command."""
     words = [p.human_readable_name for p in command.params if isinstance(p, click.Argument)]
     usage = f"naively {command.name} {' '.join(words)} [OPTIONS]"
-    prose = "\n\n".join(" ".join(part.split()) for part in str(command.help).split("\n\n"))
+    prose = "\n\n".join(textwrap.fill(" ".join(part.split()), 120) for part in str(command.help).split("\n\n"))
     examples = [line.strip() for line in str(command.epilog).splitlines() if line.startswith("  ")]
     rows = [line(option) for option in command.params if isinstance(option, click.Option)]
     table = "\n".join(["| option | does |", "|---|---|", *rows])
@@ -102,7 +104,7 @@ def picture() -> str:
         record=True, width=108, file=io.StringIO(), force_terminal=True, highlight=False, markup=False, emoji=False
     )
     data, model = DOCS.parent / "examples" / "penguins.csv", "penguins.parquet"
-    with patch.object(fit, "console", lambda: console), click.testing.CliRunner().isolated_filesystem():
+    with patch.object(fit, "console", lambda: console), CliRunner().isolated_filesystem():
         Path("penguins.csv").write_bytes(data.read_bytes())
         command = ["fit", "penguins.csv", "--target", "species", "-o", model]
         console.print(f"$ naively {' '.join(command)}", style="green")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from .classifier import NaiveBayes
-from .decision import decide, expected_cost, labelled_cost
+from .decision import decide, expected_cost, labelled_cost, most_probable
 from .engines.files import Progress, ahead
 from .errors import InvalidInput
 from .evaluate import Scores
@@ -89,7 +89,8 @@ def decisions(nb: NaiveBayes, posterior: Floats, costly: bool) -> dict[str, Any]
         numbers = decide(posterior, nb.cost, nb.reject, numbers_among(nb.classes_))
         return {"answer": pa.array(numbers, from_pandas=True)}
     cost, choices = labelled_cost(nb.cost, nb.classes_)
-    chosen = decide(posterior, cost, nb.reject)
+    plain = cost is None and nb.reject is None
+    chosen = most_probable(posterior) if plain else decide(posterior, cost, nb.reject)
     none = chosen < 0
     at = np.where(none, 0, chosen)
     answers = pa.DictionaryArray.from_arrays(pa.array(chosen, pa.int32(), mask=none), pa.array(choices.tolist()))

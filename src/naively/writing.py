@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -15,7 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .errors import InvalidInput, UnwritableFile
 
@@ -52,6 +55,8 @@ def write(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
 
     A file is put in its place when it is whole: an error leaves what was there before, and nothing else behind.
     """
+    if path != "-" and Path(path).is_dir():
+        raise UnwritableFile(path, "that is a folder; add the name of a file.")
     form = form or ("csv" if path == "-" else form_of(path))
     with opened(path) as sink:
         return WRITERS[form](batches, sink)
@@ -66,8 +71,6 @@ def opened(path: str) -> Iterator[Any]:
         sink.flush()
         return
     place = Path(os.path.realpath(path))
-    if place.is_dir():
-        raise UnwritableFile(path, "that is a folder; add the name of a file.")
     if place.exists() and not place.is_file():  # /dev/null or a named pipe, which nothing can take the place of
         with place.open("wb") as sink:
             yield sink
@@ -108,27 +111,46 @@ def packed(file: Any, ending: str) -> Iterator[Any]:
 
 
 def write_csv(batches: Iterable[Any], sink: Any, delimiter: str = ",") -> int:
-    """Write rows of text with a line of names; a missing cell is empty."""
-    import pyarrow.csv as arrow_csv
-
-    rows, options = 0, None
+    """Write rows of text with a line of names; a missing cell is empty, and only what needs it is quoted."""
+    rows, started = 0, False
     for batch in batches:
-        if options is None:
+        if not started:
             sink.write(header(batch.schema.names, delimiter))
-            options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="needed")
-        with io.BytesIO() as text:
-            arrow_csv.write_csv(spelled(batch), text, options)
-            sink.write(text.getbuffer())
+            started = True
+        if batch.num_rows:
+            sink.write(lines_of([spelled(column, delimiter) for column in batch.columns], delimiter))
         rows += batch.num_rows
     return rows
 
 
-def spelled(batch: Any) -> Any:
-    """Return a table whose codes with a dictionary are texts again."""
-    for at, field in enumerate(batch.schema):
-        if pa.types.is_dictionary(field.type):
-            batch = batch.set_column(at, field.name, batch.column(at).cast(field.type.value_type))
-    return batch
+def spelled(column: Any, delimiter: str) -> Any:
+    """Return the cells of a column as texts, quoted where a reader would else take them for something else."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    cells = column.cast(kind).cast(pa.large_string())
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return cells
+    special = pc.match_substring_regex(cells, f'["{re.escape(delimiter)}\\r\\n]')
+    if not pc.any(special).as_py():
+        return cells
+    doubled = pc.replace_substring(cells, '"', '""')
+    quote = pa.scalar('"', pa.large_string())
+    return pc.if_else(special, pc.binary_join_element_wise(quote, doubled, quote, pa.scalar("", pa.large_string())), cells)
+
+
+def lines_of(columns: list[Any], delimiter: str) -> Any:
+    """Return lines of cells as bytes: Arrow lays texts one behind the other, which is what a file of them is."""
+    between, end = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n"))
+    empty = "" if len(columns) > 1 else '""'  # a line without anything would be no row
+    joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=empty)
+    lines = pc.binary_join_element_wise(joined, pa.scalar("", pa.large_string()), end)
+    return b"".join(texts_in(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
+
+
+def texts_in(array: Any) -> memoryview:
+    """Return the bytes of all texts of an array."""
+    _, places, data = array.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    return memoryview(data)[offsets[0] : offsets[-1]]
 
 
 def header(names: list[str], delimiter: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidSetting, NaivelyError
+from .words import spoken
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 
@@ -80,7 +81,7 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return error.format_message(), error.exit_code
     if isinstance(error, NaivelyError):
-        return str(error), BAD_USAGE if isinstance(error, InvalidSetting) else BAD_DATA
+        return spoken(str(error)), BAD_USAGE if isinstance(error, InvalidSetting) else BAD_DATA
     if isinstance(error, MemoryError):
         return "The memory is full. A sample may do: --limit 1000000; or leave columns out: --ignore.", BAD_DATA
     if isinstance(error, OSError):

@@ -9,14 +9,16 @@ import click
 
 from . import inputs, options
 from .progress import Bar
-from .render import amount, console, listed, percent, print_json, size
+from .render import amount, clean, console, listed, percent, print_json, size
+from .words import spoken
 
 if TYPE_CHECKING:
     from ..classifier import NaiveBayes
-    from ..files import Found
+    from ..files import Fitted
+    from ..read.files import File
 
 # Above so many rows cross-validation must be asked for: it takes a second pass.
-MANY = 50_000_000
+FOLDS, MANY = 5, 50_000_000
 
 EXAMPLE = """\b
 Example:
@@ -41,12 +43,19 @@ Example:
     type=click.IntRange(0),
     metavar="K",
     help=f"Folds of the cross-validation, which reads the file once more and holds K + 1 models in memory; 0 for none. "
-    f"Left out: 5, but none above {MANY:,} rows.",
+    f"Left out: {FOLDS}, but none above {MANY:,} rows or with --keep-counts.",
 )
 @click.option(
     "--keep-counts", type=click.Path(), metavar="FOLDER", help="Keep the counts of each file; a next run reads only new ones."
 )
 @click.option("--window", type=click.IntRange(1), metavar="N", help="Take only the newest N of the files kept.")
+@click.option(
+    "--unlabelled",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="Whether a row without a class is an error, or left out.",
+)
 @options.reading
 @options.THREADS
 @options.QUIET
@@ -63,7 +72,9 @@ def command(
     reading: dict[str, Any],
     settings: dict[str, Any],
     model: str,
+    unlabelled: str,
     threads: int | None,
+    weight: str | None,
     **counting: Any,
 ) -> None:
     """Learn from files, and report what was learned.
@@ -76,8 +87,11 @@ def command(
     file = inputs.opened(files, reading)
     name = inputs.target_of(file, target)
     told = inputs.changed(settings, inputs.labels_in(file, name))
-    nb = NaiveBayes(families=inputs.families_of(family) or None, model=model, threads=threads, **told)
-    found = learned(nb, file, name, [inputs.column_of(file, one, "--ignore") for one in ignore], quiet, **counting)
+    families = inputs.families_of(file, family)
+    nb = NaiveBayes(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
+    counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
+    counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
+    found = learned(nb, file, name, quiet, **counting)
     if out is not None:
         nb.save(out)
     if as_json:
@@ -86,19 +100,23 @@ def command(
         report(nb, found, files, out)
 
 
-def learned(nb: NaiveBayes, file: Any, target: str, ignore: list[str], quiet: bool, **counting: Any) -> Found:
+def learned(nb: NaiveBayes, file: File, target: str, quiet: bool, **how: Any) -> Fitted:
     """Count the files into the model, and return what was found on the way."""
     from .. import files
 
-    weight, folds = counting.pop("weight"), counting.pop("folds")
-    weight = None if weight is None else inputs.column_of(file, weight, "--weight")
+    if how["folds"] is None:
+        how["folds"] = 0 if how["keep_counts"] is not None or rows_in(file) > MANY else FOLDS
     with Bar("Counting", quiet) as bar:
-        return files.fit(
-            nb, file, target, ignore, weight, 5 if folds is None else folds, progress=bar, **counting
-        )
+        return files.fit(nb, file, target, progress=bar, **how)
 
 
-def report(nb: NaiveBayes, found: Found, files: tuple[str, ...], out: str | None) -> None:
+def rows_in(file: File) -> float:
+    """Return about how many rows there are."""
+    rows = sum(file.bytes(at) / max(file.row_bytes(at), 1e-9) for at in range(len(file.paths)))
+    return rows if file.limit is None else min(rows, file.limit)
+
+
+def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from . import views
 
@@ -119,25 +137,23 @@ def report(nb: NaiveBayes, found: Found, files: tuple[str, ...], out: str | None
     page.print(written(out))
 
 
-def remarks(nb: NaiveBayes, found: Found, facts_of: list[dict[str, Any]]) -> list[str]:
+def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
     from . import views
 
-    holes = sum(fact["missing"] or 0.0 for fact in facts_of)
-    cells = nb.counts_.rows.sum() * len(facts_of)
-    lines = [f"Missing: {amount(holes)} of {amount(cells)} cells ({percent(holes / max(cells, 1))}). They say nothing."]
-    lines += [f"Set aside: {views.quoted(str(name))}, {why}" for name, why in found.aside.items()]
-    lines += [f"Note: {note}" for note in views.notes(nb.schema_.hints)]
-    example = views.quoted(str(facts_of[0]["name"])) if facts_of else "COLUMN"
-    return [*lines, f"To take a column as something else: --family {example}=categorical; to leave it out: --ignore {example}"]
+    cells = found.rows * len(facts_of)
+    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
+    lines = [f"Missing: {found.missing:,} of {cells:,} cells ({percent(found.missing / max(cells, 1))}). {role}."]
+    lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints]
+    return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
 
 
-def verdict(found: Found) -> str:
+def verdict(found: Fitted) -> str:
     """Return in a sentence how often the answers are right, beside those of always giving the most frequent."""
     scores = found.scores
     often = scores.classes[int(scores.baseline.answers[0])]
     return (
-        f"Right in {percent(scores.accuracy)} of rows that it was not shown ({found.folds} folds); "
+        f"Right in {percent(scores.accuracy)} of rows that it was not shown (cross-validation); "
         f"always says {often}: {percent(scores.baseline.accuracy)}"
     )
 
@@ -152,7 +168,7 @@ def written(out: str | None) -> str:
     return f"Wrote {out} ({size(Path(out).stat().st_size)}). Next: naively predict {place} new.csv -o answers.csv"
 
 
-def facts(nb: NaiveBayes, found: Found, out: str | None) -> dict[str, Any]:
+def facts(nb: NaiveBayes, found: Fitted, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
     from . import views
 
@@ -162,9 +178,12 @@ def facts(nb: NaiveBayes, found: Found, out: str | None) -> dict[str, Any]:
         "target": nb.schema_.target,
         "classes": [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, counts.rows.tolist(), strict=True)],
         "columns": views.column_facts(nb),
-        "set_aside": [{"name": name, "why": why} for name, why in found.aside.items()],
-        "notes": views.notes(nb.schema_.hints),
-        "folds": found.folds,
+        "missing": found.missing,
+        "set_aside": list(found.set_aside),
+        "notes": [spoken(hint) for hint in nb.schema_.hints],
+        "read": list(found.read),
+        "kept": list(found.kept),
+        "seconds": found.seconds,
         "scores": None if found.scores is None else found.scores.to_dict(),
         "model": out,
     }

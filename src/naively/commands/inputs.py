@@ -88,15 +88,15 @@ def known_target(nb: NaiveBayes, file: File, said: str | None) -> str:
     return name
 
 
-def families_of(pairs: Sequence[str]) -> dict[str, str]:
+def families_of(file: File, pairs: Sequence[str]) -> dict[str, str] | None:
     """Return the families that pairs such as visits=poisson name."""
-    found = {}
+    found: dict[str, str] = {}
     for pair in pairs:
         name, sign, family = pair.rpartition("=")
         if not sign or not name:
             raise click.BadParameter(f"{pair!r} is no pair such as visits=poisson.", param_hint="--family")
-        found[name] = family
-    return found
+        found[column_of(file, name, "--family")] = family
+    return found or None
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

@@ -69,7 +69,8 @@ def command(
         raise click.UsageError("--json and the answers both want stdout; write the answers to a file by -o.")
     wanted = streaming.Wanted(probabilities, nb.cost is not None or nb.reject is not None, why, only_answers, prefix)
     with Bar("Answering", quiet) as bar:
-        rows = writing.write(streaming.answered(nb, streaming.watched(file, bar), wanted), out, form)
+        answers = streaming.answered(nb, streaming.watched(file, bar), wanted)
+        rows = writing.write(streaming.ahead(answers), out, form)
     if as_json:
         print_json({"rows": rows, "out": out})
     elif not quiet and out != "-":

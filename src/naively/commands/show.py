@@ -8,6 +8,7 @@ import click
 
 from . import inputs, options
 from .render import amount, clean, console, filled, print_json, table
+from .words import spoken
 
 EXAMPLE = """\b
 Example:
@@ -52,7 +53,7 @@ def facts(nb: Any, model: str) -> dict[str, Any]:
         "target": nb.schema_.target,
         "classes": [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, counts.rows.tolist(), strict=True)],
         "columns": views.column_facts(nb),
-        "notes": views.notes(nb.schema_.hints),
+        "notes": [spoken(hint) for hint in nb.schema_.hints],
         "settings": settings_of(nb),
     }
 
@@ -78,8 +79,8 @@ def whole(nb: Any, model: str) -> None:
     page.print()
     page.print(views.columns(told, len(told)))
     page.print()
-    for note in views.notes(nb.schema_.hints):
-        page.print(f"Note: {note}")
+    for hint in nb.schema_.hints:
+        page.print(f"Note: {clean(spoken(hint))}")
     said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)
     page.print(f"Settings: {', '.join(map(clean, said))}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from .render import amount, bar, clean, filled, listed, percent, table
@@ -108,19 +107,6 @@ def reliability(found: Scores) -> Table:
     return shown
 
 
-def notes(hints: tuple[str, ...]) -> list[str]:
-    """Return remarks on columns with the option to write, in the place of the line of Python.
-
-    >>> notes(("'year' holds codes: families={'year': \\"categorical\\"}.",))
-    ["'year' holds codes: --family year=categorical."]
-    """
-    found = []
-    for hint in hints:
-        text = re.sub(r"families=\{'(.+?)': [\"'](\w+)[\"']\}", lambda m: f"--family {quoted(m[1])}={m[2]}", hint)
-        found.append(clean(re.sub(r"columns=\[\.\.\.\] without '(.+)'", lambda m: f"--ignore {quoted(m[1])}", text)))
-    return found
-
-
 def quoted(name: str) -> str:
     """Return a name as a shell takes it."""
     import shlex
@@ -128,4 +114,4 @@ def quoted(name: str) -> str:
     return shlex.quote(name)
 
 
-__all__ = ["classes", "column_facts", "columns", "confusion", "listed", "notes", "quoted", "reliability", "scores"]
+__all__ = ["classes", "column_facts", "columns", "confusion", "listed", "quoted", "reliability", "scores"]
