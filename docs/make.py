@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import sys
+import tempfile
 import textwrap
+from contextlib import chdir
 from pathlib import Path
 from unittest.mock import patch
 
 import click
-from click.testing import CliRunner
 from rich.console import Console
 
 from naively.commands import fit, main
@@ -104,7 +105,7 @@ def picture() -> str:
         record=True, width=108, file=io.StringIO(), force_terminal=True, highlight=False, markup=False, emoji=False
     )
     data, model = DOCS.parent / "examples" / "penguins.csv", "penguins.parquet"
-    with patch.object(fit, "console", lambda: console), CliRunner().isolated_filesystem():
+    with patch.object(fit, "console", lambda: console), tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("penguins.csv").write_bytes(data.read_bytes())
         command = ["fit", "penguins.csv", "--target", "species", "-o", model]
         console.print(f"$ naively {' '.join(command)}", style="green")

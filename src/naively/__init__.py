@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .read.files import File
     from .report import compare
     from .schema import Column, Schema
     from .statistics import Counts, Moments, Table
@@ -29,6 +30,7 @@ _HOMES = {
     "count": "counting",
     "cross_validate": "crossing",
     "Evidence": "evidence",
+    "File": "read.files",
     "Scores": "evaluate",
     "Column": "schema",
     "Schema": "schema",
@@ -51,6 +53,7 @@ __all__ = [
     "Column",
     "Counts",
     "Evidence",
+    "File",
     "Gaussian",
     "Moments",
     "NaiveBayes",

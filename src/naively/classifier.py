@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .answers import Answers
-from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
+from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of, with_hints
+from .engines.files import FileRows
 from .engines.tables import TableCounter
 from .errors import InvalidInput, UnreadableFile
 from .mixed import TableModel
@@ -177,7 +178,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._hold(self.counts_ - part.value())
         return self
 
-    def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
+    def _take(self, counter: TableCounter, rows: Rows | FileRows | None = None) -> None:
         """Go on from what this counter has counted; the rows of a new fit say what the columns and labels are."""
         self._counter = counter
         self._asked = {}
@@ -186,7 +187,7 @@ class NaiveBayes(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
-            self._schema, self._label_type = rows.with_hints(counter), rows.label_type
+            self._schema, self._label_type = with_hints(counter, rows), rows.label_type
 
     def _hold(self, counts: Counts) -> None:
         """Go on from these counts; a counter is made of them when rows are added."""

@@ -32,6 +32,8 @@ def watched(file: File, progress: Progress | None = None) -> Iterator[Any]:
         if progress is not None:
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
             progress(rows, sum(sizes[: block.file]) + here, sum(sizes))
+    if not rows:
+        yield pa.table({name: pa.nulls(0) for name in file.columns()})
 
 
 class Wanted(NamedTuple):

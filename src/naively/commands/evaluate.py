@@ -54,7 +54,7 @@ def command(
     with Bar("Answering", quiet) as bar:
         found = streaming.scored(nb, streaming.watched(inputs.as_learned(file, nb), bar), name, weight)
     if as_json:
-        rows, sure, right = (part.tolist() for part in found.bins)
+        rows, sure, right = (part.tolist() for part in found._bins)
         table = [{"rows": n, "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n]
         print_json({**found.to_dict(), "reliability": table})
     elif not quiet:

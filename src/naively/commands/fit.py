@@ -122,7 +122,7 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
 
     page, facts_of = console(), views.column_facts(nb)
     rows, count = nb.counts_.rows.sum(), len(nb.counts_.classes)
-    page.print(f"{amount(rows)} rows of {listed(files, 3)}, {count} classes of {nb.schema_.target}\n", style="bold")
+    page.print(f"{amount(rows)} rows of {listed(files, 3)}, {count} classes of {clean(str(nb.schema_.target))}\n", style="bold")
     page.print(views.classes(nb.counts_))
     page.print()
     page.print(views.columns(facts_of))
@@ -154,7 +154,7 @@ def verdict(found: Fitted) -> str:
     often = scores.classes[int(scores.baseline.answers[0])]
     return (
         f"Right in {percent(scores.accuracy)} of rows that it was not shown (cross-validation); "
-        f"always says {often}: {percent(scores.baseline.accuracy)}"
+        f"always says {clean(str(often))}: {percent(scores.baseline.accuracy)}"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +41,13 @@ def as_learned(file: File, nb: NaiveBayes) -> File:
     types = {c.name: c.type for c in known if c.name in found and not same_kind(found[c.name], c.type)}
     if file.as_written:
         types |= {name: "text" for name in found if name not in known}
-    return replace(file, types=types)
+    return file.but(types=types)
 
 
 def row_of(file: File, nb: NaiveBayes, row: int) -> Any:
     """Return one row of a file, as a table."""
     begin = 0
-    for table in as_learned(replace(file, limit=row), nb).batches():
+    for table in as_learned(file.but(limit=row), nb).batches():
         if row <= begin + table.num_rows:
             return table.slice(row - begin - 1, 1)
         begin += table.num_rows

@@ -73,7 +73,7 @@ def whole(nb: Any, model: str) -> None:
 
     page, told = console(), views.column_facts(nb)
     rows = amount(nb.counts_.rows.sum())
-    target = f" of {nb.schema_.target}" if nb.schema_.target else ""
+    target = f" of {clean(nb.schema_.target)}" if nb.schema_.target else ""
     page.print(f"{clean(model)}: {rows} rows, {len(nb.counts_.classes)} classes{target}\n", style="bold")
     page.print(views.classes(nb.counts_))
     page.print()
