@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 import textwrap
-from contextlib import chdir
+from contextlib import chdir, suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -25,6 +25,27 @@ INTRODUCTION = """\
 `naively` alone shows the way from a file to an answer, `naively COMMAND --help` what a command takes. This page is made
 of the same texts by `python docs/make.py`. New here? [From a CSV to an answer in five minutes](five-minutes.md).
 """
+FIELDS = {
+    "fit": (
+        "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, "
+        "`bits`), `missing` (cells), `set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, "
+        "`scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or "
+        "null)"
+    ),
+    "predict": "`rows`, `out`",
+    "evaluate": (
+        "`rows`, `accuracy`, `balanced_accuracy`, `log_loss`, `brier`, `calibration_error`, `auc`, "
+        "`mean_cost`, `baseline` (the same figures), `classes`, `confusion` (lines are true classes), "
+        "`reliability` (`rows`, `said`, `right`)"
+    ),
+    "explain": (
+        "`row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by "
+        "class), `leads` (what each column adds to the lead of the answer)"
+    ),
+    "show": "`model`, `version`, `rows`, `target`, `classes`, `columns`, `notes`, `settings`",
+    "merge": "`models`, `rows`, `model`",
+    "forget": "`forgotten`, `rows`, `model`",
+}
 CODES = """\
 ## How commands end
 
@@ -43,15 +64,7 @@ whole: an error leaves the old one as it was.
 
 One object on stdout. Numbers that cannot be given are null; classes keep their type.
 
-| command | fields |
-|---|---|
-| `fit` | `rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, `bits`), `missing` (cells), `set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, `scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or null) |
-| `predict` | `rows`, `out` |
-| `evaluate` | `rows`, `accuracy`, `balanced_accuracy`, `log_loss`, `brier`, `calibration_error`, `auc`, `mean_cost`, `baseline` (the same figures), `classes`, `confusion` (lines are true classes), `reliability` (`rows`, `said`, `right`) |
-| `explain` | `row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by class), `leads` (what each column adds to the lead of the answer) |
-| `show` | `model`, `version`, `rows`, `target`, `classes`, `columns`, `notes`, `settings` |
-| `merge` | `models`, `rows`, `model` |
-| `forget` | `forgotten`, `rows`, `model` |
+{fields}
 
 ## Completion
 
@@ -67,7 +80,10 @@ The shell completes commands and options after one line in its start-up file:
 
 def page() -> str:
     """Return the reference of all commands, made of their help texts."""
-    parts = [INTRODUCTION, *(section(command) for command in main.commands.values()), CODES]
+    fields = "\n".join(
+        ["| command | fields |", "|---|---|", *(f"| `{name}` | {FIELDS[name]} |" for name in main.commands)]
+    )
+    parts = [INTRODUCTION, *map(section, main.commands.values()), CODES.replace("{fields}", fields)]
     return "\n".join(parts)
 
 
@@ -109,10 +125,8 @@ def picture() -> str:
         Path("penguins.csv").write_bytes(data.read_bytes())
         command = ["fit", "penguins.csv", "--target", "species", "-o", model]
         console.print(f"$ naively {' '.join(command)}", style="green")
-        try:
+        with suppress(SystemExit):  # every command ends the process
             main(command)
-        except SystemExit as end:
-            assert not end.code
     drawn = console.export_svg(title="naively")
     return re.sub(r"terminal-\d+", "terminal", drawn)  # a name that stays when the picture does
 

@@ -17,9 +17,29 @@ from .evidence import Evidence
 from .read.files import File
 from .read.target import target_of
 from .read.values import Values
-from .schema import likely
+from .schema import likely, same_kind
 from .settings import numbers_among, scored_by
 from .statistics.axis import Floats
+from .writing import Form, write
+
+
+def as_learned(nb: NaiveBayes, file: File) -> File:
+    """Return the file read with the types that the model learned; columns it does not know stay as they are written."""
+    found, known = {column.name: column.type for column in file.schema()}, nb._table_model.schema
+    types = {c.name: c.type for c in known if c.name in found and not same_kind(found[c.name], c.type)}
+    if file.as_written:
+        types |= {name: "text" for name in found if name not in known}
+    return file.but(types=types)
+
+
+def one_row(nb: NaiveBayes, file: File, row: int) -> Any:
+    """Return one row of a file as a table; the first is row 0."""
+    begin = 0
+    for table in as_learned(nb, file.but(limit=row + 1)).batches():
+        if row < begin + table.num_rows:
+            return table.slice(row - begin, 1)
+        begin += table.num_rows
+    raise InvalidInput(f"There is no row {row}: the file has {begin} rows.")
 
 
 def watched(file: File, progress: Progress | None = None) -> Iterator[Any]:
@@ -44,6 +64,21 @@ class Wanted(NamedTuple):
     why: int = 0  # how many of the strongest columns are named
     only: bool = False  # the answers without the columns of the rows
     prefix: str = ""  # put before the names of the columns that are added
+
+
+def write_answers(
+    nb: NaiveBayes,
+    file: File,
+    out: str,
+    form: Form | None = None,
+    wanted: Wanted | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Write the rows of files with their answers to another file, or to stdout ("-"), and return how many there were.
+
+    Threads of their own read the next rows and answer them, while these are written.
+    """
+    return write(ahead(answered(nb, watched(as_learned(nb, file), progress), wanted)), out, form)
 
 
 def answered(nb: NaiveBayes, batches: Iterable[Any], wanted: Wanted | None = None) -> Iterator[Any]:
@@ -117,42 +152,44 @@ def reasons(evidence: Evidence, most: int) -> list[str]:
     cells = [evidence.texts(name) for name in evidence.columns]
     said = []
     for row, places in enumerate(order):
-        parts = (f"{evidence.columns[at]} = {cells[at][row]} ({leads[row, at]:+.2f})" for at in places if strength[row, at])
+        parts = (
+            f"{evidence.columns[at]} = {cells[at][row]} ({leads[row, at]:+.2f})" for at in places if strength[row, at]
+        )
         said.append("; ".join(parts))
     return said
 
 
 def scored(
-    nb: NaiveBayes, batches: Iterable[Any], target: str | None = None, weight: str | None = None
+    nb: NaiveBayes, file: File, target: str, weight: str | None = None, progress: Progress | None = None
 ) -> Scores:
-    """Return how good the answers to rows are whose classes are known.
+    """Return how good the answers to the rows of files are, whose classes are a column of theirs.
 
     A class that the model never met is one that it gives no probability to.
     """
-    name = target or nb.schema_.target
-    if name is None:
-        raise InvalidInput("The model does not know which column holds the classes; name it as the target.")
-    posteriors, truths, weights = [], [], []
     places = {label: k for k, label in enumerate(nb.classes_.tolist())}
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        labels, codes, _ = target_of(column(batch, name))
-        if (codes < 0).any():
-            at = sum(map(len, truths)) + int(np.argmax(codes < 0)) + 1
-            raise InvalidInput(f"Row {at} has no class: its cell in column {name!r} is missing. Leave such rows out.")
-        of_labels = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])
-        truths.append(of_labels[codes])
-        posteriors.append(nb.predict_proba(batch))
-        if weight is not None:
-            weights.append(Values(weight, column(batch, weight)).numbers(0, batch.num_rows))
-    if not truths:
+    parts: list[tuple[Any, Any, Any]] = []
+    rows = 0
+    for batch in watched(as_learned(nb, file), progress):
+        if batch.num_rows:
+            labels, codes, _ = target_of(column(batch, target))
+            if (codes < 0).any():
+                at = rows + int(np.argmax(codes < 0))
+                raise InvalidInput(
+                    f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out."
+                )
+            truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
+            parts.append((nb.predict_proba(batch), truth, weights_of(batch, weight)))
+            rows += batch.num_rows
+    if not parts:
         raise InvalidInput("There are no rows to score.")
-    posterior = np.concatenate(posteriors)
-    wide = np.zeros((len(posterior), len(places)))
-    wide[:, : posterior.shape[1]] = posterior
-    given = np.concatenate(weights) if weights else None
-    return Scores(wide, np.concatenate(truths), tuple(places), given, *scored_by(nb, tuple(places)))
+    posterior, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    posterior = np.pad(posterior, [(0, 0), (0, len(places) - posterior.shape[1])])
+    return Scores(posterior, truth, tuple(places), weights if weight else None, *scored_by(nb, tuple(places)))
+
+
+def weights_of(batch: Any, name: str | None) -> Floats:
+    """Return what each row weighs: as a column says, or nothing that is looked at."""
+    return np.zeros(0) if name is None else Values(name, column(batch, name)).numbers(0, batch.num_rows)
 
 
 def fitting(label: Any, places: dict[Any, int]) -> Any:

@@ -134,7 +134,9 @@ def spelled(column: Any, delimiter: str) -> Any:
         return cells
     doubled = pc.replace_substring(cells, '"', '""')
     quote = pa.scalar('"', pa.large_string())
-    return pc.if_else(special, pc.binary_join_element_wise(quote, doubled, quote, pa.scalar("", pa.large_string())), cells)
+    return pc.if_else(
+        special, pc.binary_join_element_wise(quote, doubled, quote, pa.scalar("", pa.large_string())), cells
+    )
 
 
 def lines_of(columns: list[Any], delimiter: str) -> Any:
@@ -169,7 +171,9 @@ def write_parquet(batches: Iterable[Any], sink: Any) -> int:
         for batch in batches:
             if writer is None:
                 # Dictionaries of numbers rarely pay, and what they cost is half of the time.
-                writer = pq.ParquetWriter(sink, batch.schema, use_dictionary=texts(batch.schema), write_statistics=False)
+                writer = pq.ParquetWriter(
+                    sink, batch.schema, use_dictionary=texts(batch.schema), write_statistics=False
+                )
             writer.write_table(batch, row_group_size=max(batch.num_rows, 1))
             rows += batch.num_rows
     finally:

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
@@ -29,13 +30,16 @@ class Program(click.Group):
         """Show the way from a file to an answer, if nothing was asked."""
         return super().parse_args(ctx, args or ["--help"])
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self, args: Any = None, prog_name: Any = None, *more: Any, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
         """Run a command and leave the process with its exit code."""
+        run = partial(super().main, args, prog_name, *more, standalone_mode=False, **extra)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return run()
         prepare()
         asked: dict[str, Any] = {}
-        sys.exit(ended(lambda: super(Program, self).main(*args, standalone_mode=False, obj=asked, **extra), asked))
+        sys.exit(ended(lambda: run(obj=asked), asked))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; that nobody reads its output any more, as `head` does, is no error."""

@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Say how good the answers to known rows are.
 
-    Scores, confusion, reliability and mean cost; beside the scores stand those of always giving the most frequent answer. Give rows that the model was not fitted
-    with; for those it was, the report of `naively fit` has cross-validated scores. The probabilities of all rows are
-    held in memory, 8 bytes for each row and class.
+    Scores, confusion, reliability and mean cost; beside the scores stand those of always giving the most frequent
+    answer. Give rows that the model was not fitted with; for those it was, the report of `naively fit` has cross-
+    validated scores. The probabilities of all rows are held in memory, 8 bytes for each row and class.
     """
     from .. import streaming
 
@@ -52,7 +52,7 @@ def command(
     name = inputs.known_target(nb, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
     with Bar("Answering", quiet) as bar:
-        found = streaming.scored(nb, streaming.watched(inputs.as_learned(file, nb), bar), name, weight)
+        found = streaming.scored(nb, file, name, weight, bar)
     if as_json:
         rows, sure, right = (part.tolist() for part in found._bins)
         table = [{"rows": n, "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n]

@@ -19,9 +19,13 @@ Example:
 @click.command("explain", epilog=EXAMPLE)
 @options.MODEL
 @options.FILES
-@click.option("--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first.")
+@click.option(
+    "--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first."
+)
 @click.option("--against", metavar="CLASS", help="The class to compare the answer with; left out: the runner-up.")
-@click.option("--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book.")
+@click.option(
+    "--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book."
+)
 @options.settings
 @options.reading
 @options.JSON
@@ -38,12 +42,15 @@ def command(
 ) -> None:
     """Show why a row is answered as it is.
 
-    Each column of the row speaks for the answer or against it. Bars to the right speak for the answer, bars to the left against it; their lengths add up to the logarithm of the
-    odds. Below stand the probabilities as fractions of counts, and densities of numbers.
+    Each column of the row speaks for the answer or against it. Bars to the right speak for the answer, bars to the
+    left against it; their lengths add up to the logarithm of the odds. Below stand the probabilities as fractions
+    of counts, and densities of numbers.
     """
+    from .. import streaming
+
     nb = inputs.loaded(model, settings)
     rival = None if against is None else inputs.Labels(nb.classes_.tolist()).of(against, "--against")
-    evidence = nb.explain(inputs.row_of(inputs.opened(files, reading), nb, row), rival)
+    evidence = nb.explain(streaming.one_row(nb, inputs.opened(files, reading), row - 1), rival)
     if as_json:
         print_json(facts(evidence, row))
         return

@@ -14,6 +14,7 @@ from .words import spoken
 
 if TYPE_CHECKING:
     from ..classifier import NaiveBayes
+    from ..evaluate import Scores
     from ..files import Fitted
     from ..read.files import File
 
@@ -29,11 +30,16 @@ Example:
 
 @click.command("fit", epilog=EXAMPLE)
 @options.FILES
-@click.option("--target", "-t", metavar="COLUMN", help="The column of the classes, by name or place (1 first, -1 last).")
+@click.option(
+    "--target", "-t", metavar="COLUMN", help="The column of the classes, by name or place (1 first, -1 last)."
+)
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Where to write the model, such as model.parquet.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated.")
 @click.option(
-    "--family", multiple=True, metavar="COLUMN=FAMILY", help="What a column is: categorical, gaussian, poisson, bernoulli."
+    "--family",
+    multiple=True,
+    metavar="COLUMN=FAMILY",
+    help="What a column is: categorical, gaussian, poisson, bernoulli.",
 )
 @options.WEIGHT
 @options.settings
@@ -46,7 +52,10 @@ Example:
     f"Left out: {FOLDS}, but none above {MANY:,} rows or with --keep-counts.",
 )
 @click.option(
-    "--keep-counts", type=click.Path(), metavar="FOLDER", help="Keep the counts of each file; a next run reads only new ones."
+    "--keep-counts",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Keep the counts of each file; a next run reads only new ones.",
 )
 @click.option("--window", type=click.IntRange(1), metavar="N", help="Take only the newest N of the files kept.")
 @click.option(
@@ -122,7 +131,9 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
 
     page, facts_of = console(), views.column_facts(nb)
     rows, count = nb.counts_.rows.sum(), len(nb.counts_.classes)
-    page.print(f"{amount(rows)} rows of {listed(files, 3)}, {count} classes of {clean(str(nb.schema_.target))}\n", style="bold")
+    page.print(
+        f"{amount(rows)} rows of {listed(files, 3)}, {count} classes of {clean(str(nb.schema_.target))}\n", style="bold"
+    )
     page.print(views.classes(nb.counts_))
     page.print()
     page.print(views.columns(facts_of))
@@ -131,7 +142,7 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
         page.print(line)
     if found.scores is not None:
         page.print()
-        page.print(verdict(found), style="bold")
+        page.print(verdict(found.scores), style="bold")
         page.print(views.scores(found.scores))
     page.print()
     page.print(written(out))
@@ -139,8 +150,6 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
 
 def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
-    from . import views
-
     cells = found.rows * len(facts_of)
     role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
     lines = [f"Missing: {found.missing:,} of {cells:,} cells ({percent(found.missing / max(cells, 1))}). {role}."]
@@ -148,9 +157,8 @@ def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
 
 
-def verdict(found: Fitted) -> str:
+def verdict(scores: Scores) -> str:
     """Return in a sentence how often the answers are right, beside those of always giving the most frequent."""
-    scores = found.scores
     often = scores.classes[int(scores.baseline.answers[0])]
     return (
         f"Right in {percent(scores.accuracy)} of rows that it was not shown (cross-validation); "

@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Take rows out of a model again.
 
-    It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and nothing is changed. No file of the rows that stay
-    is needed.
+    It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and
+    nothing is changed. No file of the rows that stay is needed.
     """
     nb = inputs.loaded(model, threads=threads)
     before = float(nb.counts_.rows.sum())

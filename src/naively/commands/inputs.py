@@ -33,27 +33,6 @@ def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | No
     return nb
 
 
-def as_learned(file: File, nb: NaiveBayes) -> File:
-    """Return the file read with the types that the model learned; columns it does not know stay as they are written."""
-    from ..schema import same_kind
-
-    found, known = {column.name: column.type for column in file.schema()}, nb._table_model.schema
-    types = {c.name: c.type for c in known if c.name in found and not same_kind(found[c.name], c.type)}
-    if file.as_written:
-        types |= {name: "text" for name in found if name not in known}
-    return file.but(types=types)
-
-
-def row_of(file: File, nb: NaiveBayes, row: int) -> Any:
-    """Return one row of a file, as a table."""
-    begin = 0
-    for table in as_learned(file.but(limit=row), nb).batches():
-        if row <= begin + table.num_rows:
-            return table.slice(row - begin - 1, 1)
-        begin += table.num_rows
-    raise click.BadParameter(f"the file has {begin} rows.", param_hint="--row")
-
-
 def column_of(file: File, said: str, option: str = "--target") -> str:
     """Return the name of a column that is given by its name, or by its place: 1 is the first, -1 the last."""
     names = list(file.columns())
@@ -114,7 +93,9 @@ class Labels:
             try:
                 return {"true": True, "false": False}[said.lower()] if self.kind is bool else self.kind(said)
             except (KeyError, ValueError):
-                raise click.BadParameter(f"{said!r} is no class: the target holds numbers.", param_hint=option) from None
+                raise click.BadParameter(
+                    f"{said!r} is no class: the target holds numbers.", param_hint=option
+                ) from None
         if said not in self.known:
             classes = ", ".join(list(self.known)[:8])
             raise click.BadParameter(f"there is no class {said!r}; the classes are {classes}.", param_hint=option)
@@ -141,7 +122,7 @@ def prior_of(said: Sequence[str], labels: Labels) -> Any:
     """Return how frequent the classes are: a word, or a probability for each class."""
     if list(said) in (["empirical"], ["uniform"]):
         return said[0]
-    return {labels.of(name, "--prior"): price for name, price in map(lambda part: priced(part, "--prior"), said)}
+    return {labels.of(name, "--prior"): share for name, share in (priced(part, "--prior") for part in said)}
 
 
 def cost_of(said: Sequence[str], labels: Labels) -> Any:

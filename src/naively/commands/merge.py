@@ -22,8 +22,8 @@ Example:
 def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> None:
     """Make one model of several, of all their rows.
 
-    Counts add up. The models must be of the same columns, taken as the same; settings are those of the first. So several places can
-    learn together without sharing a row.
+    Counts add up. The models must be of the same columns, taken as the same; settings are those of the first. So
+    several places can learn together without sharing a row.
     """
     from .. import merging
 

@@ -14,32 +14,22 @@ NULLS = ("", "NA", "N/A", "NaN", "null", "?")
 Run = Callable[..., Any]
 
 
-class Letter(click.ParamType):
-    """One sign; \\t stands for a tab."""
-
-    name = "sign"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Return the sign, if it is one."""
-        sign = {"\\t": "\t", "tab": "\t"}.get(value, value)
-        if len(sign) != 1:
-            self.fail(f"{value!r} is not one sign; a tab is written \\t.", param, ctx)
-        return str(sign)
+def sign(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return one sign, such as a comma; a tab has a name."""
+    found = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
+    if found is not None and len(found) != 1:
+        raise click.BadParameter(f"{value!r} is not one sign; a tab is written \\t.")
+    return found
 
 
-class Smoothing(click.ParamType):
-    """A number, or auto."""
-
-    name = "number|auto"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
-        """Return the number, or the word."""
-        if value == "auto" or isinstance(value, float):
-            return value  # type: ignore[no-any-return]
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor 'auto'.", param, ctx)
+def amount(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """Return a number, or the word auto."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a number nor 'auto'.") from None
 
 
 def gathered(into: str, options: Mapping[str, Run]) -> Callable[[Run], Run]:
@@ -81,8 +71,12 @@ reading = gathered(
             metavar="TEXT",
             help="What stands for a missing cell; may be repeated. Left out: an empty cell, NA, N/A, NaN, null and ?.",
         ),
-        "decimal": click.option("--decimal", type=Letter(), help="The decimal sign of numbers, such as a comma."),
-        "delimiter": click.option("--delimiter", type=Letter(), help="What separates the cells, if it is not found."),
+        "decimal": click.option(
+            "--decimal", callback=sign, metavar="SIGN", help="The decimal sign of numbers, such as a comma."
+        ),
+        "delimiter": click.option(
+            "--delimiter", callback=sign, metavar="SIGN", help="What separates the cells, if it is not found."
+        ),
         "encoding": click.option("--encoding", metavar="NAME", help="The encoding of texts, such as gb18030."),
         "limit": click.option("--limit", type=click.IntRange(1), metavar="ROWS", help="Read no more than these rows."),
     },
@@ -94,7 +88,9 @@ SETTINGS = {
         type=click.Choice(["bayes", "map", "mle"]),
         help="From counts to probabilities: Laplace's rule (bayes), the mode, or plain frequencies.",
     ),
-    "smoothing": click.option("--smoothing", type=Smoothing(), help="The λ of every column; 1 is Laplace's rule."),
+    "smoothing": click.option(
+        "--smoothing", callback=amount, metavar="NUMBER|auto", help="The λ of every column; 1 is Laplace's rule."
+    ),
     "prior": click.option(
         "--prior",
         multiple=True,
@@ -132,7 +128,12 @@ THREADS = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="How many threads to use; left out: all CPUs."
 )
 DEBUG = click.option(
-    "--debug", is_flag=True, expose_value=False, is_eager=True, callback=remember_debug, help="Show where an error came from."
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=remember_debug,
+    help="Show where an error came from.",
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")

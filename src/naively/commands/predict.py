@@ -23,12 +23,18 @@ Example:
 @options.MODEL
 @options.FILES
 @click.option(
-    "--out", "-o", default="-", type=click.Path(), metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .jsonl, "
-    "with .gz if packed. Left out: stdout, as CSV."
+    "--out",
+    "-o",
+    default="-",
+    type=click.Path(),
+    metavar="FILE",
+    help="Where to write: .csv, .tsv, .parquet or .jsonl, with .gz if packed. Left out: stdout, as CSV.",
 )
 @click.option("--to", type=click.Choice(["csv", "tsv", "parquet", "jsonl"]), help="What to write, whatever the ending.")
 @click.option("--probabilities", "-p", is_flag=True, help="Add the probability of each class: P(yes), P(no), …")
-@click.option("--why", type=click.IntRange(0), default=0, metavar="N", help="Add the N columns that spoke most, in words.")
+@click.option(
+    "--why", type=click.IntRange(0), default=0, metavar="N", help="Add the N columns that spoke most, in words."
+)
 @click.option("--only-answers", is_flag=True, help="Leave out the columns of the file.")
 @click.option("--prefix", default="", metavar="TEXT", help="Put this before the names of the columns that are added.")
 @options.settings
@@ -58,19 +64,17 @@ def command(
     request `P(class)` and `why`. Columns are found by name; those that the model does not know stay as they are. The
     output takes its name when it is whole.
     """
-    from .. import streaming, writing
+    from .. import streaming
 
-    nb = inputs.loaded(model, settings, threads)
-    file = inputs.as_learned(inputs.opened(files, reading), nb)
-    form = to or (None if out != "-" else "csv")
-    if out == "-" and form == "parquet" and sys.stdout.isatty():
+    if out == "-" and to == "parquet" and sys.stdout.isatty():
         raise click.UsageError("Parquet is nothing to look at; write it to a file: -o answers.parquet.")
     if out == "-" and as_json:
         raise click.UsageError("--json and the answers both want stdout; write the answers to a file by -o.")
+    nb = inputs.loaded(model, settings, threads)
+    file = inputs.opened(files, reading)
     wanted = streaming.Wanted(probabilities, nb.cost is not None or nb.reject is not None, why, only_answers, prefix)
     with Bar("Answering", quiet) as bar:
-        answers = streaming.answered(nb, streaming.watched(file, bar), wanted)
-        rows = writing.write(streaming.ahead(answers), out, form)
+        rows = streaming.write_answers(nb, file, out, to, wanted, bar)
     if as_json:
         print_json({"rows": rows, "out": out})
     elif not quiet and out != "-":

@@ -36,7 +36,9 @@ class Bar:
         if self.shown is None:
             self._begin()
         per_second = rows / max(time.monotonic() - self.start, 1e-9)
-        self.shown.update(self.task, completed=done, total=total, rows=f"{rows:,} rows", speed=f"{per_second:,.0f} rows/s")
+        self.shown.update(
+            self.task, completed=done, total=total, rows=f"{rows:,} rows", speed=f"{per_second:,.0f} rows/s"
+        )
 
     def _begin(self) -> None:
         from rich.console import Console

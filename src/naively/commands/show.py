@@ -27,7 +27,8 @@ Example:
 def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
     """Show what a model holds.
 
-    Rows, classes, columns with what they tell, settings. A model is one Parquet table of counts, which DuckDB, pandas and others read, too: --sql prints the queries.
+    Rows, classes, columns with what they tell, settings. A model is one Parquet table of counts, which DuckDB,
+    pandas and others read, too: --sql prints the queries.
     """
     nb = inputs.loaded(model)
     if sql:
@@ -97,7 +98,7 @@ def one_column(nb: Any, name: str) -> None:
 def queries(model: str, nb: Any) -> str:
     """Return queries that read a model file: classes, a column of labels, a column of numbers."""
     path, found = text(model), nb.counts_.columns
-    parts = [f"-- How many rows has each class?\nselect class, n from {path} where \"column\" is null order by n desc;"]
+    parts = [f'-- How many rows has each class?\nselect class, n from {path} where "column" is null order by n desc;']
     labels = next((name for name, statistic in found.items() if hasattr(statistic, "values")), None)
     if labels is not None:
         parts.append(
@@ -109,7 +110,7 @@ def queries(model: str, nb: Any) -> str:
     if numbers is not None:
         parts.append(
             f"-- Where do the numbers of {clean(numbers)} lie in each class, and how far do they spread?\n"
-            'select class, n, shift + sum / n as mean, sqrt(greatest(squares / n - (sum / n) ** 2, 0)) as deviation\n'
+            "select class, n, shift + sum / n as mean, sqrt(greatest(squares / n - (sum / n) ** 2, 0)) as deviation\n"
             f'from {path} where "column" = {text(numbers)} order by class;'
         )
     return "\n\n".join(parts)

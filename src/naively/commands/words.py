@@ -10,7 +10,10 @@ OPTIONS = (
     (r"families=\{['\"](.+?)['\"]: ['\"](\w+)['\"]\}", lambda m: f"--family {shlex.quote(m[1])}={m[2]}"),
     (r"columns=\[\.\.\.\] without ['\"](.+?)['\"](?=\W*$)", lambda m: f"--ignore {shlex.quote(m[1])}"),
     (r"target=['\"]…['\"]", lambda m: "--target"),
-    (r"\b(unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format)=['\"](.+?)['\"]", lambda m: f"--{m[1]} {m[2]}"),
+    (
+        r"\b(unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format)=['\"](.+?)['\"]",
+        lambda m: f"--{m[1]} {m[2]}",
+    ),
     (r"\b(folds|smoothing|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
     (r"\bkeep_counts=", lambda m: "--keep-counts"),
     (r"\b(table|query|types|ignore|weight|null)=", lambda m: f"--{m[1]}"),
@@ -18,11 +21,11 @@ OPTIONS = (
 
 
 def spoken(text: str) -> str:
-    """Return a sentence of the library with options in the place of settings, and rows counted from 1.
+    r"""Return a sentence of the library with options in the place of settings, and rows counted from 1.
 
     >>> spoken("new.csv, row 0 has no label. Leave such rows out, or set unlabelled='skip'.")
     'new.csv, row 1 has no label. Leave such rows out, or set --unlabelled skip.'
-    >>> spoken("'zip' looks like codes: families={'zip': \\"categorical\\"}.")
+    >>> spoken("'zip' looks like codes: families={'zip': \"categorical\"}.")
     "'zip' looks like codes: --family zip=categorical."
     """
     for pattern, option in OPTIONS:
