@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 # Above so many rows cross-validation must be asked for: it takes a second pass.
 FOLDS, MANY = 5, 50_000_000
+# Of more notes than this, only the first are shown.
+MOST_NOTES = 6
 
+TOO_SURE = (
+    "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
+    "Columns that tell the same twice do that; leave some of them out by --ignore."
+)
 EXAMPLE = """\b
 Example:
   naively fit train.csv --target income -o income.parquet
@@ -139,30 +145,40 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
     page.print(views.columns(facts_of))
     page.print()
     for line in remarks(nb, found, facts_of):
-        page.print(line)
+        page.print(line, soft_wrap=True)
     if found.scores is not None:
         page.print()
         page.print(verdict(found.scores), style="bold")
         page.print(views.scores(found.scores))
+        if found.scores.log_loss > found.scores.baseline.log_loss:
+            page.print(TOO_SURE, soft_wrap=True)
     page.print()
-    page.print(written(out))
+    page.print(written(out), soft_wrap=True)
 
 
 def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
     cells = found.rows * len(facts_of)
     role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
-    lines = [f"Missing: {found.missing:,} of {cells:,} cells ({percent(found.missing / max(cells, 1))}). {role}."]
-    lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints]
+    share = percent(found.missing / max(cells, 1))
+    lines = [
+        f"Missing: {found.missing:,} of {cells:,} cells ({share}). {role}." if found.missing else "Missing: no cell."
+    ]
+    lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
+    if len(nb.schema_.hints) > MOST_NOTES:
+        lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
 
 
 def verdict(scores: Scores) -> str:
     """Return in a sentence how often the answers are right, beside those of always giving the most frequent."""
     often = scores.classes[int(scores.baseline.answers[0])]
+    paid = (
+        "" if scores.cost is None else f"; mean cost {scores.mean_cost:.3f} instead of {scores.baseline.mean_cost:.3f}"
+    )
     return (
         f"Right in {percent(scores.accuracy)} of rows that it was not shown (cross-validation); "
-        f"always says {clean(str(often))}: {percent(scores.baseline.accuracy)}"
+        f"always says {clean(str(often))}: {percent(scores.baseline.accuracy)}{paid}"
     )
 
 

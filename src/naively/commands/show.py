@@ -81,9 +81,9 @@ def whole(nb: Any, model: str) -> None:
     page.print(views.columns(told, len(told)))
     page.print()
     for hint in nb.schema_.hints:
-        page.print(f"Note: {clean(spoken(hint))}")
+        page.print(f"Note: {clean(spoken(hint))}", soft_wrap=True)
     said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)
-    page.print(f"Settings: {', '.join(map(clean, said))}")
+    page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 
 
 def one_column(nb: Any, name: str) -> None:
