@@ -155,6 +155,37 @@ def test_the_picture_shows_what_the_tool_prints():
     assert not [figure for figure in figures if figure not in drawn]
 
 
+def lines_of(page):
+    """Return the commands of a page, each with what the page says that it prints."""
+    found = []
+    for block in re.findall(r"^```\n(\$ .*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def about(line):
+    """Return a line of output without what differs between machines: last digits, sizes of files, space at its end."""
+    line = re.sub(r"\d+\.\d{7,}(e-\d+)?", lambda m: f"{float(m[0]):.6g}", line.rstrip())
+    return re.sub(r"\(\d+\.\d KB\)", "(… KB)", line)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs bash")
+@pytest.mark.parametrize("name", ["five-minutes.md", "forgetting.md"])
+def test_the_commands_of_a_page_print_what_it_says(name, inside):
+    (inside / "penguins.csv").write_bytes(PENGUINS.read_bytes())
+    commands = lines_of(ROOT / "docs" / name)
+    assert len(commands) > 8
+    for command, said in commands:
+        line = f'naively() {{ "{sys.executable}" -m naively "$@"; }}\n{command}'
+        done = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        printed = done.stdout.decode().rstrip().splitlines()
+        assert [about(line) for line in printed] == [about(line) for line in said], command
+
+
 # -- fit -------------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .merging import merge
     from .read.files import File
     from .report import compare
     from .schema import Column, Schema
@@ -31,6 +32,7 @@ _HOMES = {
     "cross_validate": "crossing",
     "Evidence": "evidence",
     "File": "read.files",
+    "merge": "merging",
     "Scores": "evaluate",
     "Column": "schema",
     "Schema": "schema",
@@ -69,6 +71,7 @@ __all__ = [
     "decide",
     "expected_cost",
     "load",
+    "merge",
 ]
 
 

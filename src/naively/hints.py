@@ -39,8 +39,8 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
             remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
         elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
             remarks.append(
-                f"{column.name!r} holds texts of several words, and each of them is taken as a whole: that says next to "
-                "nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
+                f"{column.name!r} holds texts of several words, and each of them is taken as a whole, which says next "
+                "to nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
             )
         elif values > 0.9 * (rows - met[0]) and column.type == "text":
             remarks.append(
@@ -70,8 +70,8 @@ def about_numbers(counter: TableCounter, frame: Frame) -> list[str]:
             remarks.append(f"{column.name!r} holds the same number in every row, and says nothing.")
         elif column.type == "whole" and 2 < len(different) <= FEW and column.family.name == "gaussian":
             remarks.append(
-                f"{column.name!r} holds only {len(different)} different whole numbers{where}; if they are codes rather than "
-                f'amounts: families={{{column.name!r}: "categorical"}}.'
+                f"{column.name!r} holds only {len(different)} different whole numbers{where}; if they are codes rather "
+                f'than amounts: families={{{column.name!r}: "categorical"}}.'
             )
     return remarks
 
