@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import UnreadableRows
+import pyarrow as pa
+
 from . import duck
 from .dialect import NATIVE, Dialect, dialect_of, rewritten
 
@@ -20,6 +22,9 @@ WRITTEN = {
     "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?",
     "TIMESTAMPTZ": r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)",
 }
+CALENDAR = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # what looks like a day may be none: 2023-02-29
+# Cells of a column that show at once what it cannot be.
+FEW = 100
 
 
 class Delimited:
@@ -80,38 +85,54 @@ class Delimited:
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have, by its first rows; none if they are all missing."""
         con, query = duck.connected(), f"from {self._source({})} limit {rows}"
-        found: dict[str, set[str] | None] = dict.fromkeys(self.names)
-        for batch in list(duck.streamed(con, query, self.shown, rows)):
-            for name, cells in zip(batch.schema.names, batch.columns, strict=True):
-                if cells.null_count < len(cells):
-                    fits = fitting(con, cells, self.how.decimal)
-                    found[name] = fits if found[name] is None else found[name] & fits  # type: ignore[operator]
-        return {name: set() if kinds is None else kinds | {"VARCHAR"} for name, kinds in found.items()}
+        texts = list(duck.streamed(con, query, self.shown, rows))
+        return fitting(con, pa.Table.from_batches(texts), self.how.decimal) if texts else {n: set() for n in self.names}
 
 
-def fitting(con: Any, cells: Any, decimal: str) -> set[str]:
-    """Return the types that all of these cells can be read as."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def fitting(con: Any, table: Any, decimal: str) -> dict[str, set[str]]:
+    """Return the types that all cells of each column can be read as."""
+    found = {name: by_few(column.drop_null().slice(0, FEW), decimal) for name, column in columns_of(table)}
+    asked = [(name, kind) for name, kinds in found.items() for kind in kinds & WRITTEN.keys()]
+    tests = []
+    for name, kind in asked:
+        cell = duck.name(name)
+        point = pointed(cell, decimal) if kind == "DOUBLE" else cell
+        test = f"regexp_full_match({point}, {duck.quoted(WRITTEN[kind])})"
+        tests.append(f"{test} and try_cast({cell} as {kind}) is not null" if kind in CALENDAR else test)
+    if tests:
+        con.register("looked_at", table)
+        answers = ", ".join(
+            f"bool_and({test}) filter ({duck.name(n)} is not null)" for (n, _), test in zip(asked, tests, strict=True)
+        )
+        (fits,) = con.execute(f"select {answers} from looked_at").fetchall()
+        con.unregister("looked_at")
+        for (name, kind), fit in zip(asked, fits, strict=True):
+            if not fit:
+                found[name].discard(kind)
+    return found
 
-    texts = pa.table({"cell": pc.unique(cells.drop_null())})
-    point = "cell" if decimal == "." else f"replace(replace(cell, '.', '_'), {duck.quoted(decimal)}, '.')"
-    tests = [
-        f"bool_and(regexp_full_match({point if kind == 'DOUBLE' else 'cell'}, {duck.quoted(form)})"
-        + (f" and try_cast(cell as {kind}) is not null)" if kind.startswith(("DATE", "TIME")) else ")")
-        for kind, form in WRITTEN.items()
-    ]
-    con.register("cells", texts)
-    (answer,) = con.execute(f"select {', '.join(tests)} from cells").fetchall()
-    con.unregister("cells")
-    return {kind for kind, fits in zip(WRITTEN, answer, strict=True) if fits}
+
+def columns_of(table: Any) -> Iterator[tuple[str, Any]]:
+    """Return the names and the columns of a table."""
+    return zip(table.column_names, table.columns, strict=True)
 
 
-def likeliest(kinds: set[str], shown: str, column: str) -> str:
-    """Return the narrowest of the types that fit."""
-    for kind in WRITTEN:
-        if kind in kinds:
-            return kind
-    if not kinds or "VARCHAR" in kinds:
-        return "VARCHAR"
-    raise UnreadableRows(shown, None, f"column {column!r} holds {', '.join(sorted(kinds))}, which cannot be counted.")
+def by_few(cells: Any, decimal: str) -> set[str]:
+    """Return the types that some cells look like, quickly; none if there are no cells."""
+    texts = cells.to_pylist()
+    if not texts:
+        return set()
+    plain = {"DOUBLE": [text.replace(".", "_").replace(decimal, ".") if decimal != "." else text for text in texts]}
+    kinds = {k for k, form in WRITTEN.items() if all(re.fullmatch(form, text) for text in plain.get(k, texts))}
+    return kinds | {"VARCHAR"}
+
+
+def pointed(cell: str, decimal: str) -> str:
+    """Return the SQL of a number with a point before its fraction."""
+    return cell if decimal == "." else f"replace(replace({cell}, '.', '_'), {duck.quoted(decimal)}, '.')"
+
+
+def likeliest(kinds: set[str]) -> str:
+    """Return the narrowest of the types that fit; text, if nothing is known."""
+    order = [*WRITTEN, "VARCHAR", *sorted(kinds)]
+    return next((kind for kind in order if kind in kinds), "VARCHAR")

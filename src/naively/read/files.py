@@ -183,7 +183,7 @@ class File:
                     found[name] = self._both(found[name], kinds)
         for key in self._places[0][1]:
             found.setdefault(key, {"VARCHAR"})
-        decided = {name: likeliest(found.get(name, set()), self.paths[0], name) for name in names if name in found}
+        decided = {name: likeliest(found[name]) for name in names if name in found}
         return {name: self._said(name, kind) for name, kind in decided.items()}
 
     def _both(self, a: set[str], b: set[str]) -> set[str]:
@@ -192,10 +192,9 @@ class File:
         return a & b if self.as_written else together(a | b)
 
     def _said(self, name: str, kind: str) -> str:
-        said = (self.types or {}).get(name, TYPES[kind])
-        if said == "time":
-            return kind if TYPES[kind] == "time" else "TIMESTAMP"
-        return kind if said == TYPES[kind] else READ_AS[said]
+        own = TYPES.get(kind)  # none, if the column holds what cannot be counted
+        said = (self.types or {}).get(name, own)
+        return kind if said == own else "TIMESTAMP" if said == "time" else READ_AS[str(said)]
 
     @property
     def as_written(self) -> bool:
@@ -209,6 +208,12 @@ class File:
         kinds = {name: kind for name, kind in self._kinds.items() if name not in apart}
         columns = []
         for name, kind in kinds.items():
+            if kind not in TYPES:
+                raise UnreadableRows(
+                    self.paths[0],
+                    None,
+                    f"column {name!r} holds {kind}, which cannot be counted; leave it out: ignore=….",
+                )
             asked = families.get(name) if isinstance(families, Mapping) else None
             column = Column(name, TYPES[kind])
             if asked is not None:
@@ -270,9 +275,9 @@ class File:
 
     def _as(self, column: Column) -> str:
         """Return what a column is read as, so that it is what the schema says."""
-        own = self._kinds.get(column.name, "VARCHAR")
         if column.type == "time":
-            return own if TYPES[own] == "time" else "TIMESTAMP"
+            own = self._kinds.get(column.name, "TIMESTAMP")
+            return own if TYPES.get(own) == "time" else "TIMESTAMP"
         return "DOUBLE" if column.kind == "numbers" else READ_AS[column.type]
 
 

@@ -131,7 +131,7 @@ class JsonLines:
         query = (
             f"with objects as (select json from read_ndjson_objects({self._where}) limit {rows}), "
             "keyed as (select json, unnest(json_keys(json)) as key from objects) "
-            "select key, json_type(json_extract(json, '$.\"' || key || '\"')) as kind from keyed"
+            "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
         )
         found: dict[str, set[str]] = {}
         for batch in duck.streamed(duck.connected(threads=1), query, self.shown, rows):
