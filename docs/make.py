@@ -74,7 +74,7 @@ The shell completes commands and options after one line in its start-up file:
 |---|---|---|
 | bash | `~/.bashrc` | `eval "$(_NAIVELY_COMPLETE=bash_source naively)"` |
 | zsh | `~/.zshrc` | `eval "$(_NAIVELY_COMPLETE=zsh_source naively)"` |
-| fish | `~/.config/fish/completions/naively.fish` | `_NAIVELY_COMPLETE=fish_source naively \\| source` |
+| fish | `~/.config/fish/config.fish` | `_NAIVELY_COMPLETE=fish_source naively \\| source` |
 """
 
 

@@ -39,8 +39,8 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
             remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
         elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
             remarks.append(
-                f"{column.name!r} holds texts of several words, and each of them is taken as a whole, which says next "
-                "to nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
+                f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
+                "nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
             )
         elif values > 0.9 * (rows - met[0]) and column.type == "text":
             remarks.append(

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from .classifier import NaiveBayes
 from .decision import decide, expected_cost, labelled_cost, most_probable
-from .engines.files import Progress, ahead
+from .engines.files import Progress, ahead, placed
 from .errors import InvalidInput
 from .evaluate import Scores
 from .evidence import Evidence
-from .read.files import File
+from .read.files import Block, File
 from .read.target import target_of
 from .read.values import Values
 from .schema import likely, same_kind
@@ -42,18 +42,18 @@ def one_row(nb: NaiveBayes, file: File, row: int) -> Any:
     raise InvalidInput(f"There is no row {row}: the file has {begin} rows.")
 
 
-def watched(file: File, progress: Progress | None = None) -> Iterator[Any]:
-    """Return the rows of files as tables, some at a time, the next read meanwhile; progress is told how far it is."""
+def watched(file: File, progress: Progress | None = None) -> Iterator[Block]:
+    """Return the rows of files, some at a time, the next read meanwhile; progress is told how far it is."""
     sizes = [file.bytes(at) for at in range(len(file.paths))]
     rows = 0
     for block in ahead(file.blocks(range(len(sizes)), None)):
-        yield block.table
+        yield block
         rows += block.table.num_rows
         if progress is not None:
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
             progress(rows, sum(sizes[: block.file]) + here, sum(sizes))
     if not rows:
-        yield pa.table({name: pa.nulls(0) for name in file.columns()})
+        yield Block(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 
 
 class Wanted(NamedTuple):
@@ -78,7 +78,13 @@ def write_answers(
 
     Threads of their own read the next rows and answer them, while these are written.
     """
-    return write(ahead(answered(nb, watched(as_learned(nb, file), progress), wanted)), out, form)
+
+    def answers() -> Iterator[Any]:
+        for block in watched(as_learned(nb, file), progress):
+            with placed(file.paths[block.file], block.begin):
+                yield from answered(nb, [block.table], wanted)
+
+    return write(ahead(answers()), out, form)
 
 
 def answered(nb: NaiveBayes, batches: Iterable[Any], wanted: Wanted | None = None) -> Iterator[Any]:
@@ -88,7 +94,7 @@ def answered(nb: NaiveBayes, batches: Iterable[Any], wanted: Wanted | None = Non
     >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "rain", "sunny"]}, ["in", "in", "out"])
     >>> rows = pa.table({"day": ["Monday"], "sky": ["rain"]})
     >>> next(answered(nb, [rows])).to_pylist()
-    [{'day': 'Monday', 'sky': 'rain', 'answer': 'in', 'probability': 0.72}]
+    [{'day': 'Monday', 'sky': 'rain', 'answer': 'in', 'probability': 0.771...}]
     """
     wanted = wanted or Wanted()
     for batch in batches:
@@ -168,23 +174,25 @@ def scored(
     """
     places = {label: k for k, label in enumerate(nb.classes_.tolist())}
     parts: list[tuple[Any, Any, Any]] = []
-    rows = 0
-    for batch in watched(as_learned(nb, file), progress):
-        if batch.num_rows:
-            labels, codes, _ = target_of(column(batch, target))
-            if (codes < 0).any():
-                at = rows + int(np.argmax(codes < 0))
-                raise InvalidInput(
-                    f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out."
-                )
-            truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
-            parts.append((nb.predict_proba(batch), truth, weights_of(batch, weight)))
-            rows += batch.num_rows
+    for block in watched(as_learned(nb, file), progress):
+        with placed(file.paths[block.file], block.begin):
+            if block.table.num_rows:
+                parts.append(known(nb, block.table, target, weight, places))
     if not parts:
         raise InvalidInput("There are no rows to score.")
     posterior, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     posterior = np.pad(posterior, [(0, 0), (0, len(places) - posterior.shape[1])])
     return Scores(posterior, truth, tuple(places), weights if weight else None, *scored_by(nb, tuple(places)))
+
+
+def known(nb: NaiveBayes, batch: Any, target: str, weight: str | None, places: dict[Any, int]) -> tuple[Any, Any, Any]:
+    """Return the probabilities, the classes and the weights of some rows; a class never met gets the next place."""
+    labels, codes, _ = target_of(column(batch, target))
+    if (codes < 0).any():
+        at = int(np.argmax(codes < 0))
+        raise InvalidInput(f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out.")
+    truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
+    return nb.predict_proba(batch), truth, weights_of(batch, weight)
 
 
 def weights_of(batch: Any, name: str | None) -> Floats:
