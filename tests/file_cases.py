@@ -26,7 +26,7 @@ def table(rows: int = 400, seed: int = 0) -> pa.Table:
     def holes(values: list[Any]) -> list[Any]:
         return [None if hole else value for value, hole in zip(values, rng.random(rows) < 0.1, strict=True)]
 
-    start = dt.date(2024, 1, 1)
+    start, first = dt.datetime(2024, 1, 1), dt.date(2024, 1, 1)  # noqa: DTZ001
     texts = ["plain", "with, comma", 'with "quotes"', "two\nlines", "Grüße", "天气", " spaces "]
     columns = {
         "text": pa.array(holes([texts[i] for i in rng.integers(len(texts), size=rows)]), pa.string()),
@@ -35,9 +35,9 @@ def table(rows: int = 400, seed: int = 0) -> pa.Table:
         "size": pa.array(holes((rng.integers(-400, 400, size=rows) / 8).tolist()), pa.float64()),
         "visits": pa.array(holes(rng.integers(0, 9, size=rows).tolist()), pa.int64()),
         "member": pa.array(holes((rng.random(rows) < 0.5).tolist()), pa.bool_()),
-        "day": pa.array(holes([start + dt.timedelta(days=int(i)) for i in rng.integers(300, size=rows)]), pa.date32()),
+        "day": pa.array(holes([first + dt.timedelta(days=int(i)) for i in rng.integers(300, size=rows)]), pa.date32()),
         "at": pa.array(
-            holes([np.datetime64("2024-01-01T00:00") + int(i) for i in rng.integers(9999, size=rows)]),
+            holes([start + dt.timedelta(minutes=int(i)) for i in rng.integers(9999, size=rows)]),
             pa.timestamp("us"),
         ),
         "weight": pa.array((rng.integers(1, 9, size=rows) / 4).tolist(), pa.float64()),

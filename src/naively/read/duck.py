@@ -44,6 +44,7 @@ def connected(database: str | None = None, threads: int | None = None) -> Any:
     con.execute(f"set memory_limit = '{MEMORY}'")
     con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
+    con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
     if threads is not None:
         con.execute(f"set threads = {threads}")
     return con

@@ -106,7 +106,7 @@ class JsonLines:
 
     @property
     def _where(self) -> str:
-        return f"{duck.quoted(str(self.path))}, compression={duck.quoted(packing(self.path) or 'none')}"
+        return f"{duck.quoted(str(self.path))}, compression={duck.quoted(packing(self.path) or 'uncompressed')}"
 
     @cached_property
     def _found(self) -> dict[str, set[str]]:
