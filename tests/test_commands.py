@@ -2,13 +2,16 @@
 
 import csv
 import gzip
+import io
 import json
 import os
+import pkgutil
 import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -19,6 +22,7 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.commands import main
+from naively.commands.progress import Bar
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
@@ -126,6 +130,26 @@ def test_help_is_there_at_once():
 
 def test_the_version_is_the_package_s():
     assert good("--version") == f"naively {nv.__version__}\n"
+
+
+def test_the_program_is_installed_under_its_name():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert pkgutil.resolve_name(project["scripts"]["naively"]) is main
+
+
+def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
+    monkeypatch.setattr("naively.commands.progress.PATIENCE", 0.0)
+    for terminal, quiet in ((True, False), (True, True), (False, False)):
+        stream = io.StringIO()
+        stream.isatty = lambda terminal=terminal: terminal
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Bar("Counting", quiet) as bar:
+            bar(1_500, 10_000, 40_000)
+            bar(3_000, 20_000, 40_000)
+        shown = stream.getvalue()
+        assert ("3,000 rows" in shown) is (terminal and not quiet)
+        assert bool(shown) is (terminal and not quiet)
+    assert "rows/s" not in shown
 
 
 def test_a_shell_can_complete():
@@ -634,3 +658,25 @@ def test_many_rows_come_in_groups(model):
     file = pq.ParquetFile("a.parquet")
     assert file.metadata.num_rows == 344_000
     assert file.metadata.num_row_groups > 1
+
+
+# -- files that nobody on this project made ----------------------------------------------------------------------------
+
+DATA = ROOT.parent / "shared" / "data"
+SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
+@pytest.mark.parametrize("name", [name for name, facts in SETS.items() if facts["task"] == "tabular"])
+def test_a_real_file_needs_nothing_but_the_target(name):
+    """The answers are better than chance on every one, and the same file can be answered and scored."""
+    facts = SETS[name]
+    path, limit = DATA / facts["file"], ("--limit", 20_000)
+    told = json.loads(good("fit", path, "--target", facts["target"], "-o", "m.parquet", "--json", *limit))
+    good("predict", "m.parquet", path, "-o", "a.parquet", *limit)
+    scored = json.loads(good("evaluate", "m.parquet", path, "--json", *limit))
+
+    assert told["rows"] == scored["rows"] == min(facts["rows"], 20_000)
+    assert told["scores"]["balanced_accuracy"] > told["scores"]["baseline"]["balanced_accuracy"]
+    assert pq.read_metadata("a.parquet").num_rows == told["rows"]
