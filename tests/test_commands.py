@@ -309,6 +309,40 @@ def test_marks_of_missing_cells_can_be_changed():
     assert [(c["name"], c["holds"], c["missing"]) for c in told["columns"]] == [("x", "whole numbers", 20)]
 
 
+def test_a_decimal_comma_is_noticed():
+    rows = [{"x": f"{i},5", "y": "ab"[i % 2]} for i in range(40)]
+    Path("c.csv").write_text("x;y\n" + "".join(f"{row['x']};{row['y']}\n" for row in rows))
+    assert "'x' holds numbers with a decimal comma" in good("fit", "c.csv", "-t", "y")
+    assert "--decimal ," in good("fit", "c.csv", "-t", "y")
+    assert re.search(r"x +numbers +gaussian", good("fit", "c.csv", "-t", "y", "--decimal", ","))
+
+
+def test_a_target_of_amounts_is_noticed():
+    write("c.csv", [{"x": i % 7, "y": i} for i in range(60)])
+    assert "60 different numbers, and each of them is a class" in good("fit", "c.csv", "-t", "y")
+    good("fit", "c.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
+    assert good("predict", "m.parquet", "c.csv", "--only-answers").splitlines()[0] == "answer"
+
+
+def test_texts_of_several_words_are_noticed():
+    write("c.csv", [{"x": f"a message of {i} words in all", "y": "ab"[i % 2]} for i in range(60)])
+    assert "'x' holds texts of several words" in good("fit", "c.csv", "-t", "y")
+
+
+def test_remarks_look_at_all_rows():
+    """A column that begins with ten thousand zeros is not constant if it goes on otherwise."""
+    write("c.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
+    said = good("fit", "c.csv", "-t", "y", "--folds", 0)
+    assert "'z' holds the same number in every row" in said
+    assert "'x' holds the same" not in said
+
+
+def test_probabilities_that_are_too_sure_are_called_so():
+    rows = [{f"x{j}": (i * 7919 % 100) + i % 2 for j in range(30)} | {"y": "ab"[i % 2]} for i in range(400)]
+    write("c.csv", rows)
+    assert "Its probabilities are too sure" in good("fit", "c.csv", "-t", "y")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

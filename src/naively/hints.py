@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
             remarks.append(f"{column.name!r} holds nothing: every cell is missing.")
         elif values == 1 and met[0] == 0:
             remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
+        elif column.type == "text" and have_commas(list(words.places)):
+            remarks.append(
+                f"{column.name!r} holds numbers with a decimal comma, which are taken as labels; convert them, or read "
+                "the file with decimal=','"
+            )
         elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
             remarks.append(
                 f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
@@ -48,6 +54,12 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
                 f"leave it out: columns=[...] without {column.name!r}."
             )
     return remarks
+
+
+def have_commas(labels: list[Any]) -> bool:
+    """Tell whether most labels are numbers with a decimal comma."""
+    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
+    return sum(re.fullmatch(r"[-+]?\d+,\d+", label) is not None for label in some) > len(some) / 2
 
 
 def are_sentences(labels: list[Any]) -> bool:

@@ -45,13 +45,14 @@ def one_row(nb: NaiveBayes, file: File, row: int) -> Any:
 def watched(file: File, progress: Progress | None = None) -> Iterator[Block]:
     """Return the rows of files, some at a time, the next read meanwhile; progress is told how far it is."""
     sizes = [file.bytes(at) for at in range(len(file.paths))]
+    total = sum(sizes) if file.limit is None else min(sum(sizes), int(file.limit * file.row_bytes(0)))
     rows = 0
     for block in ahead(file.blocks(range(len(sizes)), None)):
         yield block
         rows += block.table.num_rows
         if progress is not None:
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
-            progress(rows, sum(sizes[: block.file]) + here, sum(sizes))
+            progress(rows, sum(sizes[: block.file]) + here, total)
     if not rows:
         yield Block(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 

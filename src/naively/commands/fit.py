@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FOLDS, MANY = 5, 50_000_000
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
+# More numbers than this, as a target, are rather amounts than classes.
+MANY_NUMBERS = 20
 
 TOO_SURE = (
     "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
@@ -164,6 +166,11 @@ def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     lines = [
         f"Missing: {found.missing:,} of {cells:,} cells ({share}). {role}." if found.missing else "Missing: no cell."
     ]
+    if len(nb.counts_.classes) > MANY_NUMBERS and not isinstance(nb.counts_.classes.labels[0], str):
+        lines.append(
+            f"Note: the target holds {len(nb.counts_.classes)} different numbers, and each of them is a class. If they "
+            "are amounts, --cost squared answers with their mean and --cost absolute with their median."
+        )
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")

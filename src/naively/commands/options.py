@@ -102,7 +102,7 @@ SETTINGS = {
         multiple=True,
         metavar="TRUE,CHOSEN=PRICE|FILE",
         help="What a mistake costs, such as bad,good=5 (repeated); or a CSV of costs, a line for each true class. "
-        "Mistakes without a price cost 1.",
+        "Mistakes without a price cost 1. Amounts as classes: squared or absolute.",
     ),
     "reject": click.option(
         "--reject",
