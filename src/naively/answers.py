@@ -53,7 +53,7 @@ class Answers:
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
         model, file = self._table_model, file_of(X)
         if file is not None:
-            return np.concatenate(each_block(file, model.schema, lambda table: self._answer(ask, table, **how)))
+            return np.concatenate(each_block(file, model.schema, lambda t: self._answer(ask, t, **how), self.threads))
         source, threads = self._source(X, model)
         return model.answer(ask, source, threads, **how)
 
@@ -119,7 +119,7 @@ class Answers:
         The picture shows the lead of the most probable class over another: `against`, or the runner-up.
         """
         model, file = self._table_model, file_of(X)
-        X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda table: table))
+        X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda t: t, self.threads))
         source, threads = self._source(X, model)
         return explained(model, self.counts_.rows, source, threads, against, prior_imagined(self))
 
@@ -149,7 +149,8 @@ class Answers:
             weights = None if weight is None else table[weight].to_numpy()
             return self.leave_one_out(table, target=target, sample_weight=weights)
 
-        return together(each_block(rows.source, self.schema_, ask, [n for n in (target, weight) if n is not None]))
+        beside = [name for name in (target, weight) if name is not None]
+        return together(each_block(rows.source, self.schema_, ask, self.threads, beside))
 
     # -- reporting ----------------------------------------------------------------------------------------------
 

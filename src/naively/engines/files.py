@@ -79,7 +79,7 @@ class FileRows:
         beside = [self.of_target, *([] if self.weight is None else [self.weight])]
         for name in beside:
             self.source.check(name)
-        for block in ahead(self.source.blocks(which, counter.schema, beside, threads)):
+        for block in ahead(self.source.blocks(which, counter.schema, beside, threads, number=self.weight)):
             yield self._labelled(counter, block)
 
     def _labelled(self, counter: TableCounter, block: Block) -> Labelled:
@@ -197,10 +197,12 @@ def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
         thread.join()
 
 
-def each_block(file: File, schema: Schema, ask: Callable[[Any], Any], beside: Sequence[str] = ()) -> list[Any]:
+def each_block(
+    file: File, schema: Schema, ask: Callable[[Any], Any], threads: int | None = None, beside: Sequence[str] = ()
+) -> list[Any]:
     """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
     answers = []
-    for block in ahead(file.blocks(range(len(file.paths)), schema, beside)):
+    for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
         with placed(file.paths[block.file], block.begin):
             answers.append(ask(block.table))
     if not answers:

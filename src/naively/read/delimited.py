@@ -15,7 +15,7 @@ from .dialect import NATIVE, Dialect, dialect_of, rewritten
 
 # How cells of each type are written. A number with a zero before it, such as 00123, is a text: it names something.
 WRITTEN = {
-    "BIGINT": r"[+-]?(0|[1-9]\d{0,17})",
+    "BIGINT": r"-?(0|[1-9]\d{0,17})",
     "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:inf(inity)?)",
     "BOOLEAN": r"true|false|True|False|TRUE|FALSE",
     "DATE": r"\d{4}-\d{2}-\d{2}",
@@ -79,8 +79,9 @@ class Delimited:
         """Return the rows of some columns, each read as a type of DuckDB."""
         columns = ", ".join(duck.name(name) for name in types)
         end = "" if limit is None else f" limit {limit}"
-        query = f"select {columns} from {self._source(types)}{end}"
-        yield from duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        query = f"select {columns} from {self._source(duck.as_text(types))}{end}"
+        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        yield from duck.with_whole(batches, types, self.shown)
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have, by its first rows; none if they are all missing."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from ..errors import UnreadableRows
+from ..threads import allowed
 
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"
@@ -45,8 +46,7 @@ def connected(database: str | None = None, threads: int | None = None) -> Any:
     con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
     con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
-    if threads is not None:
-        con.execute(f"set threads = {threads}")
+    con.execute(f"set threads = {allowed(threads)}")
     return con
 
 
@@ -97,6 +97,34 @@ def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
+def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> Iterator[Any]:
+    """Return batches whose whole numbers, which came as texts, are such: DuckDB would round what is none."""
+    whole, begin = [name for name, kind in types.items() if kind == "BIGINT"], 0
+    for batch in batches:
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name in whole:
+            try:
+                arrays[name] = arrays[name].cast(pa.int64())
+            except pa.ArrowInvalid:
+                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole(text)]
+                row, text = found[0]
+                raise wrong_type(path, None, name, text, "BIGINT", f"row {begin + row}, ") from None
+        begin += batch.num_rows
+        yield pa.RecordBatch.from_pydict(arrays) if whole else batch
+
+
+def is_whole(text: str | None) -> bool:
+    """Tell whether a cell is empty or a whole number of 64 bits."""
+    if text is None:
+        return True
+    return bool(re.fullmatch(r"-?\d+", text)) and -(2**63) <= int(text) < 2**63
+
+
+def as_text(types: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns are read as, whole numbers as texts."""
+    return {name: "VARCHAR" if kind == "BIGINT" else kind for name, kind in types.items()}
+
+
 def first_line(error: Any) -> str:
     """Return the first line of an error of DuckDB, without the kind of error before it."""
     return re.sub(r"^[\w ]*Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
@@ -110,6 +138,10 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     bad = re.search(r'converting column "(.*?)"\. Could not convert string "(.*?)" to \'(\w+)', text, re.DOTALL)
     if bad:
         return wrong_type(path, line, bad[1], bad[2], bad[3])
+    bad = re.search(r"Failed to cast value(?: to \w+)?: (.*)", text)
+    if bad:
+        why = f"{bad[1]} is of another type than the values of its key in the objects that were looked at first. "
+        return UnreadableRows(path, line, f"{why}To read them all as text: nv.File(..., types={{…: 'text'}}).")
     ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if ragged:
         found = f"{ragged[2]} cells, but the header names {ragged[1]} columns"
@@ -123,14 +155,15 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
 
 
-def wrong_type(path: str, line: int | None, column: str, value: str, kind: str) -> UnreadableRows:
+def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, where: str = "") -> UnreadableRows:
     """Return the error about a cell that does not hold what the sample of its column did."""
     return UnreadableRows(
         path,
         line,
-        f"column {column!r} holds {value!r} here, but {NOUNS.get(kind, kind)} in the rows that were looked at first. "
-        f"To take the column as categories: families={{{column!r}: 'categorical'}}; if the value stands for none: "
-        f"nv.File(..., null=[..., {value!r}]).",
+        f"{where}column {column!r} holds {value!r} here, but {NOUNS.get(kind, kind)} in the rows that were looked at "
+        f"first. To take the column as categories: families={{{column!r}: 'categorical'}}, or for a target "
+        f"nv.File(..., types={{{column!r}: 'text'}}); if the value stands for none: nv.File(..., null=[..., "
+        f"{value!r}]).",
     )
 
 

@@ -246,10 +246,14 @@ class File:
         beside: Sequence[str] = (),
         threads: int | None = None,
         rows: int = ROWS,
+        number: str | None = None,
     ) -> Iterator[Block]:
-        """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer."""
+        """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
+
+        Of the columns beside those of the schema, one may be a number whatever the sample looks like.
+        """
         types = dict(self._kinds) if schema is None else {column.name: self._as(column) for column in schema}
-        types |= {name: self._kinds[name] for name in beside}
+        types |= {name: "DOUBLE" if name == number else self._kinds[name] for name in beside}
         left = self.limit
         for at in which:
             begin = 0
@@ -278,7 +282,8 @@ class File:
         if column.type == "time":
             own = self._kinds.get(column.name, "TIMESTAMP")
             return own if TYPES.get(own) == "time" else "TIMESTAMP"
-        return "DOUBLE" if column.kind == "numbers" else READ_AS[column.type]
+        measured = column.type in ("whole", "number") and column.family.name != "categorical"
+        return "DOUBLE" if measured else READ_AS[column.type]
 
 
 def with_constants(table: Any, constant: Mapping[str, str], types: Mapping[str, str]) -> Any:

@@ -150,9 +150,10 @@ class JsonLines:
         columns = ", ".join(duck.name(name) for name in types)
         query = (
             f"select {columns} from read_json({self._where}, format='newline_delimited', "
-            f"columns={duck.struct(dict(types))}){end}"
+            f"columns={duck.struct(duck.as_text(types))}){end}"
         )
-        yield from duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        yield from duck.with_whole(batches, types, self.shown)
 
 
 def together(kinds: set[str]) -> set[str]:
