@@ -241,6 +241,8 @@ nb::object encode(AnyVector y) {
 NB_MODULE(_kernels, m) {
     m.doc() = "Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the\n"
               "first row that it refuses, or -1. A call that refuses a row has changed no counts.";
+    // Whoever stops a program by Ctrl-C leaves objects behind, and need not be told so.
+    nb::set_leak_warnings(false);
 
     m.def("levels", &level_names, "Instruction levels that this machine can run, best first.");
     m.def("use_level", &use_level, "name"_a, "Run the kernels of this instruction level from now on.");

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .merging import merge
+    from .read.files import File
     from .report import compare
     from .schema import Column, Schema
     from .statistics import Counts, Moments, Table
@@ -32,6 +34,8 @@ _HOMES = {
     "cross_validate": "crossing",
     "Evidence": "evidence",
     "Expected": "unlabelled",
+    "File": "read.files",
+    "merge": "merging",
     "Scores": "evaluate",
     "StaleWarning": "errors",
     "Column": "schema",
@@ -56,6 +60,7 @@ __all__ = [
     "Counts",
     "Evidence",
     "Expected",
+    "File",
     "Gaussian",
     "Moments",
     "NaiveBayes",
@@ -72,6 +77,7 @@ __all__ = [
     "decide",
     "expected_cost",
     "load",
+    "merge",
 ]
 
 

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from .counting import check_widths, rows_of
+from .counting import check_widths, rows_of, rows_of_file
 from .decision import decide, expected_cost, labelled_cost
+from .engines.files import FileRows, each_block
 from .errors import InvalidInput
-from .evaluate import Scores
+from .evaluate import Scores, together
 from .evidence import Evidence
 from .explain import explained
 from .interval import interval, prior_known, tail_of
 from .mixed import TableModel
 from .model import Model
+from .read.files import file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .report import importance, probabilities, summary
@@ -55,7 +58,9 @@ class Answers:
     # -- answering ----------------------------------------------------------------------------------------------
 
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
-        model = self._table_model
+        model, file = self._table_model, file_of(X)
+        if file is not None:
+            return np.concatenate(each_block(file, model.schema, lambda t: self._answer(ask, t, **how), self.threads))
         source, threads = self._source(X, model)
         return model.answer(ask, source, threads, **how)
 
@@ -134,7 +139,8 @@ class Answers:
 
         The picture shows the lead of the most probable class over another: `against`, or the runner-up.
         """
-        model = self._table_model
+        model, file = self._table_model, file_of(X)
+        X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda t: t, self.threads))
         source, threads = self._source(X, model)
         return explained(model, self._learned.rows, source, threads, against, prior_imagined(self))
 
@@ -149,6 +155,9 @@ class Answers:
                 "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
                 "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
             )
+        file = file_of(X)
+        if file is not None:
+            return self._leave_one_out(rows_of_file(file, y, target, sample_weight))
         model, counts = self._table_model, self.counts_
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
@@ -157,6 +166,17 @@ class Answers:
         posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
         return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels))
+
+    def _leave_one_out(self, rows: FileRows) -> Scores:
+        """Return the same of rows in files, read a block at a time."""
+        target, weight = rows.of_target, rows.weight
+
+        def ask(table: Any) -> Scores:
+            weights = None if weight is None else table[weight].to_numpy()
+            return self.leave_one_out(table, target=target, sample_weight=weights)
+
+        beside = [name for name in (target, weight) if name is not None]
+        return together(each_block(rows.source, self.schema_, ask, self.threads, beside))
 
     # -- reporting ----------------------------------------------------------------------------------------------
 

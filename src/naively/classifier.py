@@ -13,7 +13,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .answers import Answers
-from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of, weightless
+from .counting import (
+    Rows,
+    check_labels,
+    check_widths,
+    checked_classes,
+    count_rows,
+    rows_of,
+    sampled,
+    weightless,
+    with_hints,
+)
+from .engines.files import FileRows
 from .engines.tables import TableCounter
 from .errors import UnreadableFile
 from .mixed import TableModel
@@ -21,7 +32,7 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_settings, plain, prior_imagined, revived, settings_of
+from .settings import alike, check_from_file, check_settings, plain, prior_imagined, revived, settings_of
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
@@ -151,18 +162,24 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
         counter = TableCounter(rows.schema(self.families), declared)
-        labelled = weightless(rows, declared)
+        if isinstance(rows, FileRows):
+            check_from_file(self)
+        labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
         count_rows(counter, labelled, allowed(self.threads))
         expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
+        self._settle(counter, labelled, expected)
+        return self
+
+    def _settle(self, counter: TableCounter, rows: Rows | FileRows, expected: Expected | None = None) -> None:
+        """Go on from what a new fit has counted, and choose what the settings leave to its rows; or change nothing."""
         before = dict(vars(self))
-        self._take(counter, labelled)
+        self._take(counter, rows)
         self._expected = expected
         try:
-            self._tune_if_asked(labelled)
+            self._tune_if_asked(sampled(rows, counter) if isinstance(rows, FileRows) else rows)
         except Exception:
             self.__dict__ = before
             raise
-        return self
 
     def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
         """Return what the rows without a label teach."""
@@ -225,7 +242,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
                 stacklevel=3,
             )
 
-    def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
+    def _take(self, counter: TableCounter, rows: Rows | FileRows | None = None) -> None:
         """Go on from what this counter has counted; the rows of a new fit say what the columns and labels are."""
         self._counter = counter
         self._asked = {}
@@ -235,7 +252,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
-            self._schema, self._label_type = rows.with_hints(counter), rows.label_type
+            self._schema, self._label_type = with_hints(counter, rows), rows.label_type
 
     def _hold(self, counts: Counts) -> None:
         """Go on from these counts; a counter is made of them when rows are added."""

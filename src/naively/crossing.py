@@ -14,6 +14,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .evaluate import Scores
 from .model import Model
+from .read.files import file_of
 from .resample import Places, counted_apart, counts_of, folds_of, hard, some
 from .settings import check_settings, scored_by
 from .statistics import Axis, Counts
@@ -67,6 +68,10 @@ def cross_validate(
     """
     nb = NaiveBayes(**params)
     check_settings(nb)
+    if file_of(X) is not None:
+        raise InvalidInput(
+            "cross_validate needs a table in memory; for files: naively.files.fit(nb, X, target, folds=5)."
+        )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
     codes, threads = hard(rows).codes, allowed(nb.threads)
     counter = TableCounter(rows.schema(nb.families), checked_classes(nb.classes, rows))

@@ -11,7 +11,8 @@
         ├── RowRefused      a cell that cannot be counted or scored
         ├── InvalidSetting  a setting outside its range
         ├── UnreadableFile  a file that is no whole model file
-        └── UnwritableFile  a model or a place that cannot be saved
+        ├── UnwritableFile  a model or a place that cannot be saved
+        └── UnreadableRows  a data file, or a line of one, that cannot be read as it is
 
     StaleWarning (a UserWarning)  a calibration that was made for other counts or settings
 """
@@ -117,6 +118,14 @@ class UnwritableFile(InvalidInput):
     def __init__(self, path: Any, why: str) -> None:
         super().__init__(f"Cannot save to {str(path)!r}: {why} A file that was there before is unchanged.")
         self.path = str(path)
+
+
+class UnreadableRows(InvalidInput):
+    """A data file, or a line of one, that cannot be read as it is."""
+
+    def __init__(self, path: Any, line: int | None, why: str) -> None:
+        super().__init__(f"{path}: {why}" if line is None else f"{path}, line {line}: {why}")
+        self.path, self.line = str(path), line
 
 
 class StaleWarning(UserWarning):

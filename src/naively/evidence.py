@@ -207,6 +207,11 @@ class Evidence:
             return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
         return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
 
+    def texts(self, name: str) -> list[str]:
+        """Return what each row holds in a column, as text."""
+        texts: list[str] = self._texts(name, 0, len(self)).to_pylist()
+        return texts
+
     def _texts(self, name: str, begin: int, end: int) -> Any:
         """Return what some rows hold in a column, as an Arrow array of texts."""
         source = self.behind.source

@@ -114,6 +114,7 @@ class Schema:
 
     columns: tuple[Column, ...]
     hints: tuple[str, ...] = field(default=(), compare=False)
+    target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
@@ -176,12 +177,14 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""
-        return {"columns": [column_to_json(column) for column in self.columns], "hints": list(self.hints)}
+        columns = [column_to_json(column) for column in self.columns]
+        return {"columns": columns, "hints": list(self.hints), "target": self.target}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schema:
         """Return the schema that to_json described."""
-        return cls(tuple(column_from_json(column) for column in data["columns"]), tuple(data.get("hints", ())))
+        columns = tuple(column_from_json(column) for column in data["columns"])
+        return cls(columns, tuple(data.get("hints", ())), data.get("target"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]

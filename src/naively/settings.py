@@ -45,6 +45,15 @@ def check_settings(nb: Any) -> None:
     allowed(nb.threads)
 
 
+def check_from_file(nb: Any) -> None:
+    """Refuse what cannot be learned from a file."""
+    if nb.unlabelled == "em":
+        raise InvalidSetting(
+            "unlabelled='em' goes over all rows again and again, so it takes a table in memory; read the file first, "
+            "or set unlabelled='skip'."
+        )
+
+
 def check_unlabelled(nb: Any) -> None:
     """Refuse to learn without labels by an estimate that maximises nothing, and a number of classes elsewhere."""
     if nb.unlabelled == "em" and nb.estimate == "bayes":

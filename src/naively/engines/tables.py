@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,24 @@ from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
 from . import memory
+
+
+class Encoded(NamedTuple):
+    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
+
+    codes: Any
+    numbers: Any
+    vectors: dict[str, Any]
+
+    def take(self, rows: Any) -> Encoded:
+        """Return some of the rows."""
+        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
+        return Encoded(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
+
+
+def columnwise(matrix: Any, rows: Any) -> Any:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
 
 
 class TableCounter:
@@ -96,10 +114,26 @@ class TableCounter:
                     apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
         self.absorb(apart)
 
+    def add_apart(
+        self,
+        counters: Sequence[TableCounter],
+        share: Codes | None,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+    ) -> None:
+        """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
+        block = self._encoded(frame, 0, frame.rows, threads)
+        for at, counter in enumerate(counters):
+            rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
+            codes, numbers, vectors = block if share is None else block.take(rows)
+            counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
+
     def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
         self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
 
-    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Any, Any, dict[str, Any]]:
+    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> Encoded:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
@@ -107,10 +141,12 @@ class TableCounter:
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        return codes, numbers, {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        return Encoded(
+            codes, numbers, {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        )
 
     def _add_encoded(
-        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int
+        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
     ) -> None:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
@@ -187,6 +223,16 @@ class TableCounter:
                     f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting "
                     f"{self.vectors[column.name].width} features as input."
                 )
+
+    def set_aside(self, name: str) -> None:
+        """Count a column of labels no longer, and forget what was counted of it."""
+        at = [column.name for column in self.of_labels].index(name)
+        self.schema = self.schema.only(other for other in self.schema.names if other != name)
+        self.of_labels = self.schema.of_kind("labels")
+        self.words = self.words[:at] + self.words[at + 1 :]
+        self.coders = self.coders[:at] + self.coders[at + 1 :]
+        self.labels = self.labels.without(at)
+        self._make_readers()
 
     # -- counts as values ---------------------------------------------------------------------------------------
 
