@@ -41,8 +41,16 @@ def chore(function: Callable[..., int]) -> Callable[..., int]:
 
 @chore
 def demo() -> int:
-    """Install the package from source and show a first result."""
-    return 0 if call(environment("demo", *group("demo")), "-X", "utf8", "examples/first_result.py") else 1
+    """Install the package from source, fit a model from a file on the command line, and show a first result."""
+    python = environment("demo", *group("demo"))
+    data, model = "examples/penguins.csv", "build/penguins.parquet"
+    (ROOT / "build").mkdir(exist_ok=True)
+    steps = (
+        ("-m", "naively", "fit", data, "--target", "species", "-o", model),
+        ("-m", "naively", "predict", model, data, "--limit", "5"),
+        ("examples/first_result.py",),
+    )
+    return 0 if all(call(python, "-X", "utf8", *step) for step in steps) else 1
 
 
 @chore
@@ -104,8 +112,9 @@ def stub() -> int:
 
 @chore
 def bench(*arguments: str) -> int:
-    """Run the benchmarks, `bench tables` those of NaiveBayes on tables; other arguments go to the script."""
-    name, rest = ("tables", arguments[1:]) if arguments[:1] == ("tables",) else ("run", arguments)
+    """Run the benchmarks: `bench tables` or `files` NaiveBayes, `bench accuracy` its answers; more for the script."""
+    named = arguments[:1] in (("tables",), ("files",), ("accuracy",))
+    name, rest = (arguments[0], arguments[1:]) if named else ("run", arguments)
     return 0 if call(environment("bench", *group("bench")), f"benchmarks/{name}.py", *rest) else 1
 
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "by_class.hpp"
+#include "leaving.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "scoring.hpp"
@@ -331,6 +332,7 @@ extern const Kernels kernels;
 const Kernels kernels{
     NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges, bin_numbers, count_products,
     score_codes, score_pairs,    score_dense, score_sparse, score_normal, score_student, finish,
+    left_codes,                  left_numbers,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -91,6 +91,30 @@ struct Finish {
     Type type;
 };
 
+// Columns of labels as they were counted. Each has a line for every value, and a last one for values never met.
+struct LabelCounts {
+    const int64_t* offsets;  // where the lines of each column begin
+    Padded logs, n;          // [line][class]: what a value says, and how often it was met
+    const double *met, *kept;      // [line]: how often in all; 1 if the value stays known without any row, else 0
+    const double* totals;    // [column][class]
+    struct Column {
+        double imagined;  // rows of each value, or of all together where they are shared out by how common values are
+        double size;      // number of values, with the place for those never met
+        double common;    // how common all values are together
+        double shared, placed, refusing;  // yes or no: shared out; a place for values never met; or none of them accepted
+    };
+    const Column* columns;
+};
+
+// The numbers of each class and column, [column][class]: how many, where they lie, how far apart, and how much of the
+// mean may be rounding; how bells are estimated from them, with a prior worth so many rows.
+enum class Estimate { mle, map, bayes };
+struct NumberCounts {
+    const double *n, *mean, *ssd, *grain;
+    Estimate how;
+    double worth, epsilon;
+};
+
 struct Kernels {
     const char* level;
 
@@ -134,6 +158,12 @@ struct Kernels {
     // Turns the scores of rows begin .. end - 1 into answers; `against` (or null) holds what rules classes out.
     // Returns the first row whose scores are not finite numbers.
     size_t (*finish)(double* scores, const double* against, size_t begin, size_t end, const Finish&);
+
+    // Leaving out: out[row][class] += log P(row | class) as if the row had never been counted. Both return the first row
+    // that cannot have been counted.
+
+    size_t (*left_codes)(const Matrix&, const Rows&, const LabelCounts&, double* out, const Run&);
+    size_t (*left_numbers)(const Matrix&, const Rows&, const NumberCounts&, double* out, const Run&);
 };
 
 namespace baseline { extern const Kernels kernels; }

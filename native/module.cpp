@@ -173,6 +173,42 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
     kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(), Run{threads, never});
 }
 
+int64_t left_codes(AnyMatrix x, Classes classes, Weights weights, Offsets offsets, ConstTable logs, ConstTable n, ConstVector met,
+                   ConstVector kept, ConstTable totals, ConstTable columns, Table out, int threads) {
+    Matrix view = codes(x);
+    require(out.shape(0) == view.rows, "There must be a place for each row.");
+    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
+    size_t lines = n.shape(0), width = (out.shape(1) + LANES - 1) / LANES * LANES;
+    check_offsets(offsets, view.columns, lines, 1);
+    require(n.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    require(met.shape(0) == lines && kept.shape(0) == lines, "There must be a number for each line of the tables.");
+    require(totals.shape(0) == view.columns && totals.shape(1) == out.shape(1), "The totals must be [column, class].");
+    require(columns.shape(0) == view.columns && columns.shape(1) * sizeof(double) == sizeof(LabelCounts::Column),
+            "There must be six numbers for each column.");
+    const char* wrong = "The tables must have the same lines, padded to a multiple of four classes.";
+    LabelCounts labels{offsets.data(), padded(logs, lines, width, wrong), padded(n, lines, width, wrong), met.data(), kept.data(),
+                  totals.data(), reinterpret_cast<const LabelCounts::Column*>(columns.data())};
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) { row = kernels().left_codes(view, rows, labels, out.data(), run); });
+    return refused(row);
+}
+
+int64_t left_numbers(AnyMatrix x, Classes classes, Weights weights, ConstTable n, ConstTable mean, ConstTable ssd, ConstTable grain,
+                     const std::string& estimate, double worth, double epsilon, Table out, int threads) {
+    Matrix view = matrix(x);
+    require(out.shape(0) == view.rows, "There must be a place for each row.");
+    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
+    for (const ConstTable& table : {n, mean, ssd, grain})
+        require(table.shape(0) == view.columns && table.shape(1) == out.shape(1), "The moments must be [column, class].");
+    require(estimate == "mle" || estimate == "map" || estimate == "bayes", "The estimate is mle, map or bayes.");
+    Estimate how = estimate == "mle" ? Estimate::mle : estimate == "map" ? Estimate::map : Estimate::bayes;
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().left_numbers(view, rows, {n.data(), mean.data(), ssd.data(), grain.data(), how, worth, epsilon}, out.data(), run);
+    });
+    return refused(row);
+}
+
 nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
     nb::capsule owner(codes.get(), [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
@@ -227,6 +263,8 @@ nb::object encode(AnyVector y) {
 NB_MODULE(_kernels, m) {
     m.doc() = "Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the\n"
               "first row that it refuses, or -1. A call that refuses a row has changed no counts.";
+    // Whoever stops a program by Ctrl-C leaves objects behind, and need not be told so.
+    nb::set_leak_warnings(false);
 
     m.def("levels", &level_names, "Instruction levels that this machine can run, best first.");
     m.def("use_level", &use_level, "name"_a, "Run the kernels of this instruction level from now on.");
@@ -262,6 +300,14 @@ NB_MODULE(_kernels, m) {
     m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
           "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
           "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");
+    m.def("left_codes", &left_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "offsets"_a.noconvert(),
+          "logs"_a.noconvert(), "n"_a.noconvert(), "met"_a.noconvert(), "kept"_a.noconvert(), "totals"_a.noconvert(),
+          "columns"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
+          "out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.");
+    m.def("left_numbers", &left_numbers, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n"_a.noconvert(),
+          "mean"_a.noconvert(), "ssd"_a.noconvert(), "grain"_a.noconvert(), "estimate"_a, "worth"_a, "epsilon"_a,
+          "out"_a.noconvert(), "threads"_a = 1,
+          "out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.");
 
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
         .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)

@@ -107,16 +107,6 @@ class CodeLines {
     std::vector<Bits> last_;
 };
 
-// score[v] += Σ table[at + v], for C vectors that stay in registers meanwhile.
-template <int C>
-void add_at(const uint32_t* at, size_t size, const double* table, double* score) {
-    Vec sums[C];
-    for (int c = 0; c < C; ++c) sums[c] = load(score + c * LANES);
-    for (size_t i = 0; i < size; ++i)
-        for (int c = 0; c < C; ++c) sums[c] += load(table + at[i] + c * LANES);
-    for (int c = 0; c < C; ++c) store(score + c * LANES, sums[c]);
-}
-
 }  // namespace
 
 void score_codes(const Matrix& x, bool holes, const int64_t* offsets, const Padded& table, size_t begin, size_t end,

@@ -69,6 +69,16 @@ inline void by_vectors(size_t width, F&& f) {
     }
 }
 
+// score[v] += Σ table[at + v], for C vectors that stay in registers meanwhile.
+template <int C>
+inline void add_at(const uint32_t* at, size_t size, const double* table, double* score) {
+    Vec sums[C];
+    for (int c = 0; c < C; ++c) sums[c] = load(score + c * LANES);
+    for (size_t i = 0; i < size; ++i)
+        for (int c = 0; c < C; ++c) sums[c] += load(table + at[i] + c * LANES);
+    for (int c = 0; c < C; ++c) store(score + c * LANES, sums[c]);
+}
+
 // log 2 in two parts; the first has so few digits that its product with an exponent is exact.
 constexpr double LOG2_HIGH = 0x1.62e42feep-1, LOG2_LOW = 0x1.a39ef35793c76p-33;
 

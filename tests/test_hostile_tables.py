@@ -51,7 +51,7 @@ def survives(nb, ask, words, error=InvalidInput):
 NO_TABLES = {
     "nothing": (None, "Expected a table: .*got NoneType"),
     "a number": (3.0, "Expected a table: .*got float"),
-    "a text": ("abcd", "Expected a table: .*got str"),
+    "a text": ("abcd", "The classes of rows in a file are a column of the file"),
     "a set": ({1, 2, 3, 4}, "Expected a table: .*got set"),
     "a generator": ((row for row in range(4)), "Expected a table: .*got generator"),
     "numbers in a row": ([1, 2, 3, 4], "Expected 2D array, got 1D array instead"),

@@ -405,6 +405,33 @@ def test_answers_follow_from_the_scores(rng, rows, classes, closed, dtype, threa
     np.testing.assert_array_equal(choices, decided.argmax(axis=1))
 
 
+@given(rng=seeds, rows=sizes, classes=class_counts, closed=st.booleans(), biased=st.booleans())
+@checked
+def test_scores_are_tempered_last(rng, rows, classes, closed, biased):
+    """Every answer is made of bias + scale · (all that was added), in whatever order; what is ruled out stays so."""
+    prior, given_scores = logs(rng, classes), logs(rng, rows, classes)
+    prior[: (classes - 1) * closed] = -np.inf
+    scale, bias = float(10.0 ** rng.uniform(-3, 1)), logs(rng, classes) if biased else None
+    against = (rng.random((rows, classes)) < 0.2).astype(float)
+    plain, tempered = kernels.Scorer(prior), kernels.Scorer(prior)
+    tempered.temper(scale, bias)
+    for scorer in (plain, tempered):
+        scorer.given(given_scores)
+        scorer.given(against, against=True)
+
+    before = log_joint(plain, rows, classes)
+    after = log_joint(tempered, rows, classes)
+
+    np.testing.assert_array_equal(np.isneginf(after), np.isneginf(before))
+    here, favour = np.isfinite(before), np.zeros(classes) if bias is None else bias
+    size = scale * (np.abs(given_scores) + np.abs(np.where(np.isneginf(prior), 0, prior))) + np.abs(favour)
+    assert_near(after[here], (scale * before + favour)[here], size[here])
+    chosen = np.empty(rows, dtype=np.int64)
+    assert tempered.choice(np.zeros(classes), chosen) == -1
+    left = here.any(axis=1)
+    np.testing.assert_array_equal(chosen[left], after[left].argmax(axis=1))
+
+
 def test_a_scorer_holds_on_to_its_arrays():
     """What a scorer reads stays alive, whatever becomes of the names the arrays had."""
     rng, scorer = np.random.default_rng(5), kernels.Scorer(np.zeros(3))

@@ -33,7 +33,9 @@ def test_products_are_those_of_the_features(data):
     rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
     rows *= data.draw(st.sampled_from([1, 40]))
     sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
-    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(np.int32)
+    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(
+        np.int32
+    )
     numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
     weights = data.draw(st.sampled_from([None, rng.random(rows)]))
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -133,7 +135,9 @@ def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
 def test_counts_add_and_subtract(fitted):
     nb, X, y = fitted
     schema, half = nb.schema_, len(X) // 2
-    first, second = (nv.count(X.iloc[part], y.iloc[part], schema=schema) for part in (slice(0, half), slice(half, None)))
+    first, second = (
+        nv.count(X.iloc[part], y.iloc[part], schema=schema) for part in (slice(0, half), slice(half, None))
+    )
     assert (first + second).agrees(nb.counts_)
     assert (nb.counts_ - second).agrees(first)
     assert (first * 2.0).joint.products[0, 0, 0] == 2 * first.joint.products[0, 0, 0]
@@ -172,9 +176,13 @@ AWKWARD = {
     "one column": (lambda: (noise(80, 1), np.arange(80) % 2)),
     "a constant column": (lambda: (noise(80, 1).assign(c=1.0, d="x"), np.arange(80) % 2)),
     "a column without cells": (lambda: (noise(80, 1).assign(c=np.nan, d=None), np.arange(80) % 2)),
-    "columns without cells alone": (lambda: (pd.DataFrame({"c": [np.nan] * 80, "d": [np.nan] * 80}), np.arange(80) % 2)),
+    "columns without cells alone": (
+        lambda: (pd.DataFrame({"c": [np.nan] * 80, "d": [np.nan] * 80}), np.arange(80) % 2)
+    ),
     "500 columns": (lambda: (noise(120, 500), np.arange(120) % 2)),
-    "2,000 categories": (lambda: (pd.DataFrame({"c": np.arange(4000) % 2000, "d": np.arange(4000) % 7}).astype(str), np.arange(4000) % 2)),
+    "2,000 categories": (
+        lambda: (pd.DataFrame({"c": np.arange(4000) % 2000, "d": np.arange(4000) % 7}).astype(str), np.arange(4000) % 2)
+    ),
     "1,000 classes": (lambda: (noise(3000, 3), np.arange(3000) % 1000)),
     "a class of one row": (lambda: (noise(80, 2), np.where(np.arange(80) == 3, "odd", "even"))),
     "huge numbers": (lambda: (noise(80, 2) * 1e140, np.arange(80) % 2)),

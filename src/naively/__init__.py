@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .merging import merge
+    from .read.files import File
     from .report import compare
     from .schema import Column, Schema
     from .statistics import Counts, Moments, Table
+    from .unlabelled import Expected
 
 __version__ = "0.1.0"
 
@@ -30,6 +33,9 @@ _HOMES = {
     "count": "counting",
     "cross_validate": "crossing",
     "Evidence": "evidence",
+    "Expected": "unlabelled",
+    "File": "read.files",
+    "merge": "merging",
     "Scores": "evaluate",
     "StaleWarning": "errors",
     "Column": "schema",
@@ -53,6 +59,8 @@ __all__ = [
     "Column",
     "Counts",
     "Evidence",
+    "Expected",
+    "File",
     "Gaussian",
     "Moments",
     "NaiveBayes",
@@ -69,6 +77,7 @@ __all__ = [
     "decide",
     "expected_cost",
     "load",
+    "merge",
 ]
 
 

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from .counting import check_widths, rows_of
+from .counting import check_widths, rows_of, rows_of_file
 from .decision import decide, expected_cost, labelled_cost
+from .engines.files import FileRows, each_block
 from .errors import InvalidInput
-from .evaluate import Scores
+from .evaluate import Scores, together
 from .evidence import Evidence
 from .explain import explained
+from .interval import interval, prior_known, tail_of
 from .mixed import TableModel
 from .model import Model
+from .read.files import file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .report import importance, probabilities, summary
@@ -24,6 +28,7 @@ from .settings import numbers_among, prior_imagined, prior_without, scored_by
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
+from .unlabelled import Expected
 
 
 class Answers:
@@ -31,13 +36,17 @@ class Answers:
 
     if TYPE_CHECKING:
         cost: Any
+        prior_smoothing: float
         reject: float | None
         threads: int | None
         unlabelled: str
         _schema: Schema
+        _expected: Expected | None
 
         @property
         def counts_(self) -> Counts: ...  # noqa: D102
+        @property
+        def _learned(self) -> Counts: ...
         @property
         def schema_(self) -> Schema: ...  # noqa: D102
         @property
@@ -49,7 +58,9 @@ class Answers:
     # -- answering ----------------------------------------------------------------------------------------------
 
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
-        model = self._table_model
+        model, file = self._table_model, file_of(X)
+        if file is not None:
+            return np.concatenate(each_block(file, model.schema, lambda t: self._answer(ask, t, **how), self.threads))
         source, threads = self._source(X, model)
         return model.answer(ask, source, threads, **how)
 
@@ -102,6 +113,20 @@ class Answers:
         cost, _ = labelled_cost(self.cost, self.classes_)
         return expected_cost(self.predict_proba(X), cost)
 
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return where P(class | row) lies with this probability, given the counts: (low, high), each [row, class].
+
+        Wide where few rows stand behind an answer. The shares, centres and rates of every column and, if it is
+        "empirical", the class prior are known no better than their posterior with λ, whatever `estimate` says; the
+        middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`.
+        """
+        model = self._table_model
+        tail, (source, threads) = tail_of(level), self._source(X, model)
+        prior = prior_known(
+            model.model, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing
+        )
+        return interval(model, source, threads, prior, tail)
+
     def score_samples(self, X: Any) -> Floats:
         """Return log P(row): how usual each row is, whatever its class. Calibration changes nothing here."""
         density: Floats = self._answer(Model.log_density, X)
@@ -114,16 +139,25 @@ class Answers:
 
         The picture shows the lead of the most probable class over another: `against`, or the runner-up.
         """
-        model = self._table_model
+        model, file = self._table_model, file_of(X)
+        X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda t: t, self.threads))
         source, threads = self._source(X, model)
-        return explained(model, self.counts_.rows, source, threads, against, prior_imagined(self))
+        return explained(model, self._learned.rows, source, threads, against, prior_imagined(self))
 
     def leave_one_out(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Scores:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
 
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is.
+        values are rare (`max_categories`), stays as it is; so does a temperature, which all rows were fitted with.
         """
+        if self._expected is not None:
+            raise InvalidInput(
+                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
+                "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
+            )
+        file = file_of(X)
+        if file is not None:
+            return self._leave_one_out(rows_of_file(file, y, target, sample_weight))
         model, counts = self._table_model, self.counts_
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
@@ -132,6 +166,17 @@ class Answers:
         posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
         return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels))
+
+    def _leave_one_out(self, rows: FileRows) -> Scores:
+        """Return the same of rows in files, read a block at a time."""
+        target, weight = rows.of_target, rows.weight
+
+        def ask(table: Any) -> Scores:
+            weights = None if weight is None else table[weight].to_numpy()
+            return self.leave_one_out(table, target=target, sample_weight=weights)
+
+        beside = [name for name in (target, weight) if name is not None]
+        return together(each_block(rows.source, self.schema_, ask, self.threads, beside))
 
     # -- reporting ----------------------------------------------------------------------------------------------
 
@@ -146,8 +191,10 @@ class Answers:
 
     def importance(self) -> Any:
         """Return how much each column tells about the class, in bits (mutual information), as a frame."""
-        return importance(self._table_model, self.counts_)
+        return importance(self._table_model, self._learned)
 
     def summary(self) -> str:
         """Return what was learned, in words."""
-        return "\n".join([summary(self._table_model, self.counts_, self.schema_), *self._said_of_tuning()])
+        remarks = [] if self._expected is None else [self._expected.say()]
+        said = summary(self._table_model, self._learned, self.schema_, remarks)
+        return "\n".join([said, *self._said_of_tuning()])

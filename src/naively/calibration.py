@@ -31,7 +31,10 @@ class Fit(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """Log joints [row, class] of rows beside their classes; every row weighs something."""
+    """Log joints of rows beside their classes; every row weighs something.
+
+    They are [class, row], because a sum over few classes is quicker that way.
+    """
 
     joint: Floats
     truth: Codes
@@ -39,26 +42,30 @@ class Rated(NamedTuple):
 
     @classmethod
     def of(cls, joint: Floats, truth: Codes, weights: Floats | None = None) -> Rated:
-        """Return the log joints as far below the best of each row as they lie; a class ruled out stays so."""
-        below = joint - joint.max(axis=1, keepdims=True)
+        """Return log joints [row, class] as far below the best of each row as they lie; what is ruled out stays so."""
+        below = np.ascontiguousarray(joint.T)
+        below = below - below.max(axis=0)
         below = np.where(np.isneginf(below), below, np.maximum(below, -FAR))
         return cls(below, truth, np.ones(len(truth)) if weights is None else weights)
 
     def posterior(self, scale: float = 1.0, bias: Floats | None = None) -> Floats:
-        """Return P(class | row) under a scale and biases."""
-        scores = scale * self.joint if bias is None else scale * self.joint + bias
-        scores -= scores.max(axis=1, keepdims=True)
+        """Return P(class | row) under a scale and biases, [class, row]."""
+        scores = scale * self.joint
+        if bias is not None:
+            scores += bias[:, None]
+            scores -= scores.max(axis=0)
         shares = np.exp(scores, out=scores)
-        shares /= shares.sum(axis=1, keepdims=True)
+        shares /= shares.sum(axis=0)
         return shares
 
-    def of_truth(self, posterior: Floats) -> Floats:
-        """Return the probability of each row's own class."""
-        return np.asarray(posterior[np.arange(len(self.truth)), self.truth])
+    def of_truth(self, figures: Floats) -> Floats:
+        """Return the figure of each row's own class."""
+        return np.asarray(figures[self.truth, np.arange(len(self.truth))])
 
     def loss(self, scale: float = 1.0, bias: Floats | None = None) -> float:
         """Return the log-loss of all rows together, in nats."""
-        return float(-self.weights @ np.log(self.of_truth(self.posterior(scale, bias)) + LEAST))
+        # Sums, not products of vectors: for those the threads of BLAS would be woken each time.
+        return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST)).sum())
 
 
 def fitted(rated: Rated, biased: bool = True) -> Fit:
@@ -68,7 +75,7 @@ def fitted(rated: Rated, biased: bool = True) -> Fit:
     which are all answered right do not make the model sure beyond measure. Biases must save more than one nat for
     each class but one (Akaike's criterion).
     """
-    classes = rated.joint.shape[1]
+    classes = len(rated.joint)
     logs = np.append(np.linspace(np.log(SMALLEST), np.log(10), 12), 0.0)
     start = min(logs, key=lambda log: (paid(rated, np.array([log])), abs(log)))
     plain = newton(rated, np.array([start]))
@@ -102,7 +109,7 @@ def newton(rated: Rated, at: Floats) -> Floats:
         else:
             return at
         moved, at, now = np.abs(there - at).max(), there, then
-        if moved < 1e-12:
+        if moved < 1e-10:
             break
     return at
 
@@ -114,17 +121,17 @@ def derivatives(rated: Rated, at: Floats) -> tuple[Floats, Floats]:
     own = rated.of_truth(shares)
     w = rated.weights * (own / (own + LEAST))  # a row at the floor pulls no more
     joint = np.where(np.isneginf(rated.joint), 0.0, rated.joint)
-    mean = (shares * joint).sum(axis=1)
-    apart = shares * (joint - mean[:, None])
+    mean = (shares * joint).sum(axis=0)
+    apart = w * shares * (joint - mean)
     slope, bend = at.copy(), np.eye(len(at))
-    uphill = scale * float(w @ (mean - rated.of_truth(joint)))
+    uphill = scale * float((w * (mean - rated.of_truth(joint))).sum())
     slope[0] += uphill
-    bend[0, 0] += scale**2 * float(w @ (apart * joint).sum(axis=1))
+    bend[0, 0] += scale**2 * float((apart * joint).sum())
     bend[0, 0] += max(uphill, -bend[0, 0] / 2)
     if len(bias):
-        weighed = w[:, None] * shares
-        total = weighed.sum(axis=0)
+        weighed = w * shares
+        total = weighed.sum(axis=1)
         slope[1:] += total - np.bincount(rated.truth, w, len(bias))
-        bend[1:, 1:] += np.diag(total) - shares.T @ weighed
-        bend[0, 1:] = bend[1:, 0] = scale * (w @ apart)
+        bend[1:, 1:] += np.diag(total) - weighed @ shares.T
+        bend[0, 1:] = bend[1:, 0] = scale * apart.sum(axis=1)
     return slope, bend

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +13,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from .answers import Answers
-from .counting import Rows, check_labels, check_widths, checked_classes, count_rows, rows_of
+from .counting import (
+    Rows,
+    check_labels,
+    check_widths,
+    checked_classes,
+    count_rows,
+    rows_of,
+    sampled,
+    weightless,
+    with_hints,
+)
+from .engines.files import FileRows
 from .engines.tables import TableCounter
 from .errors import UnreadableFile
 from .mixed import TableModel
@@ -19,11 +32,12 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_settings, plain, revived
+from .settings import alike, check_from_file, check_settings, plain, prior_imagined, revived, settings_of
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
 from .tuning import UNTUNED, Tuning
+from .unlabelled import Estimator, Expected, learned
 
 
 class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,7 +64,8 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     prior_smoothing : float
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
-        Labels that stay known even where no row has them.
+        Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
+        too; where no row has any, a number says how many there are.
     columns : list of str, optional
         The columns that may speak; by default all.
     missing : "skip" or "value"
@@ -64,12 +79,13 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         mistakes cost 1. With numbers as labels, "squared" answers with their mean and "absolute" with their median.
     reject : float, optional
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
-    unlabelled : "error" or "skip"
-        Whether a row without a label is an error, or left out.
+    unlabelled : "error", "skip" or "em"
+        Whether a row without a label is an error, left out, or learned by expectation-maximisation: `fit` counts it for
+        every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
     threads : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
     random_state : int
-        Nothing is random in this model; kept for those that are.
+        Where classes without any label begin (``unlabelled="em"``); nothing else is random.
 
     Attributes
     ----------
@@ -77,6 +93,8 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         The labels, sorted, with their own type.
     counts_ : Counts
         Everything that was counted.
+    expected_ : Expected or None
+        What was learned from rows without a label: an estimate, and so kept beside the counts.
     schema_ : Schema
         What each column is.
     n_features_in_, feature_names_in_
@@ -94,6 +112,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     """
 
     _counter: TableCounter | None
+    _expected: Expected | None = None  # what rows without a label taught
     _asked: dict[str, Any]  # what was asked for since rows came: the counts, and the model with its settings
 
     def __init__(
@@ -140,25 +159,48 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
         """Learn from these rows alone; the target may be a column of the table, by name."""
         check_settings(self)
-        rows = rows_of(X, y, target, sample_weight, self.unlabelled)
-        counter = TableCounter(rows.schema(self.families), checked_classes(self.classes, rows))
-        count_rows(counter, rows, allowed(self.threads))
+        rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+        declared = checked_classes(self.classes, rows)
+        counter = TableCounter(rows.schema(self.families), declared)
+        if isinstance(rows, FileRows):
+            check_from_file(self)
+        labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
+        count_rows(counter, labelled, allowed(self.threads))
+        expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
+        self._settle(counter, labelled, expected)
+        return self
+
+    def _settle(self, counter: TableCounter, rows: Rows | FileRows, expected: Expected | None = None) -> None:
+        """Go on from what a new fit has counted, and choose what the settings leave to its rows; or change nothing."""
         before = dict(vars(self))
         self._take(counter, rows)
+        self._expected = expected
         try:
-            self._tune_if_asked(rows)
+            if isinstance(rows, FileRows):
+                self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
+            else:
+                self._tune_if_asked(rows)
         except Exception:
             self.__dict__ = before
             raise
-        return self
+
+    def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
+        """Return what the rows without a label teach."""
+        settings = replace(settings_of(self, 1.0 if isinstance(self.smoothing, str) else None), marginal=True)
+
+        def model_of(counts: Counts) -> TableModel:
+            return self._model_of(counts, counts.schema, settings)
+
+        imagined, in_order = prior_imagined(self) or 0.0, isinstance(self.prior, str)
+        how = Estimator(model_of, imagined, in_order, self.random_state, allowed(self.threads))
+        return learned(rows, counts, declared, how)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         if not self.__sklearn_is_fitted__():
-            declared = self.classes if classes is None else classes
-            fresh = self.fit if declared is None else deepcopy(self).set_params(classes=list(declared)).fit
+            fresh = self.fit if classes is None else deepcopy(self).set_params(classes=list(classes)).fit
             found = fresh(X, y, sample_weight=sample_weight, target=target)
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
@@ -167,6 +209,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
+            self._outdate()
             self._recount()
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
@@ -177,6 +220,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
             counter.classes.codes(classes)
             counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
         self._take(counter)
+        self._outdate()
         self._recount()
         return self
 
@@ -188,10 +232,20 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
+        self._outdate()
         self._recount()
         return self
 
-    def _take(self, counter: TableCounter, rows: Rows | None = None) -> None:
+    def _outdate(self) -> None:
+        """Say once that what rows without a label taught does not know of rows that came or went since."""
+        if self._expected is not None and not self._expected.stale:
+            self._expected = replace(self._expected, stale=True)
+            warnings.warn(
+                "What was learned from rows without a label stays as it was; `fit` all rows again to learn it anew.",
+                stacklevel=3,
+            )
+
+    def _take(self, counter: TableCounter, rows: Rows | FileRows | None = None) -> None:
         """Go on from what this counter has counted; the rows of a new fit say what the columns and labels are."""
         self._counter = counter
         self._asked = {}
@@ -201,7 +255,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
                 self.feature_names_in_ = np.array(counter.schema.names, dtype=object)
-            self._schema, self._label_type = rows.with_hints(counter), rows.label_type
+            self._schema, self._label_type = with_hints(counter, rows), rows.label_type
 
     def _hold(self, counts: Counts) -> None:
         """Go on from these counts; a counter is made of them when rows are added."""
@@ -234,6 +288,22 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         return counts
 
     @property
+    def expected_(self) -> Expected | None:
+        """What was learned from rows without a label, an estimate beside the counts; None if every row had one."""
+        self._check_fitted()
+        return self._expected
+
+    @property
+    def _learned(self) -> Counts:
+        """What the model is estimated from: what was counted, and what is expected of rows without a label."""
+        if self._expected is None:
+            return self.counts_
+        if "learned" not in self._asked:
+            self._asked["learned"] = self.counts_ + self._expected.counts
+        learned: Counts = self._asked["learned"]
+        return learned
+
+    @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
         self._check_fitted()
@@ -242,7 +312,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The labels, sorted."""
-        return typed(list(self.counts_.classes.labels), self._label_type)
+        return typed(list(self._learned.classes.labels), self._label_type)
 
     # -- estimating ---------------------------------------------------------------------------------------------
 
@@ -269,7 +339,10 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
         from . import store
 
-        store.write(path, self.counts_, about)
+        if (expected := self._expected) is None:
+            store.write(path, self.counts_, about)
+        else:
+            store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -300,12 +373,13 @@ def load(path: Any) -> NaiveBayes:
     """Return the classifier that `save` wrote."""
     from . import store
 
-    counts, about = store.read(path)
+    counts, about, expected = store.read_all(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
         schema = Schema.from_json(about["schema"])
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
+        nb._expected = None if expected is None else Expected.of(expected, about["expected"])
         if about.get("tuning") is not None:
             nb._keep(Tuning.from_json(about["tuning"], counts.classes))
     except (KeyError, TypeError, AttributeError) as error:

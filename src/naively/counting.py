@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from .engines.files import FileRows, set_aside_hint
 from .engines.tables import TableCounter
-from .errors import InvalidInput
+from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
+from .read.files import File, file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
-from .read.target import Shares, Target, check_kinds, target_of
+from .read.target import Shares, Target, check_kinds, target_of, type_for
 from .schema import Schema
 from .statistics import Counts, Moments
 from .statistics.axis import Floats
@@ -30,6 +33,7 @@ class Rows:
     source: Any
     target: Target | Shares
     weights: Floats | None
+    called: str | None = None  # the column of the classes, if it is one of the table
 
     @property
     def named(self) -> bool:
@@ -50,18 +54,25 @@ class Rows:
         """Return what the columns are; families may say otherwise, or be a whole schema."""
         if isinstance(families, Schema):
             self.source = frame_of(self.source).on(families)
-            return families
+            return replace(families, target=self.called or families.target)
         self.source = frame_of(self.source)
         schema: Schema = self.source.schema(families).with_families(families)
-        return schema
-
-    def with_hints(self, counter: TableCounter) -> Schema:
-        """Return the schema with remarks on columns that look odd."""
-        return replace(counter.schema, hints=hints_of(counter, self.source))
+        return replace(schema, target=self.called)
 
 
-def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Rows:
-    """Return the rows of any table, with their classes: given apart, or as a column of the table."""
+def with_hints(counter: TableCounter, rows: Any) -> Schema:
+    """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
+    if isinstance(rows, FileRows):
+        aside = map(set_aside_hint, rows.set_aside)
+        return replace(counter.schema, hints=(*hints_of(counter, rows.first), *aside))
+    return replace(counter.schema, hints=hints_of(counter, rows.source))
+
+
+def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Any:
+    """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
+    file = file_of(X)
+    if file is not None:
+        return rows_of_file(file, y, target, weights, unlabelled, schema)
     source: Any = None if schema is None or target is not None else few_rows(X, schema)
     if source is None or schema is None or schema.of_kind("vectors"):
         source = frame_of(X)
@@ -73,8 +84,8 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         source = source if schema is None else source.on(schema)
     if type(X) is dict and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
-    found = target_of(y)
     n = source.rows if isinstance(source, Frame) else len(source)
+    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
     if not n:
         raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
     if isinstance(source, Frame) and not source.columns:
@@ -83,7 +94,30 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return labelled_rows(Rows(source, found, checked_weights(weights, n)), unlabelled)
+    return labelled_rows(Rows(source, found, checked_weights(weights, n), target), unlabelled)
+
+
+def rows_of_file(
+    file: File, y: Any, target: Any, weight: Any, unlabelled: str = "error", schema: Schema | None = None
+) -> FileRows:
+    """Return the rows of files, whose classes and weights are columns of theirs."""
+    if y is not None or target is None:
+        raise InvalidInput("The classes of rows in a file are a column of the file: give its name as target='…'.")
+    if not (weight is None or isinstance(weight, str)):
+        raise InvalidInput("The weights of rows in a file are a column of the file: give its name.")
+    return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
+
+
+def sampled(rows: FileRows, counter: TableCounter) -> Rows:
+    """Return some of the rows of files that were counted, as a table in memory."""
+    frame, codes, weights = rows.sample.rows()
+    target = Target(list(counter.classes.places), codes, rows.label_type)
+    return Rows(frame.on(counter.schema), target, weights, rows.of_target)
+
+
+def no_labels(rows: int) -> Target:
+    """Return the classes of rows none of which has a label."""
+    return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
 
 
 def is_label(y: Any) -> bool:
@@ -100,24 +134,36 @@ def without(frame: Frame, target: str) -> tuple[Frame, Any]:
 
 
 def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
-    """Return the rows that have a label, if it may be that some have none."""
-    if isinstance(rows.target, Shares):
+    """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
+    if isinstance(rows.target, Shares) or unlabelled == "keep":
         return rows
-    labels, codes, dtype = rows.target
+    codes = rows.target.codes
     if len(codes) == 1 and codes[0] >= 0:
         return rows  # at once, for those who learn row by row
     none = codes < 0
     if not none.any():
         return rows
     if unlabelled != "skip":
+        advice = "set unlabelled='skip'" if unlabelled != "em" else "learn them by `fit`, the only one that can"
         raise InvalidInput(
             f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
-            "Leave these rows out, or set unlabelled='skip'."
+            f"Leave these rows out, or {advice}."
         )
     if none.all():
         raise InvalidInput("No row has a label: there is nothing to learn from.")
+    return weightless(rows)
+
+
+def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
+    """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
+    if isinstance(rows.target, Shares) or not (none := rows.target.codes < 0).any():
+        return rows
+    labels, codes, dtype = rows.target
+    if not labels:
+        labels = list(declared[:1]) or [0]
+        dtype = type_for(labels, np.array(declared).dtype)
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
-    return Rows(rows.source, Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights)
+    return replace(rows, target=Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights=weights)
 
 
 def checked_weights(weights: Any, rows: int) -> Floats | None:
@@ -142,8 +188,15 @@ def checked_weights(weights: Any, rows: int) -> Floats | None:
     return np.ascontiguousarray(given)
 
 
-def checked_classes(classes: Any, rows: Rows) -> list[Any]:
+def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
     """Return the classes that are declared, if they can be classes of these rows."""
+    if isinstance(classes, Integral):
+        if rows.target.labels:
+            raise InvalidSetting(
+                f"classes={classes!r} says how many classes there are where no row has a label, but some have one; "
+                f"list the classes instead: those met are {sorted(map(str, rows.target.labels))[:5]}."
+            )
+        classes = range(int(classes))
     declared = [] if classes is None else list(classes)
     check_kinds([*declared, *rows.target.labels] if declared else [])
     return declared
@@ -157,8 +210,14 @@ def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
         check_kinds([next(iter(known)), *new])
 
 
-def count_rows(counter: TableCounter, rows: Rows, threads: int) -> None:
+def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> None:
     """Count the rows; an error leaves the counter as it was."""
+    if isinstance(rows, FileRows):
+        apart = counter.fresh() if counter.rows.any() else counter
+        rows.count(apart, threads)
+        if apart is not counter:
+            counter.absorb(apart)
+        return
     check_labels(counter, rows.target.labels)
     target, codes = rows.target, counter.classes.codes(rows.target.labels)
     if isinstance(target, Shares):
@@ -182,11 +241,22 @@ def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
 
 
 def count(
-    source: Any, y: Any = None, *, target: str | None = None, schema: Schema | None = None, sample_weight: Any = None
+    source: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    schema: Any = None,
+    sample_weight: Any = None,
+    ignore: Sequence[str] = (),
+    weight: str | None = None,
+    progress: Any = None,
+    threads: int | None = None,
 ) -> Counts:
-    """Count a table: the rows of each class, and a statistic for each column.
+    """Count a table or files: the rows of each class, and a statistic for each column.
 
-    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them.
+    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
+    `File`, `target` and `weight` are columns, `ignore` names columns to leave out, and `progress` is called with the
+    rows and bytes done so far, and the bytes there are.
 
     >>> import naively as nv
     >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
@@ -196,7 +266,11 @@ def count(
     >>> (monday + tuesday) - tuesday == monday
     True
     """
-    rows = rows_of(source, y, target, sample_weight, "error")
+    rows = rows_of(source, y, target, sample_weight if weight is None else weight, "error")
+    if isinstance(rows, FileRows):
+        rows.ignore, rows.progress = ignore, progress
+    elif len(ignore) or weight is not None or progress is not None:
+        raise InvalidInput("ignore=, weight= and progress= are for files; give a table without those columns.")
     counter = TableCounter(rows.schema(schema))
-    count_rows(counter, rows, allowed())
+    count_rows(counter, rows, allowed(threads))
     return counter.value()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,15 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .evaluate import Scores
 from .model import Model
-from .resample import counts_of, folds_of, hard, in_order, some
+from .read.files import file_of
+from .resample import Places, counted_apart, counts_of, folds_of, hard, some
 from .settings import check_settings, scored_by
-from .statistics import Counts
+from .statistics import Axis, Counts
 from .statistics.axis import Floats
 from .threads import allowed
+
+Split = tuple[Places | None, Places]
+Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
 
 
 def cross_validate(
@@ -62,26 +68,66 @@ def cross_validate(
     """
     nb = NaiveBayes(**params)
     check_settings(nb)
+    if file_of(X) is not None:
+        raise InvalidInput(
+            "cross_validate needs a table in memory; for files: naively.files.fit(nb, X, target, folds=5)."
+        )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
     codes, threads = hard(rows).codes, allowed(nb.threads)
     counter = TableCounter(rows.schema(nb.families), checked_classes(nb.classes, rows))
-    count_rows(counter, rows, threads)
-    whole = counter.value()
-    answered = []
-    for train, tested in folds_of(folds, rows, groups, nb.random_state):
-        if len(test := heavy(rows, tested)):
-            asked = some(rows, test)
-            counts = counts_of(train, test, asked, rows, whole, threads)
-            nb = learned(params, counts, whole, rows, train, test)
-            answered.append((test, posterior_of(nb, whole, asked, threads)))
+    splits = [(train, heavy(rows, tested)) for train, tested in folds_of(folds, rows, groups, nb.random_state)]
+    answer = answer_apart if dealt_out(splits, rows) else answer_each
+    answered, labels = answer(params, counter, [split for split in splits if len(split[1])], rows, threads)
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
-    asked_about = np.concatenate([test for test, _ in answered])
-    order = in_order(asked_about, len(codes))
-    at, posterior = asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0)
-    truth = whole.classes.places(rows.target.labels)[codes[at]]
+    at, posterior = together(answered, len(codes))
+    truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
-    return Scores(posterior, truth, whole.classes.labels, weights, *scored_by(nb, whole.classes.labels))
+    return Scores(posterior, truth, labels, weights, *scored_by(nb, labels))
+
+
+def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
+    """Tell whether every row that weighs something is asked about once, by a model of all rows of other folds."""
+    n = rows.target.rows if rows.weights is None else np.count_nonzero(rows.weights)
+    return all(train is None for train, _ in splits) and sum(len(test) for _, test in splits) == n
+
+
+def answer_apart(params: Any, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
+    """Answer folds that were dealt out: each is counted once, and all of them together are the whole."""
+    with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
+        asked = list(pool.map(lambda split: some(rows, split[1]), splits))
+    try:
+        parts = counted_apart(counter, asked, threads)
+    except InvalidInput:
+        count_rows(counter, rows, threads)  # the same error, which names the row of the table
+        raise
+    whole, answered = counter.value(), []
+    for (train, test), part, fold in zip(splits, parts, asked, strict=True):
+        nb = learned(params, counter.less(part), whole, rows, train, test)
+        answered.append((test, posterior_of(nb, whole, fold, threads)))
+    return answered, whole.classes.labels
+
+
+def answer_each(params: Any, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
+    """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
+    count_rows(counter, rows, threads)
+    whole, answered = counter.value(), []
+    for train, test in splits:
+        asked = some(rows, test)
+        counts = counts_of(train, asked, rows, whole, threads)
+        nb = learned(params, counts, whole, rows, train, test)
+        answered.append((test, posterior_of(nb, whole, asked, threads)))
+    return answered, whole.classes.labels
+
+
+def together(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats]:
+    """Return the places of the rows that were asked about, in order, and the answers; some may stand there twice."""
+    asked_about = np.concatenate([test for test, _ in answered])
+    order = np.full(n, -1, dtype=np.intp)
+    order[asked_about] = np.arange(len(asked_about))
+    if len(asked_about) != n or order.min() < 0:
+        order = np.argsort(asked_about, kind="stable")
+    return asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0)
 
 
 def heavy(rows: Rows, at: Any) -> Any:
@@ -94,7 +140,7 @@ def learned(params: Any, counts: Counts, whole: Counts, rows: Rows, train: Any, 
     if not counts.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
     nb = NaiveBayes.from_counts(counts, whole.schema, **params)
-    if "auto" in (nb.smoothing, nb.temperature):
+    if "auto" in (nb.smoothing, nb.temperature, nb.model):
         train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
         nb._tune_if_asked(some(rows, train))
     return nb
@@ -103,6 +149,9 @@ def learned(params: Any, counts: Counts, whole: Counts, rows: Rows, train: Any, 
 def posterior_of(nb: NaiveBayes, whole: Counts, asked: Rows, threads: int) -> Floats:
     """Return P(class | row) by a model; a class that it does not know has none."""
     model = nb._table_model
+    posterior: Floats = model.answer(Model.posterior, asked.source, threads)
+    if model.classes.labels == whole.classes.labels:
+        return posterior
     out = np.zeros((asked.target.rows, len(whole.classes)))
-    out[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked.source, threads)
+    out[:, whole.classes.places(model.classes.labels)] = posterior
     return out

@@ -3,6 +3,7 @@
 ::
 
     NaivelyError
+    ├── LikelihoodFell (also a RuntimeError)  learning without labels went down instead of up
     └── InvalidInput (also a ValueError)
         ├── NotAPart        rows taken away that were never counted
         ├── DoesNotFit      two statistics that cannot be added
@@ -10,7 +11,8 @@
         ├── RowRefused      a cell that cannot be counted or scored
         ├── InvalidSetting  a setting outside its range
         ├── UnreadableFile  a file that is no whole model file
-        └── UnwritableFile  a model or a place that cannot be saved
+        ├── UnwritableFile  a model or a place that cannot be saved
+        └── UnreadableRows  a data file, or a line of one, that cannot be read as it is
 
     StaleWarning (a UserWarning)  a calibration that was made for other counts or settings
 """
@@ -33,6 +35,18 @@ def revived(kind: type[NaivelyError], args: tuple[Any, ...], facts: dict[str, An
     error.args = args
     vars(error).update(facts)
     return error
+
+
+class LikelihoodFell(NaivelyError, RuntimeError):
+    """A step of expectation-maximisation that made the rows less probable, which none can but by rounding."""
+
+    def __init__(self, step: int, before: float, after: float) -> None:
+        super().__init__(
+            f"Step {step} of learning without labels took the penalised log-likelihood from {before:.17g} down to "
+            f"{after:.17g}, and no step can but by rounding: some column may hold numbers that differ by less than a "
+            "billionth of their size. Subtract their mean; if that does not help, please report it."
+        )
+        self.step, self.before, self.after = step, before, after
 
 
 class InvalidInput(NaivelyError, ValueError):
@@ -104,6 +118,14 @@ class UnwritableFile(InvalidInput):
     def __init__(self, path: Any, why: str) -> None:
         super().__init__(f"Cannot save to {str(path)!r}: {why} A file that was there before is unchanged.")
         self.path = str(path)
+
+
+class UnreadableRows(InvalidInput):
+    """A data file, or a line of one, that cannot be read as it is."""
+
+    def __init__(self, path: Any, line: int | None, why: str) -> None:
+        super().__init__(f"{path}: {why}" if line is None else f"{path}, line {line}: {why}")
+        self.path, self.line = str(path), line
 
 
 class StaleWarning(UserWarning):

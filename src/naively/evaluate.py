@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -203,6 +204,14 @@ class Scores:
         return "\n".join(aligned(lines, right=(1, 2)))
 
     __repr__ = __str__
+
+
+def together(parts: Sequence[Scores]) -> Scores:
+    """Return the scores of all rows of several, which have the same classes and costs."""
+    posterior, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("posterior", "truth"))
+    weights = None if parts[0].weights is None else np.concatenate([part._w for part in parts])
+    first = parts[0]
+    return Scores(posterior, truth, first.classes, weights, first.cost, first.reject)
 
 
 def checked(weights: Any, truth: npt.NDArray[Any]) -> Floats | None:

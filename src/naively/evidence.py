@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from scipy.special import logsumexp
 
 from .drawing import Line, html_picture, text_picture
 from .families import shares
 from .families.categorical import LogTable
 from .families.family import Codes, rounded, shown
-from .frames import frame
+from .frames import frame_of_arrow
 from .model import posterior, softened
 from .read.frame import Frame
 from .read.values import Values, is_missing
@@ -122,13 +123,18 @@ class Evidence:
     def frame(self) -> Any:
         """Return a frame with a line for each row and column, and the scores of each class."""
         rows, names = len(self), (PRIOR, *self.columns)
-        cells = np.full((rows, len(names)), "", dtype=object)
-        for at, name in enumerate(self.columns):
-            cells[:, at + 1] = self._cells(name, 0, rows)
+        cells = [pa.repeat("", rows), *(self._texts(name, 0, rows) for name in self.columns)]
+        # Column by column they lie one after the other; a line takes one of each.
+        lines = (np.arange(rows)[:, None] + rows * np.arange(len(names))).ravel()
         prior = np.broadcast_to(self.prior, (rows, 1, len(self.classes)))
         scores = np.concatenate([prior, self.scores], axis=1).reshape(-1, len(self.classes))
-        places = {"row": np.repeat(np.arange(rows), len(names)), "column": list(names) * rows, "value": cells.ravel()}
-        return frame(places | {f"score of {label}": scores[:, k] for k, label in enumerate(self.classes)})
+        places = {
+            "row": np.repeat(np.arange(rows), len(names)),
+            "column": pa.array(names).take(pa.array(lines // max(rows, 1))),
+            "value": pa.concat_arrays(cells).take(pa.array(lines)),
+        }
+        shown = {f"score of {label}": np.ascontiguousarray(scores[:, k]) for k, label in enumerate(self.classes)}
+        return frame_of_arrow(pa.table(places | shown))
 
     def fractions(self, row: int = 0) -> str:
         """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class.
@@ -198,25 +204,32 @@ class Evidence:
     def _line(self, row: int, name: str, lead: float, longest: float) -> Line:
         if name == PRIOR:
             return Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))
-        value = self._cells(name, row, row + 1)[0]
+        value = self._texts(name, row, row + 1)[0].as_py()
         if not self.scores[row, self.columns.index(name)].any() and not self._met(name, row):
             return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
         return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
 
-    def _cells(self, name: str, begin: int, end: int) -> list[str]:
-        """Return what some rows hold in a column, as text."""
+    def texts(self, name: str) -> list[str]:
+        """Return what each row holds in a column, as text."""
+        texts: list[str] = self._texts(name, 0, len(self)).to_pylist()
+        return texts
+
+    def _texts(self, name: str, begin: int, end: int) -> Any:
+        """Return what some rows hold in a column, as an Arrow array of texts."""
         source = self.behind.source
         if name in (self.behind.pairs or ()):
             both = (self._cells(one, begin, end) for one in self.behind.pairs[name])  # type: ignore[index]
             return [" × ".join(cells) for cells in zip(*both, strict=True)]
         if not isinstance(source, Frame):
-            return [written(cell(row, name)) for row in source[begin:end]]
+            return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
         values = source.columns[name]
         if not isinstance(values, Values):
-            return ["(vector)"] * (end - begin)
+            return pa.repeat("(vector)", end - begin)
+        if values.floating:
+            return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
         labels, which = values.labels(begin, end)
-        texts = [*map(written, labels), shown(None)]
-        return [texts[code] for code in which]
+        texts = pa.array([*map(written, labels), shown(None)], pa.string())
+        return texts.take(pa.array(np.where(which < 0, len(labels), which)))
 
     def _met(self, name: str, row: int) -> bool:
         """Tell whether a row holds a label that was met, in a column of labels."""
@@ -282,3 +295,11 @@ def written(value: Any) -> str:
     if is_missing(value):
         return shown(None)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def written_numbers(numbers: Floats) -> list[str]:
+    """Return numbers as people write them, all in one go."""
+    texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
+    for row in np.flatnonzero(np.isnan(numbers)):
+        texts[row] = shown(None)
+    return texts

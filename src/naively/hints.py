@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from .engines.tables import TableCounter
 from .read.frame import Frame
 from .read.values import Values
+from .statistics.axis import Axis
 
 # Fewer rows say little about what a column is.
 ENOUGH = 30
 # Whole numbers with at most so many different values may be codes; so many rows are looked at.
 FEW, LOOKED_AT = 12, 10_000
+# Words that make a label a sentence.
+SEVERAL = 4
 
 
 def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
@@ -34,6 +38,16 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
             remarks.append(f"{column.name!r} holds nothing: every cell is missing.")
         elif values == 1 and met[0] == 0:
             remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
+        elif column.type == "text" and have_commas(list(words.places)):
+            remarks.append(
+                f"{column.name!r} holds numbers with a decimal comma, which are taken as labels; convert them, or read "
+                "the file with decimal=','"
+            )
+        elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
+            remarks.append(
+                f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
+                "nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
+            )
         elif values > 0.9 * (rows - met[0]) and column.type == "text":
             remarks.append(
                 f"{column.name!r} has a value of its own in almost every row, as names and numbers of records have; "
@@ -42,20 +56,43 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
     return remarks
 
 
+def have_commas(labels: list[Any]) -> bool:
+    """Tell whether most labels are numbers with a decimal comma."""
+    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
+    return sum(re.fullmatch(r"[-+]?\d+,\d+", label) is not None for label in some) > len(some) / 2
+
+
+def are_sentences(labels: list[Any]) -> bool:
+    """Tell whether most labels are texts of several words."""
+    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
+    return sum(len(label.split()) >= SEVERAL for label in some) > len(some) / 2
+
+
 def about_numbers(counter: TableCounter, frame: Frame) -> list[str]:
     """Return remarks on columns of numbers."""
-    remarks = []
-    for column in counter.of_numbers:
+    remarks, varied = [], do_vary(counter)
+    where = f" in the first {LOOKED_AT:,} rows" if float(counter.rows.sum()) > LOOKED_AT else ""
+    for column, varies in zip(counter.of_numbers, varied, strict=True):
         values = frame.columns[column.name]
         if not isinstance(values, Values):
             continue
         numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
         different = np.unique(numbers[~np.isnan(numbers)])
-        if len(different) == 1:
-            remarks.append(f"{column.name!r} holds the same number in every row looked at, and says nothing.")
+        if len(different) == 1 and not varies:
+            remarks.append(f"{column.name!r} holds the same number in every row, and says nothing.")
         elif column.type == "whole" and 2 < len(different) <= FEW and column.family.name == "gaussian":
             remarks.append(
-                f"{column.name!r} holds only {len(different)} different whole numbers; if they are codes rather than "
-                f'amounts: families={{{column.name!r}: "categorical"}}.'
+                f"{column.name!r} holds only {len(different)} different whole numbers{where}; if they are codes rather "
+                f'than amounts: families={{{column.name!r}: "categorical"}}.'
             )
     return remarks
+
+
+def do_vary(counter: TableCounter) -> list[bool]:
+    """Tell of each column of numbers whether it holds different ones, by all rows that were counted."""
+    if not counter.of_numbers:
+        return []
+    met = list(counter.classes.places)
+    overall = counter.numbers.moments(met, Axis(met)).overall()
+    spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
+    return spread

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,14 @@ def enough(rows: Rows) -> bool:
     return len(np.unique(rows.target.codes)) > 1
 
 
-def count_together(counter: TableCounter, rows: Rows, threads: int) -> str | None:
-    """Count columns together, after they were counted one by one; return a remark if not all could be afforded."""
+Blocks = Iterable[tuple[Frame, Codes, Floats | None]]
+
+
+def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:
+    """Count columns together, after they were counted one by one; return a remark if not all could be afforded.
+
+    The rows are all that were counted, or a sample of them; then blocks give all of them again.
+    """
     frame, codes = frame_of(rows.source), counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     at = chosen(counter, frame, ROWS, threads)
@@ -41,7 +48,7 @@ def count_together(counter: TableCounter, rows: Rows, threads: int) -> str | Non
     _, numbers = counter.cells(seen, 0, seen.rows, threads)
     numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
     grid, remark = first_look(counter, numbers, weights[at])
-    counter.add_together(grid, frame, codes, rows.weights, threads)
+    counter.add_together(grid, [(frame, codes, rows.weights)] if blocks is None else blocks, threads)
     return remark
 
 

@@ -70,7 +70,8 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
     known = [at for at, label in enumerate(table.values.labels) if label is not None]
     if most is None or len(known) <= most:
         return table, []
-    often = table.n.sum(axis=0)
+    mantissa, power = np.frexp(table.n.sum(axis=0))
+    often = np.ldexp(np.round(np.ldexp(mantissa, 40)), power)  # shares of rows add up to whole ones but for rounding
     kept = {*sorted(known, key=lambda at: (-often[at], at))[: most - 1]}
     rare = [at for at in known if at not in kept]
     stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]

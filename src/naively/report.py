@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,15 @@ def bits_of_numbers(likelihood: Any, at: int, prior: Floats) -> float:
     return max(nats / float(np.log(2)), 0.0)
 
 
-def summary(model: TableModel, counts: Counts, schema: Schema) -> str:
-    """Return what was learned, in words."""
+def summary(model: TableModel, counts: Counts, schema: Schema, remarks: Sequence[str] = ()) -> str:
+    """Return what was learned, in words; remarks come behind the number of rows."""
     rows = counts.rows.sum()
     shares = ", ".join(
         f"{label} {n / rows:.1%}" if rows else f"{label}"
         for label, n in sorted(zip(counts.classes.labels, counts.rows, strict=True), key=lambda pair: -pair[1])[:8]
     )
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
+    lines += remarks
     told = bits_of_columns(model, counts)
     names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
     bits = {name: f"{told[name]:.3f} bits" if told[name] == told[name] else " " * 10 for name in names}

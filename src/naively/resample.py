@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from .counting import Rows, count_rows
 from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families import Settings, shares
-from .families.family import Codes
+from .families.family import Codes, row_weights
 from .mixed import LABELS, TableModel
 from .model import posterior
 from .read.frame import Frame
@@ -47,34 +47,56 @@ def left_out(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: Pri
 
 def left_joint(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: PriorWithout, threads: int) -> Floats:
     """Return the log joint [row, class] of each row as if it had never been counted."""
-    w = np.ones(len(y)) if rows.weights is None else rows.weights
+    joint = np.empty((len(y), len(counts.classes)))
 
-    def ask(at: slice, columns: dict[str, Any]) -> Floats:
+    def ask(at: slice, columns: dict[str, Any]) -> None:
+        w, here = None if rows.weights is None else rows.weights[at], joint[at]
         if isinstance(model, TogetherModel):
-            return model.left(columns, y[at], w[at])
-        before = prior(left(counts, y[at], w[at], at.start))
-        check_counted(model, columns, y[at], w[at], at.start)
-        joint = before.copy()
-        for name, likelihood in model.model.likelihoods.items():
-            joint += likelihood.leave_one_out(columns[name], y[at], w[at])
-        ruled_out = np.isneginf(joint).all(axis=1)
-        joint[ruled_out] = before[ruled_out]  # every class is ruled out: the prior speaks alone
-        return joint
+            here[:] = model.left(columns, y[at], row_weights(w, len(here)))
+            return
+        before, which = prior_of(counts, y[at], w, prior, at.start)
+        before.take(which, axis=0, out=here)
+        try:
+            for name, likelihood in model.model.likelihoods.items():
+                here += likelihood.leave_one_out(columns[name], y[at], w, threads)
+        except InvalidInput:
+            check_counted(model, columns, y[at], row_weights(w, len(here)), at.start)
+            raise
+        ruled_out = np.flatnonzero(here[:, 0] == -np.inf)
+        ruled_out = ruled_out[np.isneginf(here[ruled_out]).all(axis=1)]
+        here[ruled_out] = before[which[ruled_out]]  # every class is ruled out: the prior speaks alone
 
-    return np.concatenate(model.each_block(ask, rows.source, threads))
+    model.each_block(ask, rows.source, threads)
+    return joint
 
 
-def left(counts: Counts, y: Codes, w: Floats, begin: int = 0) -> Left:
-    """Return what is left of each class without each of these rows, given its class and weight."""
-    rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))
-    rows[at, y] = take_away(rows[at, y], w)
-    never = np.flatnonzero(rows[at, y] < 0)
+def prior_of(
+    counts: Counts, y: Codes, w: Floats | None, prior: PriorWithout, begin: int
+) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return the log priors that rows leave behind, and which of them each row does: rows alike leave the same."""
+    check_weights(counts, y, row_weights(w, len(y)), begin)
+    if w is not None:
+        return prior(left(counts, y, w)), np.arange(len(y))
+    met = np.bincount(y) > 0
+    classes = np.flatnonzero(met)
+    return prior(left(counts, classes, np.ones(len(classes)))), (np.cumsum(met) - 1)[y]
+
+
+def check_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
+    """Refuse rows that weigh more than all rows of their class together."""
+    never = np.flatnonzero(take_away(counts.rows[y], w) < 0)
     if len(never):
         row, label = never[0], counts.classes.labels[y[never[0]]]
         raise InvalidInput(
             f"Row {begin + row} was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
             f"{counts.rows[y[row]]:g}. {GIVE}"
         )
+
+
+def left(counts: Counts, y: npt.NDArray[np.integer[Any]], w: Floats) -> Left:
+    """Return what is left of each class without each of some rows, given its class and weight."""
+    rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))
+    rows[at, y] = take_away(rows[at, y], w)
     known = (rows > 0) | counts.classes.kept(np.zeros(len(counts.classes), dtype=bool))
     if not known.any(axis=1).all():
         raise InvalidInput("There is a single row: without it nothing is left to answer from. Give more rows.")
@@ -85,14 +107,14 @@ def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Float
     """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
     for at, label in enumerate(model.labels):
         table, code = label.table, columns[LABELS][:, at]
-        n = np.column_stack([table.n, np.zeros(len(table.n))])  # the last place is that of values never met
-        never = np.flatnonzero((take_away(n[y, code], w) < 0) & (code >= 0))
+        n = table.left.n  # the last line is that of values never met
+        never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
                 f"Row {begin + never[0]} was never counted: its value in column {label.column.name!r} was not met as "
                 f"often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
             )
-        alone = np.flatnonzero((take_away(n.sum(axis=0)[code], w) == 0) & (code >= 0))
+        alone = np.flatnonzero((take_away(table.left.met[code], w) == 0) & (code >= 0))
         if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
             raise InvalidInput(
                 f"Row {begin + alone[0]} is the only one with its value in column {label.column.name!r}: left out, it "
@@ -170,7 +192,8 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
         if not 2 <= folds <= n:
             raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
         dealt = deal(codes, int(folds), seed)
-        yield from ((None, np.flatnonzero(dealt == fold)) for fold in range(folds))
+        order = np.argsort(narrow(dealt), kind="stable")
+        yield from ((None, test) for test in np.split(order, np.cumsum(np.bincount(dealt))[:-1]))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
@@ -179,8 +202,17 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
             f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
         )
     for pair in folds:
-        train, test = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
-        yield places(train, n), places(test, n)
+        train, test = (
+            places(part, n) for part in (pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None))
+        )
+        yield rest_of(train, test, n), test
+
+
+def rest_of(train: Places, test: Places, n: int) -> Places | None:
+    """Return the rows to learn from; None if they are all but those asked about, each once."""
+    times = np.bincount(train, minlength=n)
+    times[test] += 1
+    return None if len(train) + len(np.unique(test)) == n and (times == 1).all() else train
 
 
 def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
@@ -188,11 +220,15 @@ def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
     from sklearn.utils import check_random_state
 
     order = check_random_state(seed).permutation(len(codes))
-    narrow = codes.astype(np.int16) if codes.max() < 1 << 15 else codes  # sorted quicker
-    order = order[np.argsort(narrow[order], kind="stable")]
+    order = order[np.argsort(narrow(codes)[order], kind="stable")]
     dealt = np.empty(len(codes), dtype=np.int32)
     dealt[order] = np.arange(len(codes), dtype=np.int32) % folds
     return dealt
+
+
+def narrow(codes: Codes) -> npt.NDArray[Any]:
+    """Return codes in the smallest type that holds them: fewer bytes are sorted quicker."""
+    return codes.astype(np.min_scalar_type(int(codes.max())))
 
 
 def places(which: Any, n: int) -> Places:
@@ -206,7 +242,18 @@ def places(which: Any, n: int) -> Places:
     return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
 
 
-def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
+def counted_apart(whole: TableCounter, folds: Sequence[Rows], threads: int) -> list[TableCounter]:
+    """Count each fold apart, and all of them into the whole: no row is counted twice."""
+    parts = []
+    for rows in folds:
+        part = whole.fresh()
+        count_rows(part, rows, threads)
+        whole.absorb(part)
+        parts.append(part)
+    return parts
+
+
+def counts_of(train: Places | None, asked: Rows, rows: Rows, whole: Counts, threads: int) -> Counts:
     """Return the counts of the rows to learn from: all others taken away, or those counted, whichever are fewer."""
     if train is None:
         return whole - counted(asked, whole, threads)
@@ -214,15 +261,7 @@ def counts_of(train: Places | None, test: Places, asked: Rows, rows: Rows, whole
     others = np.flatnonzero(times == 0)
     if times.max(initial=0) > 1 or len(others) > len(train):
         return counted(some(rows, train), whole, threads)
-    alike = len(others) == len(test) and np.array_equal(others, np.sort(test))
-    return whole - counted(asked if alike else some(rows, others), whole, threads)
-
-
-def in_order(asked_about: Places, n: int) -> Places:
-    """Return the order that sorts places among n rows; those that stand there twice stay in theirs."""
-    order = np.full(n, -1, dtype=np.intp)
-    order[asked_about] = np.arange(len(asked_about))
-    return order if len(asked_about) == n and order.min() >= 0 else np.argsort(asked_about, kind="stable")
+    return whole - counted(some(rows, others), whole, threads)
 
 
 def counted(rows: Rows, whole: Counts, threads: int) -> Counts:

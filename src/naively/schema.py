@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from .errors import DoesNotFit, InvalidInput, InvalidSetting
-from .grid import Grid
 from .families import FAMILIES, Bernoulli, Categorical, Family, Gaussian, Words
+from .grid import Grid
 from .statistics import Moments
 
 # What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
@@ -115,6 +115,7 @@ class Schema:
 
     columns: tuple[Column, ...]
     hints: tuple[str, ...] = field(default=(), compare=False)
+    target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
     grid: Grid | None = None  # how columns are laid out to be counted together, if they are
 
     def __post_init__(self) -> None:
@@ -178,14 +179,16 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""
-        data = {"columns": [column_to_json(column) for column in self.columns], "hints": list(self.hints)}
+        columns = [column_to_json(column) for column in self.columns]
+        data = {"columns": columns, "hints": list(self.hints), "target": self.target}
         return data if self.grid is None else data | {"grid": self.grid.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schema:
         """Return the schema that to_json described."""
+        columns = tuple(column_from_json(column) for column in data["columns"])
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(tuple(column_from_json(column) for column in data["columns"]), tuple(data.get("hints", ())), grid)
+        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid)
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]

@@ -15,6 +15,7 @@ from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Settings, shares
 from .resample import PriorWithout, empirical_without, given_without
 from .schema import Schema
+from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -22,7 +23,8 @@ from .threads import allowed
 def check_settings(nb: Any) -> None:
     """Refuse settings of counting and estimating that mean nothing."""
     one_of("model", nb.model, ("auto", "textbook"))
-    one_of("unlabelled", nb.unlabelled, ("error", "skip"))
+    one_of("unlabelled", nb.unlabelled, ("error", "skip", "em"))
+    check_unlabelled(nb)
     if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):
         raise InvalidSetting(f"max_categories={nb.max_categories!r} must be a whole number of 1 or more, or None.")
     if nb.threads is not None and not is_whole(nb.threads):
@@ -30,7 +32,7 @@ def check_settings(nb: Any) -> None:
     if not (nb.families is None or isinstance(nb.families, (dict, Schema))):
         raise InvalidSetting(f"families={nb.families!r} must be a dict such as {{'visits': 'poisson'}}, or a Schema.")
     for name in ("classes", "columns"):
-        if not is_list(getattr(nb, name)):
+        if not is_list(getattr(nb, name)) and not (name == "classes" and is_whole(nb.classes)):
             raise InvalidSetting(f"{name}={getattr(nb, name)!r} must be a list, or None.")
     for name in ("smoothing", "prior_smoothing"):
         value = getattr(nb, name)
@@ -41,6 +43,29 @@ def check_settings(nb: Any) -> None:
         Settings(nb.estimate, value, nb.missing, nb.unseen)
     check_temperature(nb.temperature)
     allowed(nb.threads)
+
+
+def check_from_file(nb: Any) -> None:
+    """Refuse what cannot be learned from a file."""
+    if nb.unlabelled == "em":
+        raise InvalidSetting(
+            "unlabelled='em' goes over all rows again and again, so it takes a table in memory; read the file first, "
+            "or set unlabelled='skip'."
+        )
+
+
+def check_unlabelled(nb: Any) -> None:
+    """Refuse to learn without labels by an estimate that maximises nothing, and a number of classes elsewhere."""
+    if nb.unlabelled == "em" and nb.estimate == "bayes":
+        raise InvalidSetting(
+            "unlabelled='em' looks for the parameters of the highest likelihood (expectation-maximisation), and "
+            "estimate='bayes' has none: it averages over them. Set estimate='map', or 'mle'."
+        )
+    if is_whole(nb.classes) and not (nb.unlabelled == "em" and nb.classes is not True and nb.classes >= 1):
+        raise InvalidSetting(
+            f"classes={nb.classes!r} must be a list, or None; a number of classes, 1 or more, is for rows without any "
+            "label, with unlabelled='em'."
+        )
 
 
 def check_choice(estimate: Any) -> None:
@@ -88,9 +113,10 @@ def settings_of(nb: Any, smoothing: float | None = None) -> Settings:
     return Settings(nb.estimate, nb.smoothing if smoothing is None else smoothing, nb.missing, nb.unseen)
 
 
-def log_prior(nb: Any) -> Floats:
-    """Return the logarithm of each class's probability, as the prior is set."""
-    counts, labels = nb.counts_, list(nb.counts_.classes.labels)
+def log_prior(nb: Any, counts: Counts | None = None) -> Floats:
+    """Return the logarithm of each class's probability, as the prior is set; from all that was learned by default."""
+    counts = nb._learned if counts is None else counts
+    labels = list(counts.classes.labels)
     if isinstance(nb.prior, str):
         if nb.prior == "empirical":
             return empirical_prior(counts.rows, settings_of(nb, nb.prior_smoothing))

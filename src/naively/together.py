@@ -101,7 +101,9 @@ class TogetherModel(TableModel):
         on_grid = np.empty((rows, len(self.labels)), dtype=np.int32, order="F")
         for at, place in enumerate(self._places[: len(self.labels)]):
             # A hole is -1 and a label never met comes last: both find a place that says nothing.
-            np.take(np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap")
+            np.take(
+                np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap"
+            )
         return self.counted.grid.encode(self._numbers_of(columns, rows), on_grid, threads), labels
 
     def _numbers_of(self, columns: dict[str, Any], rows: int) -> Any:
@@ -124,7 +126,6 @@ class TogetherModel(TableModel):
         }
         labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
         return Sample(labels, columns["cells"], y, weights, vectors)
-
 
     # -- why, and how good --------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -16,12 +17,13 @@ from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
 from .families import Settings
 from .joint.learn import Learned
-from .learning import count_together, enough, weights_of
+from .learning import Blocks, count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
 from .read.target import Shares
 from .resample import of_weight, truth_of
+from .schema import Schema
 from .settings import alike, log_prior, prior_without, settings_of
 from .statistics import Counts
 from .threads import allowed
@@ -50,13 +52,16 @@ class Tuned:
         model: str
         threads: int | None
         unlabelled: str
-        _schema: Any
+        _schema: Schema
+        _expected: Any
         _asked: dict[str, Any]
 
         @property
         def counts_(self) -> Counts: ...  # noqa: D102
         @property
-        def schema_(self) -> Any: ...  # noqa: D102
+        def _learned(self) -> Counts: ...
+        @property
+        def schema_(self) -> Schema: ...  # noqa: D102
         @property
         def _table_model(self) -> TableModel: ...
         def _check_fitted(self) -> None: ...
@@ -92,9 +97,9 @@ class Tuned:
         >>> y = ["in", "in", "out", "out", "out", "in"] * 5
         >>> nb = nv.NaiveBayes().fit(twice, y)
         >>> nb.predict_proba({"a": "x", "again": "x"}).round(2)  # the same evidence, counted twice
-        array([[0.78, 0.22]])
+        array([[0.77, 0.23]])
         >>> nb.calibrate(twice, y).predict_proba({"a": "x", "again": "x"}).round(2)
-        array([[0.65, 0.35]])
+        array([[0.63, 0.37]])
         """
         if not (self.temperature is None or self.temperature == "auto"):
             raise InvalidSetting(
@@ -112,6 +117,11 @@ class Tuned:
 
     def _tune(self, rows: Rows, *, calibrated: bool) -> Tuning:
         """Return what is best for these rows, each left out of the counts."""
+        if self._expected is not None:
+            raise InvalidInput(
+                "Rows cannot be left out of what rows without a label taught: their own labels took part in it. Set "
+                "smoothing and temperature by hand, or calibrate with rows kept apart: calibrate(X, y, held_out=True)."
+            )
         task = Task(
             self._with_smoothing,
             self.counts_,
@@ -137,29 +147,29 @@ class Tuned:
 
     def _held_out(self, rows: Rows) -> Tuning:
         """Return how sure to be about rows that were never counted; the smoothing stays."""
-        rows, threads = sample(rows, MOST_SCORES // len(self.counts_.classes)), allowed(self.threads)
+        rows, threads = sample(rows, MOST_SCORES // len(self._learned.classes)), allowed(self.threads)
         model = self._with_smoothing(self.smoothing_)
         joint = model.answer(Model.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.model.log_prior
-        found = held_out(model, joint, truth_of(rows, self.counts_), rows.weights, self._biased)
+        found = held_out(model, joint, truth_of(rows, self._learned), rows.weights, self._biased)
         return replace(found, smoothing=self._tuning.smoothing)
 
-    def _tune_if_asked(self, rows: Rows) -> None:
-        """Choose what the settings leave to the rows that were just counted."""
+    def _tune_if_asked(self, rows: Rows, blocks: Blocks | None = None) -> None:
+        """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
         together = self.model != "textbook" and enough(rows)
         calibrated = isinstance(self.temperature, str) and not together
         if calibrated or self._auto_smoothing:
             self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if together:
-            self._keep(self._learn(rows))
+            self._keep(self._learn(rows, blocks))
 
-    def _learn(self, rows: Rows) -> Tuning:
+    def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
         """Return how strongly columns taken together are believed; they are counted together first, if they were not."""
         threads, counter = allowed(self.threads), self._live_counter()
         if counter.together is None:
-            count_together(counter, rows, threads)
+            count_together(counter, rows, threads, blocks)
             self._schema = replace(self._schema, grid=counter.schema.grid)
             self._asked = {}
         counts = self.counts_
@@ -211,7 +221,7 @@ class Tuned:
                 f"{what} have changed since the model was calibrated. The old temperature is still used; call "
                 "calibrate(X, y) with the rows that are counted now to fit it anew.",
                 StaleWarning,
-                stacklevel=4,
+                stacklevel=levels_to_caller(),
             )
 
     # -- what is in effect ----------------------------------------------------------------------------------------
@@ -237,11 +247,11 @@ class Tuned:
     def _scale_and_bias(self) -> tuple[float, Any]:
         if not (self.temperature is None or isinstance(self.temperature, str)):
             return 1.0 / float(self.temperature), None
-        return self._tuning.scale, self._tuning.bias_of(self.counts_.classes)
+        return self._tuning.scale, self._tuning.bias_of(self._learned.classes)
 
     def _estimated(self) -> TableModel:
         """Return the model under the settings as they are, and what was chosen."""
-        if not len(self.counts_.classes):
+        if not len(self._learned.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         learned = self._tuning.learned if self.model != "textbook" else None
         if learned is not None and self._known_together():
@@ -267,10 +277,15 @@ class Tuned:
         return self._made(smoothing, "skip" if self.unseen == "error" else self.unseen)
 
     def _made(self, smoothing: Smoothing, unseen: Any, *tempering: Any) -> TableModel:
-        schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        settings = replace(settings_of(self, 1.0 if isinstance(smoothing, dict) else smoothing), unseen=unseen)
-        schema = smoothed(schema, smoothing)
-        return TableModel(self.counts_, schema, settings, log_prior(self), self.max_categories, *tempering)
+        """Return the model of what was learned under some smoothing."""
+        schema, one = smoothed(self._schema, smoothing), 1.0 if isinstance(smoothing, dict) else smoothing
+        settings = replace(settings_of(self, one), unseen=unseen, marginal=self._expected is not None)
+        return self._model_of(self._learned, schema, settings, *tempering)
+
+    def _model_of(self, counts: Counts, schema: Schema, settings: Settings, *tempering: Any) -> TableModel:
+        """Return the model of some counts: every model is made here."""
+        schema = schema if self.columns is None else schema.only(self.columns)
+        return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories, *tempering)
 
     def _tuning_to_json(self) -> dict[str, Any] | None:
         """Return what was chosen as plain data; None if nothing was."""
@@ -286,3 +301,11 @@ class Tuned:
         if not self._tuning.calibrated and not self._auto_smoothing:
             return []
         return replace(self._tuning, fresh=self.calibrated_).say()
+
+
+def levels_to_caller() -> int:
+    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
+        level, frame = level + 1, frame.f_back
+    return level + 1

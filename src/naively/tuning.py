@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calibration import Fit, Rated, fitted
+from .calibration import LARGEST, SMALLEST, Fit, Rated, fitted
 from .counting import Rows
 from .families.categorical import LogTable, LogTables
 from .families.family import Codes
@@ -24,8 +24,8 @@ from .statistics.axis import Floats
 GRID = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
 # At most so many rows, and scores of rows and classes, are looked at when a scale is fitted.
 MOST_ROWS, MOST_SCORES = 20_000, 1 << 22
-# When a λ is chosen, so many scores of rows, columns and classes, but this many rows in any case.
-MOST_TERMS, FEWEST_ROWS = 1 << 20, 256
+# When a λ is chosen, so many rows, and scores of rows, columns and classes; but some rows in any case.
+ROWS_FOR_SMOOTHING, MOST_TERMS, FEWEST_ROWS = 5_000, 1 << 20, 256
 # What one choice more must save, in nats (Akaike's criterion).
 PRICE = 1.0
 SWEEPS = 3
@@ -72,9 +72,9 @@ class Tuning:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
         """Return the tuning that to_json described."""
-        bias = None if data["bias"] is None else np.array(data["bias"], dtype=np.float64)
-        if bias is not None and bias.shape != (len(classes),):
-            raise KeyError("bias")
+        bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
+        if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
+            raise KeyError("bias or scale")
         return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels)}))
 
     def say(self) -> list[str]:
@@ -87,7 +87,7 @@ class Tuning:
             lines.append(f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out")
         if self.calibrated:
             biases = ", with a bias for each class" if self.bias is not None else ""
-            stale = "" if self.fresh else "; rows have changed since"
+            stale = "" if self.fresh else "; rows or settings have changed since"
             lines.append(f"calibrated: probabilities are {softened(self.scale)}{biases}{stale}")
         if lines and self.rows:
             how = "on rows held out" if self.held_out else "in leave-one-out"
@@ -155,9 +155,9 @@ def held_out(model: TableModel, joint: Floats, truth: Codes, weights: Floats | N
     return replace(judged(rated, rated, fitted(rated, biased), model.classes, True, None), held_out=True)
 
 
-def sample(rows: Rows, most: int, fewest: int = FEWEST_ROWS) -> Rows:
+def sample(rows: Rows, most: int) -> Rows:
     """Return some of the rows, the same ones whenever asked: all, if they are few enough."""
-    n, most = rows.target.rows, min(max(most, fewest), MOST_ROWS)
+    n, most = rows.target.rows, min(max(most, FEWEST_ROWS), MOST_ROWS)
     if n <= most:
         return rows
     return some(rows, np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
@@ -195,7 +195,7 @@ def smoothing_of(task: Task) -> Smoothing:
     """Return the λ of least log-loss: one for all, or one for each column where that pays."""
     grid, schema = task.grid, task.make(1.0).schema
     cells = len(task.counts.classes) * max(len(schema), 1)
-    small = task._replace(rows=sample(task.rows, MOST_TERMS // cells))
+    small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, ROWS_FOR_SMOOTHING)))
     free = [column.name for column in schema if column.family.smoothing is None]  # type: ignore[attr-defined]
     if small.rows.target.rows * cells > MOST_TERMS or len(free) < 2:
         costs = [task.fit(small.rated(by)).paid for by in grid]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,29 @@ from ..read.rows import Reader, cells_of, label_reader, number_reader
 from ..schema import Column, Schema
 from ..statistics import Axis, Counts, Moments
 from ..statistics.accumulators import Codes
+from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
 from . import memory
 from .together import TogetherCounter
+
+
+class Encoded(NamedTuple):
+    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
+
+    codes: Any
+    numbers: Any
+    vectors: dict[str, Any]
+
+    def take(self, rows: Any) -> Encoded:
+        """Return some of the rows."""
+        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
+        return Encoded(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
+
+
+def columnwise(matrix: Any, rows: Any) -> Any:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
 
 
 class TableCounter:
@@ -89,20 +108,50 @@ class TableCounter:
     def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
         """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
         apart = self.fresh()
-        for k, share in zip(classes, shares.T, strict=True):
-            weighed = share if weights is None else share * weights
-            if weighed.any():
-                apart.add(frame, np.full(frame.rows, k, dtype=np.int32), np.ascontiguousarray(weighed), threads)
+        apart.start_vectors(frame)
+        for begin in range(0, frame.rows, ROWS):
+            rows = slice(begin, min(begin + ROWS, frame.rows))
+            encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            for k, share in zip(classes, shares[rows].T, strict=True):
+                weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
+                if weighed.any():
+                    apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
         self.absorb(apart)
 
+    def add_apart(
+        self,
+        counters: Sequence[TableCounter],
+        share: Codes | None,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+    ) -> None:
+        """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
+        block = self._encoded(frame, 0, frame.rows, threads)
+        for at, counter in enumerate(counters):
+            rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
+            codes, numbers, vectors = block if share is None else block.take(rows)
+            counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
+
     def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
+        self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
+
+    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> Encoded:
+        """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
             codes, new = codes_of(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        vectors = {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        return Encoded(
+            codes, numbers, {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
+        )
+
+    def _add_encoded(
+        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
+    ) -> None:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
         except (RowRefused, NumberTooLarge) as error:
@@ -115,10 +164,7 @@ class TableCounter:
             numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
             codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
-        try:
-            self.add_encoded(codes, numbers, {}, y, weights, 1)
-        except (RowRefused, NumberTooLarge) as error:
-            raise named(error, self.of_numbers, numbers, 0) from None
+        self._add_encoded(codes, numbers, {}, y, weights, 1, 0)
 
     def takes_row(self, label: Any) -> bool:
         """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
@@ -153,14 +199,15 @@ class TableCounter:
             self.together.add(numbers, codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
 
-    def add_together(self, grid: Grid, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count columns together, too, from now on: first in the rows that were counted one by one."""
+    def add_together(self, grid: Grid, blocks: Iterable[tuple[Frame, Codes, Floats | None]], threads: int) -> None:
+        """Count columns together, too, from now on: first in the rows that were counted one by one, given again."""
         together = TogetherCounter(grid, self.words)
         together.make_room(len(self.classes))
-        for begin in range(0, frame.rows, ROWS):
-            rows = slice(begin, min(begin + ROWS, frame.rows))
-            codes, numbers = self.cells(frame, rows.start, rows.stop, threads)
-            together.add(numbers, codes, y[rows], None if weights is None else weights[rows], threads)
+        for frame, y, weights in blocks:
+            for begin in range(0, frame.rows, ROWS):
+                rows = slice(begin, min(begin + ROWS, frame.rows))
+                codes, numbers = self.cells(frame, rows.start, rows.stop, threads)
+                together.add(numbers, codes, y[rows], None if weights is None else weights[rows], threads)
         self.schema, self.together = replace(self.schema, grid=grid), together
 
     def cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes | None, Floats | None]:
@@ -202,6 +249,16 @@ class TableCounter:
                     f"{self.vectors[column.name].width} features as input."
                 )
 
+    def set_aside(self, name: str) -> None:
+        """Count a column of labels no longer, and forget what was counted of it."""
+        at = [column.name for column in self.of_labels].index(name)
+        self.schema = self.schema.only(other for other in self.schema.names if other != name)
+        self.of_labels = self.schema.of_kind("labels")
+        self.words = self.words[:at] + self.words[at + 1 :]
+        self.coders = self.coders[:at] + self.coders[at + 1 :]
+        self.labels = self.labels.without(at)
+        self._make_readers()
+
     # -- counts as values ---------------------------------------------------------------------------------------
 
     def absorb(self, other: TableCounter) -> None:
@@ -225,6 +282,23 @@ class TableCounter:
                 mine.n[:classes] += theirs.n[:classes]
             else:
                 mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
+
+    def less(self, part: TableCounter) -> Counts:
+        """Return the counts without those of a part that was absorbed before."""
+        rest = self.fresh()
+        for counter in (self, part, rest):
+            counter.make_room()
+        classes, axis = len(self.classes), Axis.numbered(len(self.classes))
+        rest.rows[:classes] = take_away(self.rows[:classes], part.rows[:classes])
+        for at, words in enumerate(self.words):
+            size = (at, len(words), classes)
+            rest.labels.part(*size)[:] = take_away(self.labels.part(*size), part.labels.part(*size))
+        both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
+        rest.numbers.take(both, axis.labels)
+        for name, mine in self.vectors.items():
+            rest.vectors[name] = started(self.schema[name], mine.width)
+            rest.vectors[name].take(statistic_of(mine, axis) - statistic_of(part.vectors[name], axis), axis.labels)
+        return rest.value()
 
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
@@ -283,6 +357,12 @@ def levels_of(column: Column) -> tuple[Any, ...]:
     if isinstance(column.family, Bernoulli):
         return (False, True)
     return column.levels or ()
+
+
+def statistic_of(vectors: Any, axis: Axis) -> Any:
+    """Return what was counted of a column of vectors, the classes by their codes."""
+    of = vectors.table if isinstance(vectors, GrowingTable) else vectors.moments
+    return of(axis.labels, axis)
 
 
 def started(column: Column, width: int) -> Any:

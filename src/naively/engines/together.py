@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from ..grid import Cells, Grid
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Axis, Floats
 from ..statistics.growing import Vocabulary, grown
 from ..statistics.joint import Joint, laid
-from ..grid import Cells, Grid
 
 # Rows that are counted at once: few enough that what is made of them stays in the cache.
 ROWS = 1 << 15

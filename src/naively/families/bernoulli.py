@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,8 +14,18 @@ from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
+from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries
+from .wide import Split, add_up, entries, there, total
+
+# A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
+# they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
+POWERS = (
+    ((1, 1, -1),),
+    ((2, 1, 1), (1, 0, -2)),
+    ((3, 1, -1), (2, 0, 3), (1, 0, -3)),
+    ((4, 1, 1), (3, 0, -4), (2, 0, 6), (1, 0, -4)),
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,27 @@ class Flags:
         of_ruled_out.log_joint(parts.ruled_out)
         return parts
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    @cached_property
+    def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
+        """How little is known of a flag that is there and of one that is absent, and the whole both are shares of."""
+        n, rows, imagined = self.n, self.rows[:, None], self.settings.smoothing
+        whole = np.broadcast_to(rows, n.shape) + 2 * imagined
+        present, of_whole = of_share(n + imagined, whole)
+        return present, of_share(take_away(np.broadcast_to(rows, n.shape), n) + imagined, whole)[0], of_whole
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(flags | class), under a Beta posterior of each flag."""
+        flags, whole_rows = there(x, self.family.threshold), self.family.threshold is not None
+        figures = []
+        for powers, of_there, absent, whole in zip(POWERS, *self._sides, strict=True):
+            figure = np.tile((absent - whole).sum(axis=1), (x.shape[0], 1))
+            for power, a, b in POWERS[0] if whole_rows else powers:
+                figure += total(flags, (a * of_there + b * absent).T, power, threads)
+            figures.append(figure)
+        found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
+        return ruled_out(found, full, x, threads) if np.any(self.settings.smoothing == 0) else found
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
         rows, columns, values = entries(x, self.family.threshold)
@@ -171,6 +201,13 @@ class Flags:
         counts = (met, take_away(total, met))
         there, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
         return there * values + absent * (1 - values)
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the Beta's density at the shares, up to a constant."""
+        if self.settings.estimate != "map":
+            return 0.0
+        both = self.log_there + self.log_absent
+        return float(np.where(self.imagined > 0, self.imagined * both, 0.0).sum())
 
     def say(self, column: str) -> str:
         """Say which flags are there more often in each class than in the others."""

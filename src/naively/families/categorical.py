@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import _kernels
 from .._kernels import Scorer
 from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Table, Tables
-from ..statistics.accumulators import offsets_of
+from ..statistics.accumulators import as_codes, as_weights, offsets_of
 from ..statistics.arithmetic import divide, take_away
 from ..statistics.axis import Floats
 from . import shares
-from .family import Codes, Settings, enumerated, padded, row_weights, scores_of, shown
+from .cumulants import Cumulants, of_share, ruled_out
+from .family import Codes, Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
 from .wide import Split
 
 Labels = npt.NDArray[np.int64]
@@ -77,6 +79,16 @@ def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Float
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
 
 
+class Left(NamedTuple):
+    """What a row of one column is taken out of; the last line stands for values never met."""
+
+    n: Floats  # how often each value was met with each class, [value, class]
+    met: Floats  # how often in all
+    kept: Floats  # whether it stays known without any row
+    total: Floats  # rows of each class
+    column: Floats  # imagined rows, number of values, how common all are; whether shared out, with a place, refusing
+
+
 @dataclass(frozen=True)
 class LogTable:
     """The likelihood of one column of labels, given as codes: a value's place on the axis, -1 if missing."""
@@ -110,10 +122,24 @@ class LogTable:
 
     def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined, size = shares.IMAGINED[self.settings.estimate](self.settings.smoothing), size + self._slot
+        imagined = shares.IMAGINED[self.settings.estimate](self.settings.smoothing)
+        return shares.log_share(*self._sides(n, total, size, overall, imagined), size + self._slot)
+
+    def _sides(self, n: Any, total: Any, size: Any, overall: Any, imagined: Any) -> tuple[Any, Any]:
+        """Return the rows of a value and of its class, both with those imagined."""
         if self.family.spread == "even":
-            return shares.log_share(n + imagined, total + size * imagined, size)
-        return shares.log_share(n + imagined * overall, total + imagined, size)
+            return n + imagined, total + (size + self._slot) * imagined
+        return n + imagined * overall, total + imagined
+
+    @cached_property
+    def cumulants(self) -> Cumulants:
+        """How little is known of log P(value | class), [value, class]; the last line is for values never met."""
+        common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
+        overall = common / (self._common.sum() + self._slot or 1.0)
+        n = np.column_stack([self.n, np.zeros(len(self.n))])
+        part, whole = of_share(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
+        silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
+        return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
     def _log_unseen(self, total: Floats, size: Any, common: Any) -> Floats:
         if not self._slot:
@@ -154,28 +180,50 @@ class LogTable:
                 "nothing, or 'smooth' to give such values a place of their own."
             )
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(value | class), under a Dirichlet posterior."""
+        return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
+
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
-        x, w, size = np.asarray(x), row_weights(weights, len(x)), len(self.values)
+        return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
+
+    @cached_property
+    def left(self) -> Left:
+        """What a row is taken out of."""
+        known, imagined = (
+            self.values.kept(np.zeros(len(self.values), dtype=bool)),
+            shares.IMAGINED[self.settings.estimate],
+        )
+        whole = (
+            float(imagined(self.settings.smoothing)),
+            len(self.values) + self._slot,
+            self._common.sum() + self._slot,
+        )
+        rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
+        return Left(
+            n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
+            met=np.append(self.n.sum(axis=0), 0.0),
+            kept=np.append(known, True).astype(np.float64),
+            total=self.n.sum(axis=1),
+            column=np.array([*whole, *rules], dtype=np.float64),
+        )
+
+    def check_counted(self, x: Labels, y: Codes, w: Floats) -> None:
+        """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
-        out = np.zeros((len(x), len(self.classes)))
-        known = np.flatnonzero((x >= 0) & (x < size) & (w > 0))
-        others = np.flatnonzero((x >= size) | ((x >= 0) & (w == 0)))
-        out[others] = self.log_likelihood(x[others])  # nothing of them was counted
-        code, w, y = x[known], w[known], np.asarray(y)[known]
-        row, met = np.arange(len(known)), self.n.sum(axis=0)[code]
-        n, total = self.n.T[code], np.tile(self.n.sum(axis=1), (len(known), 1))
-        n[row, y] = take_away(n[row, y], w)
-        total[row, y] = take_away(total[row, y], w)
-        rest = take_away(met, w)
-        # A value met in this row alone would be unknown without it, unless it is declared.
-        gone = (rest == 0) & ~self.values.kept(np.zeros(size, dtype=bool))[code]
-        self.check_none(known[gone])
-        left, common = (size - gone)[:, None], np.where(gone, 0.0, once_at_least(rest))
-        whole = self._common.sum() + self._slot - self._common[code] + common
-        seen = self._log_share(n, total, left, divide(common, whole)[:, None])
-        out[known] = np.where(gone[:, None], self._log_unseen(total, left, whole[:, None]), seen)
-        return out
+        n, met, kept, code = self.left.n, self.left.met, self.left.kept, np.minimum(x, len(self.values))
+        never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
+        if len(never):
+            raise InvalidInput(f"Row {never[0]} was never counted: its value was not met as often with its class.")
+        self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
+        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        if self.settings.estimate != "map" or not imagined:
+            return 0.0
+        return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
 
     def fraction(self, k: int, code: int) -> str:
         """Return P(value | class k) as the text book writes it; nothing for a code that says nothing."""
@@ -238,10 +286,44 @@ class LogTables:
         """Return log P(row | class) as [row, class]."""
         return scores_of(self, x, threads)
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None) -> Floats:
+    @cached_property
+    def _cumulants(self) -> Floats:
+        """Those of all tables one below the other, [value, 4 · class]: side by side they are summed in one pass."""
+        lines = [np.hstack(table.cumulants) for table in self.tables]
+        return padded(np.concatenate([np.zeros((0, 4 * len(self.classes))), *lines]))
+
+    @cached_property
+    def _full(self) -> LogTables:
+        """The same tables under the estimate that holds the whole posterior."""
+        return LogTables(self.classes, tuple(replace(one, settings=one.settings.full()) for one in self.tables))
+
+    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(row | class); a hole adds nothing."""
+        scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
+        scorer.codes(x, self.offsets, self._cumulants)
+        check_scored(scorer.log_joint(out, threads))
+        found = Cumulants(*np.split(out, 4, axis=1))
+        light = any(table.settings.smoothing == 0 for table in self.tables)
+        return ruled_out(found, self._full, x, threads) if light else found
+
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
-        parts = (table.leave_one_out(x[:, column], y, weights) for column, table in enumerate(self.tables))
-        return sum(parts, np.zeros((len(x), len(self.classes))))
+        out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
+        if _kernels.left_codes(x, y, weights, self.offsets, padded(self.stack), *self._left, out, threads) >= 0:
+            for column, table in enumerate(self.tables):
+                table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
+        return out
+
+    @cached_property
+    def _left(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """What a row is taken out of, all columns one below the other, as the kernels read it."""
+        parts = [table.left for table in self.tables]
+        n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))
+        return padded(n), met, kept, np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at all shares, up to a constant."""
+        return sum(table.log_belief() for table in self.tables)
 
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class, column by column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from .._kernels import Scorer
 from ..errors import InvalidSetting, RowRefused
 from ..statistics import Axis
 from ..statistics.axis import Floats
+
+if TYPE_CHECKING:
+    from .cumulants import Cumulants
 
 Estimate = Literal["bayes", "map", "mle"]
 Missing = Literal["skip", "value"]
@@ -35,12 +38,16 @@ class Settings:
         Whether a missing cell says nothing, or is a value like any other.
     unseen : "skip", "smooth" or "error"
         Whether a value never met says nothing, has a reserved place in every class, or is an error.
+    marginal : bool
+        Whether what is believed of numbers beforehand follows from the whole column, whatever the classes. Learning
+        without labels needs that: what it climbs must stay where it is while rows move between classes.
     """
 
     estimate: Estimate = "bayes"
     smoothing: Any = 1.0
     missing: Missing = "skip"
     unseen: Unseen = "skip"
+    marginal: bool = False
 
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
@@ -64,6 +71,10 @@ class Settings:
                 "take one each: give the array to their family, e.g. Words(smoothing=[...])."
             )
         return replace(self, smoothing=smoothing.item())
+
+    def full(self) -> Settings:
+        """Return these settings with the estimate that holds the whole posterior."""
+        return replace(self, estimate="bayes")
 
     def each(self, size: int, own: Any = None) -> Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
@@ -118,8 +129,20 @@ class Likelihood(Protocol):
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], whole."""
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(x | class), [row, class]: of its parameters only the posterior is known.
+
+        The posterior is the one with λ, whatever the estimate. Terms that all classes share may be left out.
+        """
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at what was estimated, up to a constant; 0 without a prior.
+
+        Added to the log-likelihood of the rows it is what ``map`` maximises. An error where there is no such thing.
+        """
 
     def say(self, column: str) -> str:
         """Say in a sentence what was learned."""

@@ -7,19 +7,26 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import poch
+from scipy.special import poch, polygamma, psi
 
-from .._kernels import Scorer
+from .._kernels import Scorer, left_numbers
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
+from ..statistics.accumulators import as_codes, as_weights
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, padded, rounded, row_weights, scores_of
+from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
+from .family import Codes, Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
 from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
 NARROWEST = 1e-18
+# The same where rows have no label: a class that closes in on a single row would be ever more probable. A thousandth of
+# the column's deviation stops it.
+NARROWEST_UNLABELLED = 1e-6
 # The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
 LEAST, LARGEST = 1e-290, 1e300
+# A number farther off than this, in squares of what was counted, is taken for this: its fourth power stays finite.
+FARTHEST = 1e60
 
 
 @dataclass(frozen=True)
@@ -66,25 +73,19 @@ class Bell(NamedTuple):
     power: Floats
     base: Floats
 
-    def at(self, x: Floats) -> Floats:
-        """Return the log-densities at x [...]; a hole says nothing."""
-        with np.errstate(over="ignore"):
-            far = np.minimum((x[..., None] - self.centre) ** 2 * self.precision, LARGEST)
-        return np.where(np.isnan(far), 0.0, self.base - np.where(self.power > 0, self.power * np.log1p(far), far))
 
-
-def normal(centre: Floats, variance: Floats, spread: Floats) -> Bell:
+def normal(centre: Floats, variance: Floats, prior: Prior) -> Bell:
     """Return normal densities; a column without any spread says nothing."""
-    variance = wide_enough(variance, spread)
+    variance = wide_enough(variance, prior)
     silent = variance == 0
     safe = np.where(silent, 1.0, variance)
     zero = np.zeros(variance.shape)
     return Bell(centre, np.where(silent, 0.0, 0.5 / safe), zero, np.where(silent, 0.0, -0.5 * np.log(2 * np.pi * safe)))
 
 
-def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> Bell:
+def student(centre: Floats, scale: Floats, freedom: Floats, prior: Prior) -> Bell:
     """Return Student-t densities with a squared scale; a column without any spread says nothing."""
-    scale = wide_enough(scale, spread)
+    scale = wide_enough(scale, prior)
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
     # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
@@ -97,9 +98,9 @@ def student(centre: Floats, scale: Floats, freedom: Floats, spread: Floats) -> B
     )
 
 
-def wide_enough(variance: Floats, spread: Floats) -> Floats:
-    """Return the variance, not narrower than rounding allows; 0 only where the whole column has no spread."""
-    least = np.where((spread > 0) | (variance > 0), np.maximum(NARROWEST * spread, LEAST), 0.0)
+def wide_enough(variance: Floats, prior: Prior) -> Floats:
+    """Return the variance, not narrower than it may be; 0 only where the whole column has no spread."""
+    least = np.where((prior.spread > 0) | (variance > 0), np.maximum(prior.narrowest * prior.spread, LEAST), 0.0)
     return np.clip(variance, least, LARGEST)
 
 
@@ -111,6 +112,16 @@ class Prior(NamedTuple):
     variance: Floats
     rows: float
     spread: Floats
+    narrowest: float = NARROWEST
+
+    @classmethod
+    def of_column(cls, summary: Summary, smoothing: float) -> Prior:
+        """Return the prior that the whole column suggests: its mean and its variance, whatever the classes."""
+        rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
+        centre = (summary.n * summary.mean).sum(axis=-1, keepdims=True) / rows
+        variance = (summary.ssd + summary.n * summary.gap(centre) ** 2).sum(axis=-1, keepdims=True) / rows
+        weight = max(smoothing, LIGHTEST)
+        return cls(centre, np.full(centre.shape, weight), variance, weight, variance, NARROWEST_UNLABELLED)
 
     @classmethod
     def of(cls, summary: Summary, smoothing: float) -> Prior:
@@ -135,7 +146,7 @@ def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     """Return normal densities with mean and variance of each class; the column's own for a class without numbers."""
     met = summary.n > 0
     variance = np.where(met, summary.ssd / np.where(met, summary.n, 1.0), prior.spread)
-    return normal(np.where(met, summary.mean, prior.centre), variance + epsilon, prior.spread)
+    return normal(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
 
 
 def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
@@ -150,7 +161,7 @@ def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, F
 def map(summary: Summary, prior: Prior, epsilon: float) -> Bell:  # noqa: A001  # its name in the books
     """Return normal densities at the joint mode of centre and variance."""
     centre, _, rows, squares = posterior(summary, prior)
-    return normal(centre, squares / (rows + 3) + epsilon, prior.spread)
+    return normal(centre, squares / (rows + 3) + epsilon, prior)
 
 
 def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
@@ -158,7 +169,44 @@ def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
     centre, centred, rows, squares = posterior(summary, prior)
     with np.errstate(over="ignore"):
         scale = squares / rows * (1 + 1 / centred) + epsilon
-    return student(centre, scale, rows, prior.spread)
+    return student(centre, scale, rows, prior)
+
+
+class Known(NamedTuple):
+    """What is known of the bells, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
+
+    The posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, makes
+    E[p(x)^s] = Γ(a + s/2) / Γ(a) · (2πb)^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2).
+    """
+
+    centre: Floats
+    precision: Floats
+    terms: Terms
+
+    @classmethod
+    def of(cls, summary: Summary, prior: Prior, smoothing: float, epsilon: float) -> Known:
+        """Return what is known: nothing where no number was counted and none imagined, or all are alike."""
+        centre, centred, rows, squares = posterior(summary, prior)
+        variance = wide_enough(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
+        a, c, silent = rows / 2, 1 / centred, variance == 0
+        squares = np.where(silent, 1.0, variance) * rows
+        unknown = (summary.n == 0) & (smoothing == 0)
+        terms = (
+            ((psi(a) - np.log(squares / 2) - c) / 2, -a),
+            (polygamma(1, a) / 4 + c**2 / 2, 2 * a * c - 1, a),
+            (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
+            (polygamma(3, a) / 16 + 3 * c**4, (24 * a * c - 12) * c**2, (36 * a * c - 12) * c, 24 * a * c - 4, 6 * a),
+        )
+        return cls(centre, 1 / squares, blanked(blanked(terms, unknown, UNKNOWN), silent, 0.0))
+
+    def at(self, x: Floats) -> Cumulants:
+        """Return the cumulants of the rows x [row, column], summed over the columns; a hole adds nothing."""
+        out = np.empty((4, len(x), self.centre.shape[1]))
+        for k in range(self.centre.shape[1]):
+            with np.errstate(over="ignore"):
+                far = np.minimum((x - self.centre[:, k]) ** 2 * self.precision[:, k], FARTHEST)
+            out[:, :, k] = of_powers(far, tuple(tuple(term[:, k] for term in powers) for powers in self.terms))
+        return Cumulants(*out)
 
 
 ESTIMATES = {"mle": mle, "map": map, "bayes": bayes}
@@ -174,15 +222,19 @@ class Bells:
     columns: Axis
     summary: Summary
 
-    def _bell(self, summary: Summary) -> Bell:
-        smoothing = float(self.settings.smoothing)
-        how = self.settings.estimate if smoothing > 0 else "mle"
-        return ESTIMATES[how](summary, Prior.of(summary, smoothing), self.family.epsilon)
+    @property
+    def _how(self) -> str:
+        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
+
+    def _prior(self, summary: Summary) -> Prior:
+        believed = Prior.of_column if self.settings.marginal else Prior.of
+        return believed(summary, float(self.settings.smoothing))
 
     @cached_property
     def bell(self) -> Bell:
         """The densities, [column, class]."""
-        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in self._bell(self.summary)))
+        bell = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
+        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in bell))
 
     @cached_property
     def _tables(self) -> Bell:
@@ -205,17 +257,43 @@ class Bells:
         """Return log p(x | class) as [row, class], summed over the columns."""
         return scores_of(self, x, threads)
 
+    @cached_property
+    def _known(self) -> Known:
+        smoothing = float(self.settings.smoothing)
+        return Known.of(self.summary, Prior.of(self.summary, smoothing), smoothing, self.family.epsilon)
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log p(x | class), under a normal–inverse-gamma posterior of each bell."""
+        x = np.asarray(x, dtype=np.float64)
+        parts = [self._known.at(x[rows]) for rows in blocks(len(x), len(self.columns))]
+        return Cumulants(*(np.concatenate(figures) for figures in zip(*parts, strict=True)))
+
     def column(self, at: int) -> Bells:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""
-        x, y, w = np.asarray(x, dtype=np.float64), np.asarray(y), row_weights(weights, len(x))
-        out = np.zeros((len(x), len(self.classes)))
-        for rows in blocks(len(x), self.summary.n.size):
-            out[rows] = self._bell(self.summary.without(x[rows], y[rows], w[rows])).at(x[rows]).sum(axis=1)
+        x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
+        worth = max(float(self.settings.smoothing), LIGHTEST)
+        how = (self._how, worth, self.family.epsilon)
+        check_scored(left_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads))
         return out
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
+        if self.family.epsilon:
+            raise InvalidSetting(
+                f"Gaussian(epsilon={self.family.epsilon!r}) adds to every variance, so that no likelihood is highest. "
+                "To learn from rows without a label leave it 0: no class gets narrower than a thousandth of its column."
+            )
+        if self.settings.estimate != "map":
+            return 0.0
+        prior, bell = self._prior(self.summary), self.bell
+        heard = bell.precision > 0  # a column without any spread says nothing, and nothing is believed of it
+        half = prior.centred * (bell.centre - prior.centre) ** 2 + prior.rows * prior.variance
+        logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, bell.precision, 0.5))
+        return float(np.where(heard, logs - half * bell.precision, 0.0).sum())
 
     def say(self, column: str) -> str:
         """Say where the numbers of each class lie."""

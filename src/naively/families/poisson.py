@@ -7,19 +7,23 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
-from ..errors import InvalidInput
+from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Moments
+from ..statistics.arithmetic import RESIDUE
 from ..statistics.axis import Floats
-from .family import Codes, Settings, blocks, enumerated, rounded, row_weights
+from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
+from .family import Codes, Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
 # A larger number of events is taken for this: its logarithms stay finite.
 LARGEST = 1e150
+# The same for fourth powers.
+MOST = 1e60
 
 
 @dataclass(frozen=True)
@@ -164,13 +168,51 @@ class Rates:
             out[rows] = self._log_p(x[rows], self.summary)
         return out
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    @cached_property
+    def _terms(self) -> Terms:
+        """The cumulants of x·log rate - rate as powers of x, [column, class].
+
+        E[rate^(sx) · e^(-s·rate)] = Γ(e + sx) / Γ(e) · r^e · (r + s)^(-e - sx) for e events in r rows.
+        """
+        events, rows = gamma(self.summary, self.settings.smoothing)
+        none = np.zeros(rows.shape)
+        terms = (
+            (-events / rows, psi(events) - np.log(rows)),
+            (events / rows**2, -2 / rows, polygamma(1, events)),
+            (-2 * events / rows**3, 3 / rows**2, none, polygamma(2, events)),
+            (6 * events / rows**4, -8 / rows**3, none, none, polygamma(3, events)),
+        )
+        unknown = (self.summary.n == 0) & (self.settings.smoothing == 0)
+        return blanked(terms, unknown, UNKNOWN)
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
+        return Cumulants(*of_powers(np.minimum(checked(x), MOST), self._terms))
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
         x, y, w = checked(x), np.asarray(y), row_weights(weights, len(x))
+        infinite = np.isinf(x).any(axis=1)
+        check_scored(int(infinite.argmax()) if infinite.any() else -1)
         out = np.zeros((len(x), len(self.classes)))
         for rows in blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
         return out
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the gamma's density at the rates, up to a constant."""
+        if self._how != "map":
+            return 0.0
+        weight, usual = max(self.settings.smoothing, LIGHTEST), overall(self.summary)
+        edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
+        if len(edge):
+            raise InvalidSetting(
+                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} rows "
+                "of that has its mode at no events at all, which cannot be climbed to. Set estimate='mle', or its "
+                f"family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g})."
+            )
+        rates = self.rate.T
+        return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
 
     def say(self, column: str) -> str:
         """Say how many events each class has."""

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from .._kernels import Scorer
 from ..statistics.axis import Floats
+from .family import check_scored, padded
 
 
 class Split(NamedTuple):
@@ -80,3 +81,29 @@ def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
     out = np.zeros((n_rows, *terms.shape[1:]))
     np.add.at(out, rows, terms)
     return out
+
+
+def total(x: Any, table: Floats, power: int = 1, threads: int = 1) -> Floats:
+    """Return the sum over the cells of each row of value to a power times table [value, class], as [row, class]."""
+    scorer, out = Scorer(np.zeros(table.shape[1])), np.empty((x.shape[0], table.shape[1]))
+    add_up(scorer, raised(x, power), padded(table), None)
+    check_scored(scorer.log_joint(out, threads))
+    return out
+
+
+def there(x: Any, threshold: float | None) -> Any:
+    """Return a matrix with 1 for each cell above the threshold, and 0 for others; without one, the matrix itself."""
+    if threshold is None:
+        return x
+    if sparse.issparse(x):
+        return sparse.csr_array(((x.data > threshold).astype(np.float64), x.indices, x.indptr), shape=x.shape)
+    return (np.asarray(x) > threshold).astype(np.float64)
+
+
+def raised(x: Any, power: int) -> Any:
+    """Return a matrix with each cell raised to a power."""
+    if power == 1:
+        return x
+    if sparse.issparse(x):
+        return sparse.csr_array((x.data.astype(np.float64) ** power, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(x, dtype=np.float64) ** power

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,12 +10,14 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .._kernels import Scorer
+from ..errors import InvalidSetting
 from ..statistics import Axis, Table
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
+from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries, row_sums
+from .wide import Split, add_up, entries, row_sums, total
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,44 @@ class WordWeights:
         scores = scores_of(self, x, threads)
         return scores if self.family.complement else scores + coefficient(x)[:, None]
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None) -> Floats:
+    @cached_property
+    def _full(self) -> WordWeights:
+        """The same words under the estimate that holds the whole posterior."""
+        return replace(self, settings=self.settings.full())
+
+    @cached_property
+    def _sides(self) -> tuple[Cumulants, Cumulants]:
+        """How little is known of each word [word, class], and of the whole all are shares of [class]."""
+        imagined = self.settings.smoothing
+        part, whole = of_share(self.told + imagined, self.told.sum(axis=1, keepdims=True) + imagined.sum())
+        return Cumulants(*(figure.T for figure in part)), Cumulants(*(figure[:, 0] for figure in whole))
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of the score of the words, under a Dirichlet posterior of each class.
+
+        Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
+        """
+        met = self.told.T + self.settings.smoothing[:, None] > 0
+        length = total(x, met.astype(np.float64), 1, threads)
+        found = Cumulants(
+            *(
+                total(x, part, order, threads) - length**order * whole
+                for order, (part, whole) in enumerate(zip(*self._sides, strict=True), 1)
+            )
+        )
+        if self.family.complement:
+            found = found.times(-self._divided)
+        light = np.any(self.settings.smoothing == 0)
+        return ruled_out(found, self._full, x, threads) if light else found
+
+    @cached_property
+    def _divided(self) -> Floats:
+        """What the weights of each class are multiplied with to norm them."""
+        if not self.family.norm:
+            return np.ones(len(self.classes))
+        return normed(np.ones(len(self.classes)), -finite_sum(self._full.log_p))
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""
         out = np.zeros((x.shape[0], len(self.classes)))
         w = row_weights(weights, x.shape[0])
@@ -168,6 +207,17 @@ class WordWeights:
         change = np.log(np.maximum(self.told.sum(axis=1) + self.imagined.sum(), some)) - np.log(some)
         norms = others + number * change + row_sums(rows, new, n_rows)
         return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are alike where none was met
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
+        if self.family.complement:
+            raise InvalidSetting(
+                "Words(complement=True) scores a class by the words of all others, and such scores are no logarithms "
+                "of a probability that could be maximised. To learn from rows without a label, set complement=False."
+            )
+        if self.settings.estimate != "map":
+            return 0.0
+        return float(np.where(self.imagined > 0, self.imagined * self.log_p, 0.0).sum())
 
     def say(self, column: str) -> str:
         """Say which words speak most for each class, against the others."""

@@ -94,7 +94,9 @@ class Linear:
         """Return the score of each row and class as if the row had not been counted, up to what all classes share."""
         narrow, means = 1 / (self._axes[0] + ridge), self.means @ self._axes[1]
         own, at = self.rows[taken.y], np.arange(len(taken.y))
-        more = np.where(own >= 2, own / np.maximum(own - taken.weights, 1e-9), 1.0)  # how much further the own mean lies
+        more = np.where(
+            own >= 2, own / np.maximum(own - taken.weights, 1e-9), 1.0
+        )  # how much further the own mean lies
         lost = np.where(own >= 2, taken.weights * more, 0.0)  # of the scatter, in the direction of the row
         gap = turned - means[taken.y]
         far = ((turned * turned) @ narrow)[:, None] - 2 * (turned * narrow) @ means.T + (means * means) @ narrow

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..statistics.axis import Floats
 from ..grid import Bins, Grid, Values
+from ..statistics.axis import Floats
 
 # Bins of a number: enough for any shape that so many rows can show.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +90,9 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     slopes, bias = joint_slopes(counted, learned)
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
-        table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[np.array(bins.coarse if bins.size else [-1])]
+        table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
+            np.array(bins.coarse if bins.size else [-1])
+        ]
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)

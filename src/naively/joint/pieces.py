@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..families.family import Codes
+from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
-from ..grid import Cells, Grid
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear
 from .look import grouped

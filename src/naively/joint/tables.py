@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..families.family import Codes
 from ..statistics.arithmetic import divide
 from ..statistics.axis import Floats
-from ..families.family import Codes
 
 # How many rows are imagined: pairs of values have more cells to fill.
 OF_VALUES, OF_PAIRS = 0.5, 2.0

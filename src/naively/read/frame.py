@@ -78,6 +78,11 @@ class Frame:
             columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
 
+    def coded(self) -> Frame:
+        """Return the same, to be read again and again: texts as codes."""
+        columns = {n: v.coded() if isinstance(v, Values) else v for n, v in self.columns.items()}
+        return Frame(columns, self.rows, named=self.named, library=self.library, matrix=self.matrix)
+
     def _by_position(self, schema: Schema) -> Frame:
         whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
         if self.matrix is not None and len(schema) == len(schema.of_kind("vectors")) == 1:

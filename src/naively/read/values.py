@@ -19,6 +19,9 @@ from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
 
+# Texts are worth a code if each is met in so many rows.
+SEVERAL = 8
+
 
 class Labels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
@@ -41,6 +44,13 @@ class Values:
         coded = kind is not None and pa.types.is_dictionary(kind)
         return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
 
+    @property
+    def floating(self) -> bool:
+        """Whether the values are floating-point numbers where they lie."""
+        if isinstance(self.data, np.ndarray):
+            return bool(self.data.dtype.kind == "f")
+        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and pa.types.is_floating(self.data.type)
+
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
@@ -52,6 +62,16 @@ class Values:
         other = Values.__new__(Values)
         other.__dict__.update(vars(self) | {"data": data})
         return other
+
+    def coded(self) -> Values:
+        """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
+        if self.type != "text" or not len(self):
+            return self
+        array = self._arrow(0, len(self))
+        if pa.types.is_dictionary(array.type):
+            return self
+        coded = pc.dictionary_encode(array.cast(pa.large_string()))
+        return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
 
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""

@@ -64,6 +64,14 @@ class GrowingLabels:
             self.n[to : to + end - begin, : old.shape[1]] = old[begin:end]
         self.sizes = room
 
+    def without(self, column: int) -> GrowingLabels:
+        """Return the counts of all columns but one."""
+        other = GrowingLabels(len(self.sizes) - 1)
+        other.sizes = np.delete(self.sizes, column)
+        other.offsets = offsets_of(other.sizes)
+        other.n = np.delete(self.n, slice(int(self.offsets[column]), int(self.offsets[column + 1])), axis=0)
+        return other
+
     def add(self, x: Codes, y: Codes, weights: Floats | None, threads: int) -> None:
         """Count the rows of a matrix of codes, for which there is room."""
         row = _kernels.count_codes(x, y, weights, False, self.offsets, self.n, threads)

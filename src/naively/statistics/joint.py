@@ -30,7 +30,9 @@ class Joint:
         size = len(self.classes)
         fits = self.fine.shape == (size, self.grid.fine_bins)
         if not fits or self.products.shape != (size, self.grid.features, self.grid.features):
-            raise DoesNotFit(f"{self.fine.shape} and {self.products.shape} sums do not fit the grid and {size} classes.")
+            raise DoesNotFit(
+                f"{self.fine.shape} and {self.products.shape} sums do not fit the grid and {size} classes."
+            )
         object.__setattr__(self, "fine", frozen(self.fine))
         object.__setattr__(self, "products", frozen(self.products))
 
@@ -45,7 +47,9 @@ class Joint:
         if set(self.grid.names) <= set(names):
             return self
         grid, fine, features = self.grid.only(names)
-        return Joint(self.classes, grid, self.fine[:, fine], self.products[np.ix_(range(len(self.products)), features, features)])
+        return Joint(
+            self.classes, grid, self.fine[:, fine], self.products[np.ix_(range(len(self.products)), features, features)]
+        )
 
     def __add__(self, other: Joint) -> Joint:
         if not isinstance(other, Joint):
@@ -84,9 +88,13 @@ class Joint:
             return False
         classes = self.classes | other.classes
         a, b = self.on(classes), other.on(classes)
-        size = np.sqrt(np.einsum("kff->kf", a.products))  # no product is larger than those of its factors with themselves
+        size = np.sqrt(
+            np.einsum("kff->kf", a.products)
+        )  # no product is larger than those of its factors with themselves
         room = tolerance * (size[:, :, None] * size[:, None, :] + 1e-300)
-        return bool(np.all(np.abs(a.products - b.products) <= room) and np.all(np.abs(a.fine - b.fine) <= tolerance * a.fine))
+        return bool(
+            np.all(np.abs(a.products - b.products) <= room) and np.all(np.abs(a.fine - b.fine) <= tolerance * a.fine)
+        )
 
     def _check(self, other: Joint) -> None:
         if self.grid != other.grid:

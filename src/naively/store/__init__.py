@@ -15,6 +15,10 @@ squares   moments only: the sum of (x - shift)²
 Cells of zero are left out. The rows of the classes come first, then the columns by name, and in each of them values and
 classes in the order of their axes: the same counts make the same table. Each column begins a row group of its own.
 
+What is expected of rows without a label, if there is any, comes behind all that was counted. Its rows have the mark
+``(expected)`` before the name of the column, and alone for the rows of the classes. Such a file is of version 2 of the
+format, all others are of version 1.
+
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.
 This seal is found and checked before anything is taken apart, so no damaged byte reaches Arrow's reader. It stays where
@@ -29,6 +33,6 @@ it is in every version of the format, so that a newer file can be told from a da
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import read, write
+from .file import read, read_all, write
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_all", "write"]

@@ -36,7 +36,10 @@ from .tidy import (
     told,
 )
 
-FORMAT, VERSION = "naively counts", 1
+FORMAT, VERSION = "naively counts", 2
+# A file is of the oldest version that can read it: only one that holds what is expected needs the second.
+COUNTED_VERSION, EXPECTED_VERSION = 1, 2
+EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
 UNSEALED = "0" * 64
@@ -52,10 +55,13 @@ class Refused(Exception):
 # -- writing ------------------------------------------------------------------------------------------------------
 
 
-def write(path: str | os.PathLike[str], counts: Counts, about: dict[str, Any]) -> None:
-    """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them."""
+def write(path: str | os.PathLike[str], counts: Counts, about: dict[str, Any], expected: Counts | None = None) -> None:
+    """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
+
+    What is only expected of rows without a label may stand beside what was counted, as rows of its own.
+    """
     try:
-        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about)))
+        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected)))
     except InvalidInput as error:
         raise UnwritableFile(path, str(error)) from error
     except FileNotFoundError as error:
@@ -88,24 +94,37 @@ def replace(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(counts: Counts, about: dict[str, Any]) -> bytes:
+def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
             raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.")
-    sink, classes, entries = pa.BufferOutputStream(), described(counts.classes), {}
+    sink = pa.BufferOutputStream()
     options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
     with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:
-        first = rows_of_classes(counts.classes, counts.rows)
-        append(writer, first)
-        for name in sorted(counts.columns):
-            entries[name], rows = told(name, counts.columns[name], classes)
-            append(writer, rows)
-        columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
-        text = footer({"classes": classes, "rows": len(first), "columns": columns}, about)
-        writer.add_key_value_metadata({KEY: text})
+        parts = appended(writer, counts)
+        if expected is not None:
+            parts |= {"version": EXPECTED_VERSION, "expected": appended(writer, expected, EXPECTED)}
+        writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data
+
+
+def appended(writer: Any, counts: Counts, mark: str | None = None) -> dict[str, Any]:
+    """Write counts, with a mark before the names if they are not what was counted, and return the footer's words."""
+    classes, entries = described(counts.classes), {}
+    first = rows_of_classes(counts.classes, counts.rows, mark)
+    append(writer, first)
+    for name in sorted(counts.columns):
+        entries[name], rows = told(marked(mark, name), counts.columns[name], classes)
+        append(writer, rows)
+    columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
+    return {"classes": classes, "rows": len(first), "columns": columns}
+
+
+def marked(mark: str | None, name: str) -> str:
+    """Return the name under which rows of a column stand in the table."""
+    return name if mark is None else f"{mark} {name}"
 
 
 def append(writer: Any, rows: Any) -> None:
@@ -116,7 +135,7 @@ def append(writer: Any, rows: Any) -> None:
 
 def footer(parts: dict[str, Any], about: dict[str, Any]) -> str:
     """Return the JSON of the footer, with room for the seal at its end."""
-    said = {"format": FORMAT, "version": VERSION, **parts, "about": about, "sha256": UNSEALED}
+    said = {"format": FORMAT, "version": COUNTED_VERSION, **parts, "about": about, "sha256": UNSEALED}
     try:
         text = json.dumps(said, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -161,8 +180,21 @@ def check_seal(data: bytes) -> None:
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
+class Kept(NamedTuple):
+    """What a file holds: counts, what the caller kept beside them, and what is expected of rows without a label."""
+
+    counts: Counts
+    about: dict[str, Any]
+    expected: Counts | None
+
+
 def read(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
     """Return the counts in a file and what was kept beside them; nothing in it is executed."""
+    return read_all(path)[:2]
+
+
+def read_all(path: str | os.PathLike[str]) -> Kept:
+    """Return everything that is in a file."""
     try:
         data = contents(Path(path))
         check_seal(data)
@@ -188,7 +220,7 @@ def contents(path: Path) -> bytes:
         raise Refused(f"{error.strerror}; check the path, and whether you may read it.") from None
 
 
-def taken_apart(data: bytes) -> tuple[Counts, dict[str, Any]]:
+def taken_apart(data: bytes) -> Kept:
     """Return the counts in the bytes of a file, and what was kept beside them."""
     file = opened(data)
     said = json.loads(file.metadata.metadata[KEY.encode()])
@@ -199,20 +231,38 @@ def taken_apart(data: bytes) -> tuple[Counts, dict[str, Any]]:
             "update it by: pip install --upgrade naively"
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
+    parts, more = parts_of(said), parts_of(said["expected"], EXPECTED) if "expected" in said else []
+    pieces = pieces_of(data, file.metadata, [*parts, *more])
+    expected = counts_of(said["expected"], more, pieces[len(parts) :]) if more else None
+    return Kept(counts_of(said, parts, pieces[: len(parts)]), said["about"], expected)
+
+
+def sorted_columns(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the footer says about each column, in the order of their rows."""
+    return sorted(said["columns"], key=lambda entry: str(entry["name"]))
+
+
+def parts_of(said: dict[str, Any], mark: str | None = None) -> list[Part]:
+    """Return the parts of the table that hold counts, by what the footer says about them."""
     classes = class_axis(said["classes"])
-    entries = sorted(said["columns"], key=lambda entry: str(entry["name"]))
-    parts = [Part("rows", None, classes, said["rows"])]
-    for entry in entries:
+    parts = [Part("rows", mark, classes, said["rows"])]
+    for entry in sorted_columns(said):
         own = class_axis(entry["classes"]) if "classes" in entry else classes
         parts.append(Part(entry["kind"], entry["name"], own, entry["rows"]))
-    first, *rest = pieces_of(data, file.metadata, parts)
+    return parts
+
+
+def counts_of(said: dict[str, Any], parts: list[Part], pieces: list[list[Piece]]) -> Counts:
+    """Return counts from what the footer says about them, and their rows."""
+    mark, classes, entries = parts[0].name, parts[0].classes, sorted_columns(said)
     found = {
-        entry["name"]: statistic_of(entry, part.classes, pieces)
-        for entry, part, pieces in zip(entries, parts[1:], rest, strict=True)
+        entry["name"]: statistic_of(entry, part.classes, rows)
+        for entry, part, rows in zip(entries, parts[1:], pieces[1:], strict=True)
     }
     need(len(found) == len(entries), "a column stands twice")
-    columns = {entry["name"]: found[entry["name"]] for entry in said["columns"]}
-    return Counts(classes, rows_by_class(classes, first), columns), said["about"]
+    skipped = len(marked(mark, ""))
+    columns = {entry["name"][skipped:]: found[entry["name"]] for entry in said["columns"]}
+    return Counts(classes, rows_by_class(classes, pieces[0]), columns)
 
 
 class Part(NamedTuple):

@@ -56,11 +56,11 @@ def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, 
     return (entry if json.dumps(own) == json.dumps(classes) else entry | {"classes": own}), rows
 
 
-def rows_of_classes(classes: Axis, rows: Floats) -> Any:
+def rows_of_classes(classes: Axis, rows: Floats, name: str | None = None) -> Any:
     """Return the rows of the table that say how many rows each class has."""
     if not sound(rows):
         raise InvalidInput("numbers of rows are negative or not finite.")
-    return laid_out(None, classes, pa.nulls(1, TEXT), [rows[:, None]])
+    return laid_out(name, classes, pa.nulls(1, TEXT), [rows[:, None]])
 
 
 def cut(rows: Any, most: int) -> Iterable[Any]:

@@ -1,0 +1,92 @@
+"""How right and how honest the answers of NaiveBayes are on real tables: ``python3 chores.py bench accuracy``.
+
+The tables, the folds and the peer are those of ../shared, beside the repository: `bench/accuracy.py` there says how
+rows are dealt out. No setting is chosen for a table by hand. Without ../shared there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from naively import NaiveBayes
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+MODELS: dict[str, dict[str, Any]] = {
+    "text book": {},
+    "smoothing": {"smoothing": "auto"},
+    "temperature": {"temperature": "auto"},
+    "both": {"smoothing": "auto", "temperature": "auto"},
+}
+PEER = "sk-gauss+cat"
+FIGURES = {"accuracy": "{:.1%}", "logloss": "{:.3f}", "ece": "{:.3f}"}
+LARGE = "kdd99-10pct"  # of another size than the rest, and not in the mean
+TARGET = 0.47  # the mean log-loss of both, at most
+
+
+def main() -> int:
+    """Print a line for each table and the means; the exit code says whether the target was met."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="these tables alone, by name, with commas")
+    parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
+    options = parser.parse_args()
+    if not (options.shared / "bench" / "accuracy.py").exists():
+        print(f"skipped: {options.shared} does not hold the tables; give their folder with --shared")
+        return 0
+    bench = protocol(options.shared)
+    models = {PEER: bench.MODELS["tabular"][PEER]} | {name: answering(MODELS[name]) for name in MODELS}
+    print(f"{'log-loss':<16}" + "".join(f"{name:>14}" for name in models))
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
+    for table, spec in tables(options.shared, options.only).items():
+        X, y, part, info = bench.load(str(options.shared / "data"), table, spec)
+        folds, _ = bench.folds(y, part, "tabular", options.repeats)
+        for name, model in models.items():
+            found[name].append(bench.run_one(model, name, X, y, folds, info))
+        print(f"{table:<16}" + "".join(f"{found[name][-1]['logloss']:>14.3f}" for name in models), flush=True)
+    means = {name: {f: float(np.mean([line[f] for line in lines])) for f in FIGURES} for name, lines in found.items()}
+    for figure, form in FIGURES.items():
+        print(f"{'mean ' + figure:<16}" + "".join(f"{form.format(means[name][figure]):>14}" for name in models))
+    return 0 if options.only or means["both"]["logloss"] <= TARGET else 1
+
+
+def protocol(shared: Path) -> ModuleType:
+    """Return the module that reads the tables, deals out the rows and scores the answers."""
+    spec = importlib.util.spec_from_file_location("shared_accuracy", shared / "bench" / "accuracy.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def tables(shared: Path, only: str | None) -> dict[str, Any]:
+    """Return the tables to measure."""
+    listed: dict[str, Any] = json.loads((shared / "data" / "datasets.json").read_text(encoding="utf-8"))
+    tabular = {name: spec for name, spec in listed.items() if spec["task"] == "tabular" and name != LARGE}
+    return tabular if only is None else {name: tabular[name] for name in only.split(",")}
+
+
+def answering(settings: dict[str, Any]) -> Callable[[Any, Any, Any, Any], Any]:
+    """Return what answers rows after learning from others, a column for each class of the whole table."""
+
+    def answer(X: Any, y: Any, asked: Any, info: Any) -> Any:
+        nb = NaiveBayes(**settings).fit(X, y)
+        out = np.zeros((len(asked), info.n_classes))
+        out[:, nb.classes_] = nb.predict_proba(asked)
+        return out
+
+    return answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())

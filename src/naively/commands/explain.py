@@ -1,0 +1,82 @@
+"""``naively explain``: why a model answers a row as it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from . import inputs, options
+from .render import clean, print_json
+
+EXAMPLE = """\b
+Example:
+  naively explain income.parquet new.csv --row 3
+  naively explain income.parquet new.csv --row 3 --against '>50K' --fractions
+"""
+
+
+@click.command("explain", epilog=EXAMPLE)
+@options.MODEL
+@options.FILES
+@click.option(
+    "--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first."
+)
+@click.option("--against", metavar="CLASS", help="The class to compare the answer with; left out: the runner-up.")
+@click.option(
+    "--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book."
+)
+@options.settings
+@options.reading
+@options.JSON
+@options.DEBUG
+def command(
+    model: str,
+    files: tuple[str, ...],
+    row: int,
+    against: str | None,
+    fractions: bool,
+    settings: dict[str, Any],
+    reading: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Show why a row is answered as it is.
+
+    Each column of the row speaks for the answer or against it. Bars to the right speak for the answer, bars to the
+    left against it; their lengths add up to the logarithm of the odds. Below stand the probabilities as fractions
+    of counts, and densities of numbers.
+    """
+    from .. import streaming
+
+    nb = inputs.loaded(model, settings)
+    rival = None if against is None else inputs.Labels(nb.classes_.tolist()).of(against, "--against")
+    evidence = nb.explain(streaming.one_row(nb, inputs.opened(files, reading), row - 1), rival)
+    if as_json:
+        print_json(facts(evidence, row))
+        return
+    click.echo("\n".join(map(clean, str(evidence).splitlines())))
+    if fractions:
+        click.echo()
+        click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
+
+
+def facts(evidence: Any, row: int) -> dict[str, Any]:
+    """Return the evidence of one row as data."""
+    answer, against = (evidence.classes[int(place[0])] for place in (evidence.answer, evidence.against))
+    columns = [
+        {
+            "name": name,
+            "value": evidence.texts(name)[0],
+            "scores": dict(zip(map(str, evidence.classes), evidence.scores[0, at].tolist(), strict=True)),
+        }
+        for at, name in enumerate(evidence.columns)
+    ]
+    return {
+        "row": row,
+        "answer": answer,
+        "against": against,
+        "probabilities": dict(zip(map(str, evidence.classes), evidence.probabilities[0].tolist(), strict=True)),
+        "prior": dict(zip(map(str, evidence.classes), evidence.prior.tolist(), strict=True)),
+        "columns": columns,
+        "leads": dict(evidence.bars()),
+    }

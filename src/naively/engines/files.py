@@ -1,0 +1,248 @@
+"""Counts files larger than memory: one thread reads the next rows while another counts these."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..read.files import Block, File
+from ..read.frame import Frame, frame_of
+from ..read.target import Target, check_kinds, labels_of
+from ..schema import Column, Schema
+from ..statistics.accumulators import Codes
+from ..statistics.axis import Floats
+from .sample import Sample, place_hash
+from .tables import TableCounter
+
+# More different texts than this name things rather than describe them: the column is set aside, unless asked for.
+MOST_LABELS = 1_000_000
+# Blocks that are read ahead of the counting.
+AHEAD = 2
+# A heavier row could make sums overflow.
+MOST_WEIGHT = 1e150
+
+Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
+
+
+class Labelled(NamedTuple):
+    """Some rows of a file: where they are, what is counted of them, the code of each class, what each row weighs."""
+
+    file: int
+    begin: int
+    frame: Frame
+    y: Codes
+    weights: Floats | None
+
+
+@dataclass
+class FileRows:
+    """The rows of files, to be counted: which column is the class, which the weight, which are left out."""
+
+    source: File
+    of_target: str
+    weight: str | None = None
+    ignore: Sequence[str] = ()
+    unlabelled: str = "error"
+    progress: Progress | None = None
+    asked: Any = ()  # the columns that were asked for by name, however many values they have
+    label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+    rows: int = 0
+    missing: int = 0  # empty cells of the columns that are counted
+    set_aside: list[str] = field(default_factory=list)
+    first: Frame | None = None  # the first rows that were counted, for remarks on them
+    sample: Sample = field(default_factory=Sample)  # to choose settings with
+    named, cells = True, 1 << 30
+    target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
+
+    def schema(self, families: Any) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema."""
+        if isinstance(families, Schema):
+            self.asked = families
+            return replace(families, target=self.of_target)
+        apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
+        schema = self.source.schema(families, apart)
+        if not len(schema):
+            raise InvalidInput(f"{self.source.paths[0]} has no column to learn from beside {', '.join(apart)}.")
+        self.asked = families or ()
+        return replace(schema, target=self.of_target)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def labelled(self, counter: TableCounter, which: Sequence[int], threads: int) -> Iterator[Labelled]:
+        """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes."""
+        beside = [self.of_target, *([] if self.weight is None else [self.weight])]
+        for name in beside:
+            self.source.check(name)
+        for block in ahead(self.source.blocks(which, counter.schema, beside, threads, number=self.weight)):
+            yield self._labelled(counter, block)
+
+    def _labelled(self, counter: TableCounter, block: Block) -> Labelled:
+        table, path = block.table, self.source.paths[block.file]
+        labels, codes, dtype = labels_of(table.column(self.of_target))
+        if labels:
+            self.label_type = dtype
+            check_kinds([*list(counter.classes.places)[:1], *labels])
+        weights = None
+        if self.weight is not None:
+            column = frame_of(table.select([self.weight])).columns[self.weight]
+            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin)
+        none = codes < 0
+        if none.any():
+            if self.unlabelled != "skip":
+                raise InvalidInput(
+                    f"{path}, row {block.begin + int(np.argmax(none))} has no label: the column {self.of_target!r} is "
+                    "empty there. Leave such rows out, or set unlabelled='skip'."
+                )
+            weights = np.where(none, 0.0, 1.0 if weights is None else weights)
+        places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
+        frame = frame_of(table.select(list(counter.schema.names)))
+        return Labelled(block.file, block.begin, frame, places[codes].astype(np.int32), weights)
+
+    def again(self, counter: TableCounter, threads: int) -> Iterator[tuple[Frame, Codes, Floats | None]]:
+        """Return all rows once more, after they were counted."""
+        for part in self.labelled(counter, range(len(self.source.paths)), threads):
+            yield part.frame, part.y, part.weights
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def count(self, counter: TableCounter, threads: int, which: Sequence[int] | None = None) -> None:
+        """Count the rows of the files, or of some of them."""
+        self.count_apart(
+            [counter], threads, lambda part: None, range(len(self.source.paths)) if which is None else which
+        )
+
+    def count_apart(
+        self,
+        counters: Sequence[TableCounter],
+        threads: int,
+        share: Callable[[Labelled], Codes | None],
+        which: Sequence[int],
+    ) -> None:
+        """Count each row with one of the counters, which have the same codes; share says with which."""
+        before = self.rows
+        for part in self.labelled(counters[0], which, threads):
+            with placed(self.source.paths[part.file], part.begin):
+                counters[0].add_apart(counters, share(part), part.frame, part.y, part.weights, threads)
+            self.first = self.first or part.frame
+            self.sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+            self.rows += part.frame.rows
+            self.missing += missing_in(part.frame)
+            self._set_aside(counters)
+            self.tell(part)
+        if self.rows == before:
+            names = ", ".join(self.source.paths[at] for at in which)
+            raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
+        if not any(counter.rows.any() for counter in counters):
+            raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+
+    def _set_aside(self, counters: Sequence[TableCounter]) -> None:
+        for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
+            if len(words) > MOST_LABELS and self.may_go(column):
+                self.set_aside.append(column.name)
+                for counter in counters:
+                    counter.set_aside(column.name)
+
+    def may_go(self, column: Column) -> bool:
+        """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
+        return column.type == "text" and column.name not in self.asked
+
+    def tell(self, part: Labelled) -> None:
+        """Say how far the reading is, if anybody listens."""
+        if self.progress is not None:
+            sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
+            here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
+            self.progress(self.rows, sum(sizes[: part.file]) + here, sum(sizes))
+
+
+def set_aside_hint(name: str) -> str:
+    """Return the remark on a column that was set aside."""
+    return (
+        f"{name!r} has more than {MOST_LABELS:,} different values, as names and numbers of records have, and was set "
+        f'aside; to count it all the same: families={{{name!r}: "categorical"}}.'
+    )
+
+
+def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
+    """Return the same items; a thread of its own makes the next ones meanwhile."""
+    waiting: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
+    stopped, end = threading.Event(), object()
+
+    def put(item: Any, error: BaseException | None = None) -> None:
+        while not stopped.is_set():
+            try:
+                waiting.put((item, error), timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in items:
+                put(item)
+                if stopped.is_set():
+                    return
+            put(end)
+        except BaseException as error:  # handed to whoever waits for the next item
+            put(end, error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (got := waiting.get())[0] is not end:
+            yield got[0]
+        if got[1] is not None:
+            raise got[1]
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def each_block(
+    file: File, schema: Schema, ask: Callable[[Any], Any], threads: int | None = None, beside: Sequence[str] = ()
+) -> list[Any]:
+    """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
+    answers = []
+    for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
+        with placed(file.paths[block.file], block.begin):
+            answers.append(ask(block.table))
+    if not answers:
+        raise InvalidInput(f"{', '.join(file.paths)}: there are no rows, only names of columns.")
+    return answers
+
+
+def missing_in(frame: Frame) -> int:
+    """Return how many cells of a frame of Arrow columns are empty."""
+    return sum(values.data.null_count for values in frame.columns.values())
+
+
+def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:
+    """Return what each row weighs, if rows can weigh that."""
+    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = "nothing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise InvalidInput(
+            f"{path}, row {begin + row}: the weight in column {column!r} is {found}; a row weighs a finite number of 0 "
+            "or more."
+        )
+    return np.ascontiguousarray(weights)
+
+
+@contextmanager
+def placed(path: str, begin: int) -> Iterator[None]:
+    """Let errors about a row of a block say which row of which file it is; the first row is row 0."""
+    try:
+        yield
+    except InvalidInput as error:
+        row = re.match(r"Row (\d+)", str(error))
+        if row is None:
+            raise InvalidInput(f"{path}: {error}") from None
+        raise InvalidInput(f"{path}, row {begin + int(row[1])}{str(error)[row.end() :]}") from None

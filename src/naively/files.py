@@ -1,0 +1,266 @@
+"""Models from files: fitted in one pass, scored in a second, and fitted again from counts that were kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .classifier import NaiveBayes, holding
+from .counting import Rows, sampled
+from .engines.files import MOST_LABELS, FileRows, Labelled, Progress, set_aside_hint
+from .engines.sample import place_hash
+from .engines.tables import TableCounter
+from .errors import InvalidInput, InvalidSetting
+from .evaluate import Scores
+from .hints import about_labels
+from .kept import Kept, One, looks
+from .mixed import TableModel
+from .model import Model
+from .read.files import File, file_of
+from .resample import some
+from .settings import check_from_file, check_settings, scored_by
+from .statistics import Counts
+from .statistics.axis import Floats
+from .threads import allowed
+
+# Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
+SCORED = 1 << 24
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was done to fit a model from files."""
+
+    rows: int  # that were counted
+    missing: int  # empty cells among the columns of the model
+    set_aside: tuple[str, ...]  # columns with too many values, as identifiers have
+    scores: Scores | None  # by cross-validation, if folds were asked for
+    read: tuple[str, ...]  # the files that were read
+    kept: tuple[str, ...]  # the files whose counts were there already
+    seconds: float
+
+
+def fit(
+    nb: NaiveBayes,
+    file: Any,
+    target: str,
+    *,
+    ignore: Sequence[str] = (),
+    weight: str | None = None,
+    folds: int = 0,
+    keep_counts: Any = None,
+    window: int | None = None,
+    progress: Progress | None = None,
+) -> Fitted:
+    r"""Fit a classifier to the rows of files, and say what was done.
+
+    Parameters
+    ----------
+    nb : NaiveBayes
+        Its settings are used, and it is fitted.
+    file : File, str or Path
+        The rows.
+    target, weight : str
+        The column of the classes; that of the weights, if there is one.
+    ignore : sequence of str
+        Columns to leave out.
+    folds : int
+        With 2 or more, scores by cross-validation, for one more pass over the files: the fold of a row follows from its
+        place, the counts of each fold are taken out of the total, and folds + 1 models are held in memory. Of very many
+        rows some are scored: as many as 2**24 probabilities allow.
+    keep_counts : path, optional
+        A folder to keep the counts of each file in; a file is read again only if it changed.
+    window : int, optional
+        With `keep_counts`: only the newest so many files, which are the last in the order of their names.
+    progress : callable, optional
+        Called with the rows and bytes done so far, and the bytes there are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import naively as nv
+    >>> from naively import files
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("words,label\n" + "12,ham\n80,spam\n9,ham\n95,spam\n" * 25)
+    >>> nb = nv.NaiveBayes()
+    >>> done = files.fit(nb, path, "label", folds=5)
+    >>> done.rows, done.scores.accuracy, nb.predict({"words": 85})[0]
+    (100, 1.0, 'spam')
+    """
+    start = time.perf_counter()
+    check_settings(nb)
+    check_from_file(nb)
+    source = file_of(file)
+    if source is None:
+        raise InvalidInput(f"Give a path or nv.File(...); got {type(file).__name__}.")
+    if window is not None and (keep_counts is None or window < 1):
+        raise InvalidSetting(
+            f"window={window!r} must be 1 or more, and needs keep_counts= to have counts to choose from."
+        )
+    if folds and (folds < 2 or keep_counts is not None):
+        raise InvalidSetting(
+            f"folds={folds!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need "
+            "to read every file again."
+        )
+    rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
+    if keep_counts is not None:
+        return fit_kept(nb, rows, keep_counts, window, start)
+    scores = None
+    if folds:
+        scores = fit_folds(nb, rows, folds)
+    else:
+        fit_once(nb, rows)
+    seconds = time.perf_counter() - start
+    return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, source.paths, (), seconds)
+
+
+def fit_once(nb: NaiveBayes, rows: FileRows) -> None:
+    """Count all rows."""
+    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    rows.count(counter, allowed(nb.threads))
+    nb._settle(counter, rows)
+
+
+# -- folds -------------------------------------------------------------------------------------------------------------
+
+
+def fit_folds(nb: NaiveBayes, rows: FileRows, folds: int) -> Scores:
+    """Count all rows, each fold apart; then answer each row from the others."""
+    threads, which = allowed(nb.threads), range(len(rows.source.paths))
+    rows.progress, whole_progress = halved(rows.progress, 0), rows.progress
+    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    parts = [counter.fresh() for _ in range(folds)]
+    rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
+    for name in rows.set_aside:
+        counter.set_aside(name)
+    for part in parts:
+        counter.absorb(part)
+    nb._settle(counter, rows)
+    whole, sample = nb.counts_, sampled(rows, counter)
+    dealt = np.concatenate([part.hashed for part in rows.sample.parts]) % np.uint64(folds)
+    models = [
+        model_without(nb, whole, part.value(), some(sample, np.flatnonzero(dealt != at)))
+        for at, part in enumerate(parts)
+    ]
+    del parts
+    rows.progress = halved(whole_progress, 1)
+    return answered(nb, rows, counter, models, whole)
+
+
+def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
+    """Return the fold of each row: by a hash of its place."""
+    return (place_hash(part.file, part.begin, part.frame.rows) % np.uint64(folds)).astype(np.int32)
+
+
+def model_without(nb: NaiveBayes, whole: Counts, part: Counts, sample: Rows) -> TableModel:
+    """Return the model of all rows but some; what its settings leave to the rows is chosen from a sample of the others."""
+    rest = whole - part
+    if not rest.rows.any():
+        raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
+    other = NaiveBayes.from_counts(rest, nb.schema_, **nb.get_params(deep=False))
+    other._tune_if_asked(sample)
+    return other._table_model
+
+
+def answered(
+    nb: NaiveBayes, rows: FileRows, counter: TableCounter, models: Sequence[TableModel], whole: Counts
+) -> Scores:
+    """Return the scores of the rows, each answered by the model that does not know it."""
+    met = whole.classes.places(list(counter.classes.places))
+    share = min(1.0, SCORED / (max(rows.rows, 1) * len(met)))
+    threads, found = allowed(nb.threads), []
+    rows.rows = 0
+    for part in rows.labelled(counter, range(len(rows.source.paths)), threads):
+        rows.rows += part.frame.rows
+        found += [piece for at in range(len(models)) if (piece := ask(part, at, models, whole, share, threads))]
+        rows.tell(part)
+    posterior, truth, weights = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+    weighed = weights if rows.weight is not None else None
+    return Scores(posterior, met[truth], whole.classes.labels, weighed, *scored_by(nb, whole.classes.labels))
+
+
+def ask(
+    part: Labelled, fold: int, models: Sequence[TableModel], whole: Counts, share: float, threads: int
+) -> tuple[Floats, Any, Floats] | None:
+    """Return the probabilities, the classes and the weights of the rows of a block that are in a fold."""
+    hashed = place_hash(part.file, part.begin, part.frame.rows)
+    weights = np.ones(part.frame.rows) if part.weights is None else part.weights
+    chosen = (hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53
+    at = np.flatnonzero((hashed % np.uint64(len(models)) == fold) & chosen & (weights > 0))
+    if not len(at):
+        return None
+    model = models[fold]
+    posterior = np.zeros((len(at), len(whole.classes)))
+    known = whole.classes.places(model.classes.labels)
+    posterior[:, known] = model.answer(Model.posterior, part.frame.take(at), threads)
+    return posterior, part.y[at], weights[at]
+
+
+def halved(progress: Progress | None, half: int) -> Progress | None:
+    """Return what reports one of two passes as a half of the whole."""
+    if progress is None:
+        return None
+    return lambda rows, done, of: progress(rows, done + half * (of or 0), None if of is None else 2 * of)
+
+
+# -- counts that are kept ----------------------------------------------------------------------------------------------
+
+
+def fit_kept(nb: NaiveBayes, rows: FileRows, folder: Any, window: int | None, start: float) -> Fitted:
+    """Fit from the counts of each file, which are read from a folder or made and kept there."""
+    kept = Kept(folder, rows, nb.families)
+    source = rows.source
+    order = sorted(range(len(source.paths)), key=lambda at: source.paths[at])[-(window or 0) :]
+    parts, read = [], []
+    for at in order:
+        one = kept.find(source.paths[at])
+        if one is None:
+            one = count_one(nb, rows, kept, at)
+            read.append(source.paths[at])
+        parts.append(one)
+    counts, aside = added_up(parts, rows, kept)
+    schema = kept.schema.only(name for name in kept.schema.names if name not in aside)
+    hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
+    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside))))
+    nb._label_type = np.dtype(parts[-1].noted["labels"])
+    rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
+    there = tuple(source.paths[at] for at in order if source.paths[at] not in read)
+    return Fitted(rows_, missing, aside, None, tuple(read), there, time.perf_counter() - start)
+
+
+def count_one(nb: NaiveBayes, rows: FileRows, kept: Kept, at: int) -> One:
+    """Count one of the files, and keep its counts."""
+    alone = replace(rows, set_aside=[], rows=0, missing=0, first=None)
+    path = rows.source.paths[at]
+    before = looks(path)
+    counter = TableCounter(kept.schema, list(nb.classes or ()))
+    alone.count(counter, allowed(nb.threads), [at])
+    rows.rows += alone.rows
+    noted = {"rows": alone.rows, "missing": alone.missing, "set_aside": alone.set_aside, "labels": alone.label_type.str}
+    one = One(counter.value(), noted)
+    kept.put(path, one, before)
+    return one
+
+
+def added_up(parts: Sequence[One], rows: FileRows, kept: Kept) -> tuple[Counts, tuple[str, ...]]:
+    """Return the sum of counts, always in the same order, without the columns that have too many values."""
+    aside = {name for one in parts for name in one.noted["set_aside"]}
+    counts = sum(without(one.counts, aside) for one in parts)
+    assert isinstance(counts, Counts)
+    many = [c for c in kept.schema if rows.may_go(c) and c.name in counts.columns]
+    aside |= {c.name for c in many if len(counts.columns[c.name].values) > MOST_LABELS}
+    return without(counts, aside), tuple(name for name in kept.schema.names if name in aside)
+
+
+def without(counts: Counts, names: set[str]) -> Counts:
+    """Return counts without some columns."""
+    columns = {name: statistic for name, statistic in counts.columns.items() if name not in names}
+    return Counts(counts.classes, counts.rows, columns)
+
+
+__all__ = ["File", "Fitted", "fit"]

@@ -1,0 +1,338 @@
+"""Rows in files: `File` says which files, and how they are written; their rows come as batches, never all at once."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..schema import Column, Schema, likely
+from .block import ROWS
+from .delimited import Delimited, likeliest
+from .dialect import head_of
+from .duck import TYPES, blocks
+from .typed import Database, JsonLines, Parquet, together
+
+# Rows that are looked at to decide what a column holds: of the first file, and of some others.
+LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
+FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
+ARROW: dict[str, Any] = {
+    "VARCHAR": pa.string(),
+    "BOOLEAN": pa.bool_(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
+}
+READ_AS: dict[str, str] = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE"}
+NULL = ("", "NA", "N/A", "NaN", "null", "?")
+
+
+class Block(NamedTuple):
+    """Some rows of one of the files, and where they begin: the first row after the header is row 0."""
+
+    file: int
+    begin: int
+    table: Any
+
+
+@dataclass(frozen=True)
+class File:
+    r"""Rows in one file or several: delimited text, Parquet, JSON lines, or a DuckDB database.
+
+    Nothing is read before it is asked for, and never more than some rows at a time.
+
+    Parameters
+    ----------
+    path : str, Path or list of them
+        A file, a glob such as ``"logs/*.csv.gz"``, a folder (also with parts such as ``year=2024/``, which become
+        columns), or ``"-"`` for what is piped in.
+    format : "csv", "parquet", "json" or "duckdb", optional
+        By default what the file looks like. Any delimiter is "csv"; "json" has an object a line.
+    table, query : str, optional
+        What to read of a DuckDB database; not needed if it has a single table.
+    null : sequence of str
+        Cells of delimited text that stand for no value.
+    decimal : "." or ","
+        What comes before the fraction of a number in delimited text.
+    delimiter, encoding : str, optional
+        By default the likely delimiter, and UTF-8.
+    limit : int, optional
+        Only so many rows, from the first on.
+    types : dict, optional
+        What some columns hold, whatever the sample looks like: "text", "boolean", "whole", "number" or "time".
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import naively as nv
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("words,sender,label\n12,friend,ham\n80,?,spam\n9,friend,ham\n")
+    >>> nv.File(path).columns()
+    ('words', 'sender', 'label')
+    >>> nv.count(path, target="label")
+    Counts: 3 rows (ham: 2, spam: 1), 2 columns
+    """
+
+    path: Any
+    _: KW_ONLY
+    format: str | None = None
+    table: str | None = None
+    query: str | None = None
+    null: Sequence[str] = NULL
+    decimal: str = "."
+    delimiter: str | None = None
+    encoding: str | None = None
+    limit: int | None = None
+    types: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in (None, *FORMATS):
+            raise InvalidSetting(f"format={self.format!r} is unknown; use one of {sorted(FORMATS)}, or None.")
+        if self.decimal not in (".", ","):
+            raise InvalidSetting(f"decimal={self.decimal!r} must be '.' or ','.")
+        if self.limit is not None and not self.limit >= 1:
+            raise InvalidSetting(f"limit={self.limit!r} must be a whole number of 1 or more, or None.")
+        wrong = [kind for kind in (self.types or {}).values() if kind not in (*READ_AS, "time")]
+        if wrong:
+            raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
+        object.__setattr__(self, "null", (self.null,) if isinstance(self.null, str) else tuple(self.null))
+
+    # -- which files --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, dict[str, str]], ...]:
+        given = self.path if isinstance(self.path, (list, tuple)) else [self.path]
+        found = [place for one in given for place in places_of(os.fspath(one))]
+        if not found:
+            raise InvalidInput("There is no file to read: the list is empty.")
+        return tuple(found)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files, in the order in which they are read."""
+        return tuple(path for path, _ in self._places)
+
+    @cached_property
+    def _folder(self) -> str:
+        """A folder for copies, which goes when this object goes."""
+        folder = tempfile.mkdtemp(prefix="naively-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    @cached_property
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(self._part(path) for path in self.paths)
+
+    def _part(self, shown: str) -> Any:
+        path = self._spooled if shown == "-" else Path(shown)
+        kind = self.format or format_of(path, shown)
+        return FORMATS[kind](path, shown, self, lambda: Path(self._folder))
+
+    @cached_property
+    def _spooled(self) -> Path:
+        """What is piped in, in a file: it is looked at before it is read."""
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        return Path(copy.name)
+
+    def but(self, **changes: Any) -> File:
+        """Return the same files read in another way; what was piped in is not read again."""
+        other = replace(self, **changes)
+        if "-" in self.paths:
+            vars(other).update({"_first": self, "_spooled": self._spooled})  # the copy goes when both have gone
+        return other
+
+    def bytes(self, at: int) -> int:
+        """Return the size of one of the files."""
+        size: int = self._parts[at].path.stat().st_size
+        return size
+
+    def row_bytes(self, at: int) -> float:
+        """Return about how many bytes a row of one of the files takes."""
+        return float(self._parts[at].row_bytes)
+
+    # -- what is in them ----------------------------------------------------------------------------------------
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns; only the head of the first file is read."""
+        own = self._parts[0].names
+        return (*own, *(key for key in self._places[0][1] if key not in own))
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """What DuckDB calls the type of each column, decided by a sample."""
+        parts, names = self._parts, self.columns()
+        found = {name: kinds for name, kinds in parts[0].sample(LOOKED_AT).items() if name in names}
+        step = max(len(parts) // OTHERS, 1)
+        for part in parts[step::step]:
+            for name, kinds in part.sample(LOOKED_AT_OTHERS).items():
+                if name in found and kinds:
+                    found[name] = self._both(found[name], kinds)
+        for key in self._places[0][1]:
+            found.setdefault(key, {"VARCHAR"})
+        decided = {name: likeliest(found[name]) for name in names if name in found}
+        return {name: self._said(name, kind) for name, kind in decided.items()}
+
+    def _both(self, a: set[str], b: set[str]) -> set[str]:
+        if not a:
+            return b
+        return a & b if self.as_written else together(a | b)
+
+    def _said(self, name: str, kind: str) -> str:
+        own = TYPES.get(kind)  # none, if the column holds what cannot be counted
+        said = (self.types or {}).get(name, own)
+        return kind if said == own else "TIMESTAMP" if said == "time" else READ_AS[str(said)]
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the cells are texts, which are only taken for numbers or times: so it is in delimited files."""
+        return bool(self._parts[0].as_written)
+
+    def schema(self, families: Any = None, apart: Sequence[str] = ()) -> Schema:
+        """Return what the columns are, apart from some. A column of texts that shall be categories stays as written."""
+        for name in apart:
+            self.check(name)
+        kinds = {name: kind for name, kind in self._kinds.items() if name not in apart}
+        columns = []
+        for name, kind in kinds.items():
+            if kind not in TYPES:
+                raise UnreadableRows(
+                    self.paths[0],
+                    None,
+                    f"column {name!r} holds {kind}, which cannot be counted; leave it out: ignore=….",
+                )
+            asked = families.get(name) if isinstance(families, Mapping) else None
+            column = Column(name, TYPES[kind])
+            if asked is not None:
+                as_text = self.as_written and Column(name, "number", asked).family.name == "categorical"
+                column = Column(name, "text" if as_text else TYPES[kind], asked)
+            columns.append(column)
+        schema = Schema(tuple(columns))
+        for name in families if isinstance(families, Mapping) else ():
+            schema[name]  # says which columns there are, if this is none
+        return schema
+
+    def check(self, name: str) -> None:
+        """Refuse a name that is none of the columns."""
+        if name not in self.columns():
+            raise InvalidInput(f"{self.paths[0]} has no column {name!r}{likely(name, self.columns())}")
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def batches(
+        self, rows: int = ROWS, *, schema: Schema | None = None, beside: Sequence[str] = (), threads: int | None = None
+    ) -> Iterator[Any]:
+        """Return all rows as Arrow tables of so many rows: the columns of a schema and some beside, or all."""
+        for block in self.blocks(range(len(self._parts)), schema, beside, threads, rows):
+            yield block.table
+
+    def blocks(
+        self,
+        which: Sequence[int],
+        schema: Schema | None,
+        beside: Sequence[str] = (),
+        threads: int | None = None,
+        rows: int = ROWS,
+        number: str | None = None,
+    ) -> Iterator[Block]:
+        """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
+
+        Of the columns beside those of the schema, one may be a number whatever the sample looks like.
+        """
+        types = dict(self._kinds) if schema is None else {column.name: self._as(column) for column in schema}
+        types |= {name: "DOUBLE" if name == number else self._kinds[name] for name in beside}
+        left = self.limit
+        for at in which:
+            begin = 0
+            for table in self._tables(at, types, rows, left, threads):
+                yield Block(at, begin, table)
+                begin += table.num_rows
+            left = None if left is None else left - begin
+            if left == 0:
+                return
+
+    def _tables(
+        self, at: int, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[Any]:
+        part, hive = self._parts[at], self._places[at][1]
+        constant = {name: hive[name] for name in types if name in hive and name not in part.names}
+        lacking = [name for name in types if name not in part.names and name not in constant]
+        if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
+            why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
+            raise UnreadableRows(self.paths[at], None, why)
+        read = {name: kind for name, kind in types.items() if name not in constant}
+        for table in blocks(part.batches(read, rows, limit, threads), rows):
+            yield with_constants(table, constant, types) if constant else table
+
+    def _as(self, column: Column) -> str:
+        """Return what a column is read as, so that it is what the schema says."""
+        if column.type == "time":
+            own = self._kinds.get(column.name, "TIMESTAMP")
+            return own if TYPES.get(own) == "time" else "TIMESTAMP"
+        measured = column.type in ("whole", "number") and column.family.name != "categorical"
+        return "DOUBLE" if measured else READ_AS[column.type]
+
+
+def with_constants(table: Any, constant: Mapping[str, str], types: Mapping[str, str]) -> Any:
+    """Return a table with columns that hold the same everywhere: what the names of folders say."""
+    for name, value in constant.items():
+        cell = pa.scalar(value).cast(ARROW[types[name]])
+        table = table.append_column(name, pa.repeat(cell, table.num_rows))
+    return table.select(list(types))
+
+
+def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return the files that a path means, sorted, and what the names of folders say about their rows."""
+    if path == "-" or Path(path).is_file():
+        yield path, {}
+        return
+    if Path(path).is_dir():
+        base, found = path, [str(p) for p in Path(path).rglob("*") if p.is_file() and not hidden(p.relative_to(path))]
+    else:
+        base, found = "", [p for p in glob.glob(path, recursive=True) if Path(p).is_file()]  # noqa: PTH207
+    if not found:
+        raise UnreadableRows(path, None, "there is no such file. Check the path; a glob needs at least one that fits.")
+    for one in sorted(found):
+        folders = Path(os.path.relpath(one, base) if base else one).parts[:-1]
+        yield one, dict(folder.split("=", 1) for folder in folders if "=" in folder)
+
+
+def hidden(path: Path) -> bool:
+    """Tell whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def format_of(path: Path, shown: str) -> str:
+    """Return what a file looks like."""
+    if path.is_dir() or not path.exists():
+        raise UnreadableRows(shown, None, "there is no such file. Check the path.")
+    head = head_of(path, 4096)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    return "json" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
+
+
+def file_of(X: Any) -> File | None:
+    """Return what is given as a file, a path or a list of paths as a File; None if it is something else."""
+    if isinstance(X, File):
+        return X
+    if isinstance(X, (str, os.PathLike)):
+        return File(X)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(one, os.PathLike) for one in X):
+        return File(X)
+    return None

@@ -1,0 +1,218 @@
+"""Files that know the types of their columns: Parquet, JSON lines, DuckDB's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InvalidInput, UnreadableRows
+from ..schema import likely
+from . import duck
+from .dialect import packing
+from .values import type_of_arrow
+
+# What DuckDB calls the values of JSON, and what they are read as.
+JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
+ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is that of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def kind_of(name: str, kind: Any) -> set[str]:
+    """Return what a column of an Arrow type is read as; itself, if it cannot be counted."""
+    try:
+        found = type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+    except InvalidInput:
+        return {str(kind)}
+    return set() if found is None else {ARROW[found]}
+
+
+def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
+    """Return a batch of these columns; whatever is not text but shall be is written out."""
+    arrays = []
+    for name, wanted in types.items():
+        column = batch.column(name)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if wanted == "VARCHAR" and not is_text(kind) and not pa.types.is_null(kind):
+            column = pc.cast(column.dictionary_decode() if kind != column.type else column, pa.string())
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, names=list(types))
+
+
+class Parquet:
+    """One Parquet file, read by Arrow: texts come as codes with a dictionary, as they lie in the file."""
+
+    as_written = False
+
+    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+        self.path, self.shown = path, shown
+
+    def _open(self, texts: Any = None) -> Any:
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(self.path, read_dictionary=texts)
+        except (pa.ArrowException, OSError) as error:
+            raise UnreadableRows(self.shown, None, f"it is no whole Parquet file ({error}).") from None
+
+    @cached_property
+    def _types(self) -> Any:
+        return self._open().schema_arrow
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._types.names)
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """About how many bytes of the file a row takes."""
+        return float(self.path.stat().st_size / max(self._open().metadata.num_rows, 1))
+
+    def sample(self, rows: int) -> dict[str, set[str]]:
+        """Return which types each column may have: the one it has."""
+        return {field.name: kind_of(field.name, field.type) for field in self._types}
+
+    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+        """Return the rows of some columns."""
+        texts = [name for name in types if is_text(self._types.field(name).type)]
+        left = limit
+        try:
+            for batch in self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1):
+                taken = batch if left is None else batch.slice(0, left)
+                yield as_asked(taken, types)
+                left = None if left is None else left - taken.num_rows
+                if left == 0:
+                    return
+        except (pa.ArrowException, OSError) as error:
+            raise UnreadableRows(self.shown, None, f"it is damaged ({error}).") from None
+
+
+class JsonLines:
+    """One file of JSON, an object a line."""
+
+    as_written = False
+
+    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+        self.path, self.shown = path, shown
+
+    @property
+    def _where(self) -> str:
+        return f"{duck.quoted(str(self.path))}, compression={duck.quoted(packing(self.path) or 'uncompressed')}"
+
+    @cached_property
+    def _found(self) -> dict[str, set[str]]:
+        return self.sample(1000)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns: the keys of the first objects."""
+        return tuple(self._found)
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """About how many bytes of the file a row takes."""
+        from .dialect import head_of
+
+        head = head_of(self.path)
+        share = min(self.path.stat().st_size / max(len(head), 1), 1.0) if packing(self.path) else 1.0
+        return share * len(head) / max(head.count(b"\n"), 1)
+
+    def sample(self, rows: int) -> dict[str, set[str]]:
+        """Return which types each key has in the first objects."""
+        query = (
+            f"with objects as (select json from read_ndjson_objects({self._where}) limit {rows}), "
+            "keyed as (select json, unnest(json_keys(json)) as key from objects) "
+            "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
+        )
+        found: dict[str, set[str]] = {}
+        for batch in duck.streamed(duck.connected(threads=1), query, self.shown, rows):
+            pairs = pa.table([batch.column(0), batch.column(1)], ["key", "kind"]).group_by(
+                ["key", "kind"], use_threads=False
+            )
+            for row in pairs.aggregate([]).to_pylist():
+                kinds = found.setdefault(row["key"], set())
+                if row["kind"] != "NULL":
+                    kinds.add(JSON.get(row["kind"], row["kind"]))
+        return {name: together(kinds) for name, kinds in found.items()}
+
+    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+        """Return the rows of some keys, each read as a type of DuckDB."""
+        end = "" if limit is None else f" limit {limit}"
+        columns = ", ".join(duck.name(name) for name in types)
+        query = (
+            f"select {columns} from read_json({self._where}, format='newline_delimited', "
+            f"columns={duck.struct(duck.as_text(types))}){end}"
+        )
+        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        yield from duck.with_whole(batches, types, self.shown)
+
+
+def together(kinds: set[str]) -> set[str]:
+    """Return the one type that values of these types can be read as; texts, if there is no other."""
+    if len(kinds) > 1 and kinds <= set(JSON.values()):
+        return {"DOUBLE"} if kinds == {"BIGINT", "DOUBLE"} else {"VARCHAR"}
+    return kinds
+
+
+class Database:
+    """A table of a DuckDB database, or the answer to a query."""
+
+    as_written = False
+
+    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+        self.path, self.shown, self.how = path, shown, how
+
+    @cached_property
+    def _query(self) -> str:
+        """What is read: a query as it is, or all of a table."""
+        if self.how.query is not None:
+            return f"({self.how.query})"
+        con = duck.connected(str(self.path))
+        tables = [row[0] for row in con.execute("select table_name from information_schema.tables").fetchall()]
+        con.close()
+        table = self.how.table
+        if table is None:
+            if len(tables) != 1:
+                raise UnreadableRows(self.shown, None, f"it has the tables {tables}; say which: table=… or query=….")
+            table = tables[0]
+        if table not in tables:
+            raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables))}")
+        return duck.name(table)
+
+    @cached_property
+    def _types(self) -> Any:
+        con = duck.connected(str(self.path))
+        empty = pa.Table.from_batches(list(duck.streamed(con, f"from {self._query} limit 1", self.shown, 1)))
+        con.close()
+        return empty.schema
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._types.names)
+
+    @property
+    def row_bytes(self) -> float:
+        """About how many bytes a row takes: that is not known."""
+        return 0.0
+
+    def sample(self, rows: int) -> dict[str, set[str]]:
+        """Return which types each column may have: the one it has."""
+        return {field.name: kind_of(field.name, field.type) for field in self._types}
+
+    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+        """Return the rows of some columns."""
+        con, end = duck.connected(str(self.path), threads), "" if limit is None else f" limit {limit}"
+        query = f"select {', '.join(duck.name(name) for name in types)} from {self._query}{end}"
+        for batch in duck.streamed(con, query, self.shown, rows):
+            yield as_asked(batch, types)
+        con.close()

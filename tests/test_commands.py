@@ -1,0 +1,716 @@
+"""The commands, as people call them: what they print, what they write, how they end."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import pkgutil
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import naively as nv
+from naively.commands import main
+from naively.commands.progress import Bar
+
+ROOT = Path(__file__).resolve().parents[1]
+PENGUINS = ROOT / "examples" / "penguins.csv"
+COMMANDS = ("fit", "predict", "evaluate", "explain", "show", "merge", "forget")
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """Return a model of the penguins, as the command makes it."""
+    path = tmp_path_factory.mktemp("model") / "penguins.parquet"
+    good("fit", PENGUINS, "--target", "species", "-o", path, "--quiet")
+    return path
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(main, [str(a) for a in arguments], **options)
+
+
+def good(*arguments, **options):
+    """Return what a command prints, which must end well."""
+    done = run(*arguments, **options)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def bad(code, *arguments, **options):
+    """Return what a command says on stderr when it fails: a line or two, and no traceback."""
+    done = run(*arguments, **options)
+    assert done.exit_code == code, done.output
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
+    assert done.stderr.startswith("Error: ")
+    return done.stderr
+
+
+def shell(command, **options):
+    """Run a line of a shell in which `naively` is this package."""
+    line = command.replace("naively ", f"{sys.executable} -m naively ")
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, encoding="utf-8", **options)
+
+
+def table(path):
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def penguins():
+    return table(PENGUINS)
+
+
+def write(path, rows):
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def left_behind(folder):
+    return [path.name for path in Path(folder).iterdir() if path.name.startswith(".naively")]
+
+
+# -- help ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_program_alone_shows_the_way_from_a_file_to_an_answer():
+    assert good() == good("--help")
+    for command in COMMANDS:
+        assert f"naively {command} " in good()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example_of_the_command(command):
+    assert re.search(rf"Example:\n +naively {command} ", good(command, "--help"))
+
+
+def test_help_loads_nothing_large():
+    program = (
+        "import sys\nfrom naively.commands import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "large = {'numpy', 'sklearn', 'scipy', 'duckdb', 'pyarrow', 'rich'} & set(sys.modules)\n"
+        "sys.exit(str(large) if large else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_is_there_at_once():
+    """The median of five runs; the limit leaves room for a busy machine."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "naively", "--help"], capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    print(f"naively --help: {sorted(times)[2]:.2f} s")
+    assert sorted(times)[2] < 2.0
+
+
+def test_the_version_is_the_package_s():
+    assert good("--version") == f"naively {nv.__version__}\n"
+
+
+def test_the_program_is_installed_under_its_name():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert pkgutil.resolve_name(project["scripts"]["naively"]) is main
+
+
+def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
+    monkeypatch.setattr("naively.commands.progress.PATIENCE", 0.0)
+    for terminal, quiet in ((True, False), (True, True), (False, False)):
+        stream = io.StringIO()
+        stream.isatty = lambda terminal=terminal: terminal
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Bar("Counting", quiet) as bar:
+            bar(1_500, 10_000, 40_000)
+            bar(3_000, 20_000, 40_000)
+        shown = stream.getvalue()
+        assert ("3,000 rows" in shown) is (terminal and not quiet)
+        assert bool(shown) is (terminal and not quiet)
+    assert "rows/s" not in shown
+
+
+def test_a_shell_can_complete():
+    done = shell("_NAIVELY_COMPLETE=bash_source naively x")
+    assert "_NAIVELY_COMPLETE=bash_complete" in done.stdout
+    environment = {**os.environ, "_NAIVELY_COMPLETE": "bash_complete", "COMP_WORDS": "naively ev", "COMP_CWORD": "1"}
+    assert shell("naively x", env=environment).stdout.split(",")[-1].strip() == "evaluate"
+
+
+def test_the_page_of_commands_is_current():
+    """docs/commands.md is what `python docs/make.py` writes."""
+    made = subprocess.run(
+        [sys.executable, "-c", "import make, sys; sys.stdout.buffer.write(make.page().encode())"],
+        cwd=ROOT / "docs",
+        capture_output=True,
+        check=True,
+    )
+    assert made.stdout.decode() == (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_shows_what_the_tool_prints():
+    drawn = re.sub(r"<[^>]+>", "", (ROOT / "docs" / "images" / "fit.svg").read_text(encoding="utf-8"))
+    drawn = drawn.replace("&#160;", " ")
+    printed = good("fit", PENGUINS, "--target", "species")
+    figures = re.findall(r"\d+\.\d+", printed[printed.index("column") :])
+    assert len(figures) > 20
+    assert not [figure for figure in figures if figure not in drawn]
+
+
+def lines_of(page):
+    """Return the commands of a page, each with what the page says that it prints."""
+    found = []
+    for block in re.findall(r"^```\n(\$ .*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def about(line):
+    """Return a line of output without what differs between machines: last digits, sizes of files, space at its end."""
+    line = re.sub(r"\d+\.\d{7,}(e-\d+)?", lambda m: f"{float(m[0]):.6g}", line.rstrip())
+    return re.sub(r"\(\d+\.\d KB\)", "(… KB)", line)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs bash")
+@pytest.mark.parametrize("name", ["five-minutes.md", "forgetting.md"])
+def test_the_commands_of_a_page_print_what_it_says(name, inside):
+    (inside / "penguins.csv").write_bytes(PENGUINS.read_bytes())
+    commands = lines_of(ROOT / "docs" / name)
+    assert len(commands) > 8
+    for command, said in commands:
+        line = f'naively() {{ "{sys.executable}" -m naively "$@"; }}\n{command}'
+        done = subprocess.run(["bash", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        printed = done.stdout.decode().rstrip().splitlines()
+        assert [about(line) for line in printed] == [about(line) for line in said], command
+
+
+# -- fit -------------------------------------------------------------------------------------------------------------
+
+
+def test_fit_reports_what_was_learned():
+    said = good("fit", PENGUINS, "--target", "species", "-o", "penguins.parquet")
+
+    assert "344 rows" in said
+    assert re.search(r"Adelie +152 +44\.2 %", said)
+    assert re.search(r"flipper_length_mm +whole numbers +gaussian +2 +0\.\d+ bits", said)
+    assert re.search(r"island +text +categorical +0 ", said)
+    assert "Missing: 19 of 2,408 cells (0.8 %)" in said
+    assert "--family year=categorical" in said
+    assert re.search(r"Right in 9\d\.\d % .*always says Adelie: 44\.2 %", said)
+    assert re.search(r"accuracy +9\d\.\d % +44\.2 %", said)
+    assert "penguins.parquet" in said
+
+
+def test_fit_makes_the_model_that_the_library_makes(model):
+    assert nv.load(model).counts_ == nv.count(PENGUINS, target="species")
+
+
+def test_without_a_place_the_model_is_not_kept():
+    assert "-o model.parquet" in good("fit", PENGUINS, "--target", "species")
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
+def test_the_target_is_named_or_counted(said, name):
+    write("p.csv", [row for row in penguins() if row["sex"] != "NA"])
+    assert json.loads(good("fit", "p.csv", f"--target={said}", "--folds", 0, "--json"))["target"] == name
+
+
+def test_fit_as_json_has_the_documented_fields():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    told = json.loads(good("fit", PENGUINS, "--target", "species", "-o", "m.parquet", "--json"))
+
+    documented = next(line for line in page.splitlines() if line.startswith("| `fit` | `rows`"))
+    assert all(f"`{field}`" in documented for field in told)
+    assert told["rows"] == 344
+    assert told["model"] == "m.parquet"
+    assert told["scores"]["accuracy"] > 0.95
+    assert {fact["name"]: fact["missing"] for fact in told["columns"]}["sex"] == 11
+
+
+def test_options_of_counting_and_estimating_reach_the_model():
+    good(
+        *(
+            "fit",
+            PENGUINS,
+            "-t",
+            "species",
+            "-o",
+            "m.parquet",
+            "-q",
+            "--folds",
+            0,
+            "--ignore",
+            "sex",
+            "--weight",
+            "year",
+        ),
+        *(
+            "--family",
+            "island=categorical",
+            "--family",
+            "body_mass_g=poisson",
+            "--smoothing",
+            "0.5",
+            "--estimate",
+            "bayes",
+        ),
+        *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
+        *("--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
+    )
+    nb = nv.load("m.parquet")
+
+    assert "sex" not in nb.schema_.names
+    assert "year" not in nb.schema_.names
+    assert nb.schema_["body_mass_g"].family.name == "poisson"
+    assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
+    assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
+    assert nb.cost == {("Adelie", "Gentoo"): 7.0}
+    assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
+
+
+def test_classes_that_are_numbers_are_named_by_numbers():
+    write("c.csv", [{"x": i % 7, "y": i % 2 + 1} for i in range(50)])
+    Path("costs.csv").write_text(",1,2\n1,0,1\n2,5,0\n")
+    for cost in ("2,1=5", "costs.csv"):
+        good("fit", "c.csv", "--target", "y", "-o", "m.parquet", "-q", "--cost", cost)
+        assert nv.load("m.parquet").cost[2, 1] == 5
+
+
+def test_marks_of_missing_cells_can_be_changed():
+    write("m.csv", [{"x": value, "y": "ab"[i % 2]} for i, value in enumerate(["1", "-", "3", "-"] * 10)])
+    told = json.loads(good("fit", "m.csv", "-t", "y", "--null", "-", "--json"))
+    assert [(c["name"], c["holds"], c["missing"]) for c in told["columns"]] == [("x", "whole numbers", 20)]
+
+
+def test_a_decimal_comma_is_noticed():
+    rows = [{"x": f"{i},5", "y": "ab"[i % 2]} for i in range(40)]
+    Path("c.csv").write_text("x;y\n" + "".join(f"{row['x']};{row['y']}\n" for row in rows))
+    assert "'x' holds numbers with a decimal comma" in good("fit", "c.csv", "-t", "y")
+    assert "--decimal ," in good("fit", "c.csv", "-t", "y")
+    assert re.search(r"x +numbers +gaussian", good("fit", "c.csv", "-t", "y", "--decimal", ","))
+
+
+def test_a_target_of_amounts_is_noticed():
+    write("c.csv", [{"x": i % 7, "y": i} for i in range(60)])
+    assert "60 different numbers, and each of them is a class" in good("fit", "c.csv", "-t", "y")
+    good("fit", "c.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
+    assert good("predict", "m.parquet", "c.csv", "--only-answers").splitlines()[0] == "answer"
+
+
+def test_texts_of_several_words_are_noticed():
+    write("c.csv", [{"x": f"a message of {i} words in all", "y": "ab"[i % 2]} for i in range(60)])
+    assert "'x' holds texts of several words" in good("fit", "c.csv", "-t", "y")
+
+
+def test_remarks_look_at_all_rows():
+    """A column that begins with ten thousand zeros is not constant if it goes on otherwise."""
+    write("c.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
+    said = good("fit", "c.csv", "-t", "y", "--folds", 0)
+    assert "'z' holds the same number in every row" in said
+    assert "'x' holds the same" not in said
+
+
+def test_probabilities_that_are_too_sure_are_called_so():
+    rows = [{f"x{j}": (i * 7919 % 100) + i % 2 for j in range(30)} | {"y": "ab"[i % 2]} for i in range(400)]
+    write("c.csv", rows)
+    assert "Its probabilities are too sure" in good("fit", "c.csv", "-t", "y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Which column holds the classes? Say so by --target; the columns are species, island,"),
+        (["--target", "specie"], "did you mean 'species'?"),
+        (["--target", "99"], "there is no column '99'"),
+        (["--target", "species", "--ignore", "beak"], "there is no column 'beak'"),
+        (["--target", "species", "--family", "year"], "'year' is no pair such as visits=poisson"),
+        (["--target", "species", "--family", "year=gauss"], "names no family"),
+        (["--target", "species", "--smoothing", "much"], "'much' is neither a number nor 'auto'"),
+        (["--target", "species", "--cost", "Adelie=5"], "is no price such as bad,good=5"),
+        (["--target", "species", "--cost", "costs.csv"], "neither a price such as bad,good=5 nor a file"),
+        (["--target", "species", "--prior", "Adelie=often"], "'often', which is no number"),
+        (["--target", "species", "--estimate", "guess"], "'guess' is not one of"),
+        (["--target", "species", "--delimiter", "ab"], "'ab' is not one sign"),
+        (["--target", "species", "--nonsense"], "No such option"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_says_what_to_do(arguments, words):
+    assert words in bad(2, "fit", PENGUINS, *arguments)
+
+
+# -- predict ---------------------------------------------------------------------------------------------------------
+
+
+def expected(model, **settings):
+    nb = nv.load(model).set_params(**settings)
+    rows = [{k: None if v == "NA" else v for k, v in row.items()} for row in penguins()]
+    for row in rows:
+        for name in ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g", "year"):
+            row[name] = None if row[name] is None else float(row[name])
+    return nb.predict(rows), nb.predict_proba(rows)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl", "csv.gz"])
+def test_answers_are_those_of_the_library_in_every_format(model, ending):
+    good("predict", model, PENGUINS, "-o", f"a.{ending}", "--probabilities")
+    reader = {"parquet": "read_parquet", "jsonl": "read_json"}.get(ending, "read_csv")
+    rows = duckdb.sql(f"select * from {reader}('a.{ending}')").fetchall()
+    labels, chances = expected(model)
+
+    assert [row[8] for row in rows] == labels.tolist()
+    assert np.allclose([row[10:13] for row in rows], chances, rtol=1e-12)
+    assert [row[0] for row in rows] == [row["species"] for row in penguins()]
+
+
+def test_columns_of_the_file_are_kept_as_they_are(model):
+    write("new.csv", [{"id": f"00{i}", **row, "note": "a, b"} for i, row in enumerate(penguins())])
+    good("predict", model, "new.csv", "-o", "a.csv")
+    first = table("a.csv")[0]
+
+    assert list(first) == ["id", *penguins()[0], "note", "answer", "probability"]
+    assert (first["id"], first["note"], first["bill_length_mm"], first["year"]) == ("000", "a, b", "39.1", "2007")
+
+
+def test_only_answers(model):
+    good("predict", model, PENGUINS, "-o", "a.csv", "--only-answers", "--prefix", "nb_")
+    assert list(table("a.csv")[0]) == ["nb_answer", "nb_probability"]
+
+
+def test_a_column_that_is_there_already_is_not_written_over(model):
+    write("new.csv", [{**row, "answer": "mine"} for row in penguins()])
+    assert "have a column 'answer' already" in bad(1, "predict", model, "new.csv", "-o", "a.csv")
+    assert not Path("a.csv").exists()
+    good("predict", model, "new.csv", "-o", "a.csv", "--prefix", "new_")
+
+
+def test_costs_and_refusals_show(model):
+    good("predict", model, PENGUINS, "-o", "a.csv", "--cost", "Chinstrap,Adelie=5", "--reject", "0.1")
+    rows = table("a.csv")
+    labels, _ = expected(model, cost={("Chinstrap", "Adelie"): 5}, reject=0.1)
+
+    assert [row["answer"] or None for row in rows] == labels.tolist()
+    silent = [row for row in rows if not row["answer"]]
+    assert 0 < len(silent) < 50
+    assert all(row["probability"] == "" and float(row["expected_cost"]) == 0.1 for row in silent)
+
+
+def test_reasons_are_said_in_words(model):
+    good("predict", model, PENGUINS, "-o", "a.csv", "--why", 2)
+    first = table("a.csv")[0]["why"]
+    assert re.fullmatch(r"\w+ = \S+ \([+-]\d+\.\d\d\); \w+ = \S+ \([+-]\d+\.\d\d\)", first)
+
+
+def test_rows_can_be_piped_through(model):
+    done = shell(f"set -o pipefail; cat {PENGUINS} | naively predict {model} - | head -3")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stdout.splitlines()[0].endswith(",answer,probability")
+
+
+def test_a_reader_that_has_enough_is_no_error(model):
+    """Far more than a pipe holds, so that writing fails in the middle."""
+    write("many.csv", penguins() * 300)
+    done = shell(f"set -o pipefail; naively predict {model} many.csv | head -1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_command_leaves_nothing_behind(model, number, inside):
+    write("many.csv", penguins() * 3000)
+    Path("a.jsonl").write_text("old")
+    command = [sys.executable, "-m", "naively", "predict", str(model), "many.csv", "-o", "a.jsonl", "--why", "3"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not left_behind(inside) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130, said
+    assert said.strip() == "Stopped. Nothing was written."
+    assert left_behind(inside) == []
+    assert Path("a.jsonl").read_text() == "old"
+
+
+def test_an_error_in_the_middle_leaves_the_old_file(model, inside):
+    rows = penguins() * 500
+    rows[-1] = {**rows[-1], "bill_length_mm": "long"}
+    write("new.csv", rows)
+    Path("a.csv").write_text("old")
+
+    said = bad(1, "predict", model, "new.csv", "-o", "a.csv")
+    assert "long" in said
+    assert Path("a.csv").read_text() == "old"
+    assert left_behind(inside) == []
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("a.xyz", "does not say what it shall hold"),
+        ("no/a.csv", "its folder does not exist"),
+        (".", "that is a folder"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_named(model, out, words):
+    assert words in bad(1, "predict", model, PENGUINS, "-o", out)
+
+
+def test_a_file_without_rows_gives_a_file_without_rows(model):
+    Path("new.csv").write_text(PENGUINS.read_text().splitlines()[0] + "\n")
+    good("predict", model, "new.csv", "-o", "a.csv")
+    assert Path("a.csv").read_text().strip().endswith(",answer,probability")
+    assert table("a.csv") == []
+
+
+def test_a_missing_column_is_named(model):
+    write("new.csv", [{k: v for k, v in row.items() if k != "sex"} for row in penguins()])
+    assert "no column 'sex'" in bad(1, "predict", model, "new.csv")
+
+
+def test_numbers_that_look_like_text_in_a_new_file_are_read_as_learned():
+    write("old.csv", [{"zip": f"a{i % 3}", "y": "ab"[i % 2]} for i in range(40)])
+    write("new.csv", [{"zip": i} for i in range(5)])
+    good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q")
+    assert len(good("predict", "m.parquet", "new.csv").splitlines()) == 6
+
+
+# -- evaluate, explain, show -------------------------------------------------------------------------------------------
+
+
+def test_evaluate_shows_scores_confusion_reliability_and_cost(model):
+    said = good("evaluate", model, PENGUINS, "--cost", "Gentoo,Adelie=9")
+    for words in ("always Adelie", "log loss", "mean cost", "Confusion", "Reliability"):
+        assert words in said
+    assert re.search(r"Gentoo +\d+ +\d+ +\d+ +\d+\.\d %", said)
+
+
+def test_evaluate_gives_the_scores_of_the_library(model):
+    told = json.loads(good("evaluate", model, PENGUINS, "--json"))
+    labels, chances = expected(model)
+    truth = [row["species"] for row in penguins()]
+    scores = nv.Scores(
+        chances, [list(nv.load(model).classes_).index(t) for t in truth], nv.load(model).classes_.tolist()
+    )
+
+    assert told["accuracy"] == pytest.approx(np.mean(labels == np.array(truth)))
+    assert told["log_loss"] == pytest.approx(scores.log_loss)
+    assert told["confusion"] == scores.confusion.tolist()
+    assert sum(line["rows"] for line in told["reliability"]) == 344
+
+
+def test_evaluate_counts_a_class_never_met_as_never_answered(model):
+    write("new.csv", [{**row, "species": "Emperor" if i < 10 else row["species"]} for i, row in enumerate(penguins())])
+    said = good("evaluate", model, "new.csv")
+    assert "never met, and so never answers: Emperor" in said
+
+
+def test_evaluate_needs_the_classes(model):
+    write("new.csv", [{k: v for k, v in row.items() if k != "species"} for row in penguins()])
+    assert "has no column 'species'" in bad(2, "evaluate", model, "new.csv")
+
+
+def test_explain_is_what_the_library_says(model):
+    said = good("explain", model, PENGUINS, "--row", 3, "--against", "Gentoo")
+    assert said.startswith("Adelie (")
+    assert "against Gentoo" in said
+    assert "44 of 152" not in said.splitlines()[0]
+    assert re.search(r"island +Torgersen +[+-]\d", said)
+    assert re.search(r"^Adelie  \(152\+1\)/\(344\+3\) · ", said, flags=re.MULTILINE)
+
+
+def test_explain_counts_rows_from_one(model):
+    first, last = (json.loads(good("explain", model, PENGUINS, "--row", n, "--json")) for n in (1, 344))
+    cells = [{c["name"]: c["value"] for c in told["columns"]} for told in (first, last)]
+    assert [cell["bill_length_mm"] for cell in cells] == ["39.1", "50.2"]
+    assert "no row 345: the file has 344 rows" in bad(1, "explain", model, PENGUINS, "--row", 345)
+
+
+def test_show_tells_what_a_model_holds(model):
+    said = good("show", model)
+    assert "344 rows" in said
+    assert re.search(r"island +text +categorical", said)
+    assert "smoothing=1.0" in said
+    assert json.loads(good("show", model, "--json"))["version"] == nv.__version__
+    assert re.search(r"Torgersen +0\.3", good("show", model, "--column", "island"))
+
+
+def test_the_queries_of_show_run_and_are_right(model):
+    parts = [part for part in good("show", model, "--sql").split(";") if part.strip()]
+    classes, labels, numbers = (duckdb.sql(part).fetchall() for part in parts)
+
+    assert classes == [("Adelie", 152.0), ("Gentoo", 124.0), ("Chinstrap", 68.0)]
+    assert ("Gentoo", "Biscoe", 124.0, 1.0) in labels
+    lengths = [
+        float(row["bill_length_mm"])
+        for row in penguins()
+        if row["species"] == "Gentoo" and row["sex"] != "x" and row["bill_length_mm"] != "NA"
+    ]
+    mean, deviation = next(row[2:] for row in numbers if row[0] == "Gentoo")
+    assert (mean, deviation) == pytest.approx((np.mean(lengths), np.std(lengths)))
+
+
+# -- merge and forget --------------------------------------------------------------------------------------------------
+
+
+def test_parts_merge_to_the_model_of_all(model):
+    islands = {row["island"] for row in penguins()}
+    for island in islands:
+        write(f"{island}.csv", [row for row in penguins() if row["island"] == island])
+        good("fit", f"{island}.csv", "-t", "species", "-o", f"{island}.parquet", "-q", "--folds", 0)
+    good("merge", *(f"{island}.parquet" for island in sorted(islands)), "-o", "all.parquet")
+
+    assert nv.load("all.parquet").counts_.agrees(nv.load(model).counts_)
+    good("predict", "all.parquet", PENGUINS, "-o", "a.csv")
+    assert [row["answer"] for row in table("a.csv")] == expected(model)[0].tolist()
+
+
+def test_models_that_do_not_fit_are_refused(model):
+    good("fit", PENGUINS, "-t", "species", "--ignore", "sex", "-o", "less.parquet", "-q", "--folds", 0)
+    good("fit", PENGUINS, "-t", "island", "-o", "other.parquet", "-q", "--folds", 0)
+    good("fit", PENGUINS, "-t", "species", "--family", "year=categorical", "-o", "kind.parquet", "-q", "--folds", 0)
+
+    assert "'sex' is counted on one side only" in bad(1, "merge", model, "less.parquet", "-o", "m.parquet")
+    assert "the columns 'island' and 'species'" in bad(1, "merge", model, "other.parquet", "-o", "m.parquet")
+    assert "'year'" in bad(1, "merge", model, "kind.parquet", "-o", "m.parquet")
+    assert not Path("m.parquet").exists()
+
+
+def test_forgetting_gives_the_model_of_the_rest(model):
+    gone = write("gone.csv", [row for row in penguins() if row["year"] == "2009"])
+    rest = write("rest.csv", [row for row in penguins() if row["year"] != "2009"])
+    said = good("forget", model, gone, "-o", "rest.parquet")
+
+    assert "120 rows forgotten, 224 left" in said
+    assert nv.load("rest.parquet").counts_.agrees(nv.count(Path(rest), target="species", schema=nv.load(model).schema_))
+
+
+def test_rows_never_counted_are_not_forgotten(model):
+    write("gone.csv", [{**penguins()[0], "island": "Biscoe", "species": "Chinstrap"}])
+    said = bad(1, "forget", model, "gone.csv", "-o", "rest.parquet")
+    assert "column 'island'" in said
+    assert "Nothing was changed" in said
+    assert not Path("rest.parquet").exists()
+
+
+# -- files that are not as they should be ------------------------------------------------------------------------------
+
+HEAD = "a,b,y\n"
+HOSTILE = {
+    "empty": b"",
+    "names only": HEAD.encode(),
+    "binary": bytes(range(256)) * 40,
+    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(500),
+    "ragged": (HEAD + "1,2,u\n" * 50 + "1,2\n" + "1,2,v\n" * 50).encode(),
+    "an open quote": (HEAD + '1,"2,u\n' * 30).encode(),
+    "not UTF-8": (HEAD + "1,ü,u\n" * 30).encode("latin-1"),
+    "cut off": gzip.compress((HEAD + "1,2,u\n" * 5000).encode())[:-20],
+    "no class": (HEAD + "1,2,\n" * 30).encode(),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_gives_one_clear_error(name):
+    path = Path("bad.csv.gz" if name == "cut off" else "bad.csv")
+    path.write_bytes(HOSTILE[name])
+    done = run("fit", path, "--target", "y")
+    assert done.exit_code in (1, 2), done.output
+    assert done.stderr.startswith("Error: ")
+    assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
+    assert "should not have happened" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
+def test_a_model_that_is_none_is_refused(command):
+    Path("m.parquet").write_bytes(b"PAR1 nonsense PAR1")
+    assert "Cannot load a model" in bad(1, command, "m.parquet", PENGUINS)
+    assert "there is no such file" in bad(1, command, "none.parquet", PENGUINS)
+
+
+def test_a_file_that_is_not_there_is_named():
+    assert "none.csv" in bad(1, "fit", "none.csv", "--target", "y")
+
+
+def test_names_and_labels_cannot_speak_to_the_terminal():
+    rows = [{"x\x1b[31m": f"\x1b[2J{i % 3}", "y": f"\x1b]0;title\x07{i % 2}"} for i in range(40)]
+    write("evil.csv", rows)
+    said = good("fit", "evil.csv", "-t", "y", "-o", "m.parquet") + good("show", "m.parquet")
+    said += good("evaluate", "m.parquet", "evil.csv") + good("explain", "m.parquet", "evil.csv")
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_a_traceback_comes_with_debug_alone(model):
+    assert "Traceback" in run("predict", model, "none.csv", "--debug").stderr
+
+
+def test_quiet_is_quiet(model):
+    for command in (
+        ("fit", PENGUINS, "-t", "species", "-o", "a.parquet"),
+        ("evaluate", model, PENGUINS),
+        ("predict", model, PENGUINS, "-o", "a.csv"),
+        ("merge", model, model, "-o", "b.parquet"),
+        ("forget", model, PENGUINS, "-o", "c.parquet"),
+    ):
+        done = run(*command, "--quiet")
+        assert (done.exit_code, done.output) == (0, "")
+
+
+def test_many_rows_come_in_groups(model):
+    """Parquet is written a group of rows for each block, so that any number of rows fits into memory."""
+    write("many.csv", penguins() * 1000)
+    good("predict", model, "many.csv", "-o", "a.parquet", "-q")
+    file = pq.ParquetFile("a.parquet")
+    assert file.metadata.num_rows == 344_000
+    assert file.metadata.num_row_groups > 1
+
+
+# -- files that nobody on this project made ----------------------------------------------------------------------------
+
+DATA = ROOT.parent / "shared" / "data"
+SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SETS, reason="needs the data sets of ../shared/data beside the repository")
+@pytest.mark.parametrize("name", [name for name, facts in SETS.items() if facts["task"] == "tabular"])
+def test_a_real_file_needs_nothing_but_the_target(name):
+    """The answers are better than chance on every one, and the same file can be answered and scored."""
+    facts = SETS[name]
+    path, limit = DATA / facts["file"], ("--limit", 20_000)
+    told = json.loads(good("fit", path, "--target", facts["target"], "-o", "m.parquet", "--json", *limit))
+    good("predict", "m.parquet", path, "-o", "a.parquet", *limit)
+    scored = json.loads(good("evaluate", "m.parquet", path, "--json", *limit))
+
+    assert told["rows"] == scored["rows"] == min(facts["rows"], 20_000)
+    assert told["scores"]["balanced_accuracy"] > told["scores"]["baseline"]["balanced_accuracy"]
+    assert pq.read_metadata("a.parquet").num_rows == told["rows"]

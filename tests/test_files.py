@@ -1,0 +1,330 @@
+"""Files are counted as tables in memory are: the same rows, the same counts, whatever the format."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import naively as nv
+from naively import files
+from naively.engines import files as engine
+from naively.read import block
+from naively.read import files as read
+from naively.read.frame import frame_of
+
+from . import file_cases as cases
+
+ROWS = cases.table()
+FEATURES = [name for name in ROWS.column_names if name not in ("label", "weight")]
+
+
+@pytest.fixture(params=cases.ENGINES)
+def source(request, tmp_path):
+    """Return the same rows in memory and in files of all formats."""
+    return cases.ENGINES[request.param](tmp_path, ROWS)
+
+
+def counted(source, **how):
+    """Return the counts of the rows without their weights."""
+    if isinstance(source, pa.Table):
+        weights = ROWS["weight"].to_numpy() if how.pop("weight", None) else None
+        return nv.count(ROWS.drop(["weight"]), target="label", sample_weight=weights, **how)
+    return nv.count(source, target="label", ignore=() if how.get("weight") else ["weight"], **how)
+
+
+# -- one truth over all engines ------------------------------------------------------------------------------------
+
+
+def test_every_engine_counts_the_same(source):
+    """All values are exact in binary, so that sums are equal to the last bit."""
+    whole = nv.count(ROWS.drop(["weight"]), target="label")
+    found = counted(source)
+
+    assert found == whole
+    assert found.schema == whole.schema
+
+
+def test_every_engine_weighs_rows_alike(source):
+    assert counted(source, weight="weight") == counted(ROWS, weight="weight")
+
+
+def test_every_engine_fits_the_same_model(source):
+    nb, there = nv.NaiveBayes(families={"visits": "poisson"}), nv.NaiveBayes(families={"visits": "poisson"})
+    there.fit(ROWS.drop(["weight"]), target="label")
+    if isinstance(source, pa.Table):
+        nb.fit(source.drop(["weight"]), target="label")
+    else:
+        files.fit(nb, source, "label", ignore=["weight"])
+
+    assert nb.counts_ == there.counts_
+    assert nb.schema_ == there.schema_
+    assert nb.schema_.hints == there.schema_.hints
+    assert_array_equal(nb.classes_, there.classes_)
+    assert_allclose(nb.predict_proba(source), there.predict_proba(ROWS), rtol=1e-12)
+    assert_array_equal(nb.predict(source), there.predict(ROWS))
+    assert_allclose(nb.score_samples(source), there.score_samples(ROWS), rtol=1e-12)
+
+
+def test_every_engine_explains_and_leaves_out_alike(source):
+    nb = nv.NaiveBayes().fit(ROWS.drop(["weight"]), target="label")
+
+    assert_array_equal(nb.explain(source).scores, nb.explain(ROWS).scores)
+    here = nb.leave_one_out(source, target="label")
+    there = nb.leave_one_out(ROWS.drop(["weight"]), target="label")
+    assert_array_equal(here.posterior, there.posterior)
+    assert_array_equal(here.truth, there.truth)
+
+
+def test_rows_of_a_file_are_forgotten_and_learned_again(source):
+    nb = nv.NaiveBayes().fit(ROWS.drop(["weight"]), target="label")
+    whole = nb.counts_
+    nb.partial_fit(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
+
+    assert nb.counts_ == whole * 2
+    nb.forget(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
+    assert nb.counts_ == whole
+
+
+def test_blocks_are_the_same_however_the_reader_cuts(tmp_path, monkeypatch):
+    """Tables of exactly so many rows come out, whatever the batches of the reader."""
+    path = cases.write_csv(tmp_path / "t.csv", ROWS)
+    sizes = [len(part) for part in nv.File(path).batches(rows=150)]
+    pieces = [ROWS.slice(begin, size) for begin, size in ((0, 7), (7, 290), (297, 3), (300, 100))]
+
+    assert sizes == [150, 150, 100]
+    assert [len(t) for t in read.blocks([b for p in pieces for b in p.to_batches()], 150)] == [150, 150, 100]
+    assert pa.concat_tables(read.blocks([b for p in pieces for b in p.to_batches()], 150)).equals(ROWS)
+
+
+# -- which files -----------------------------------------------------------------------------------------------------
+
+
+def test_globs_lists_and_folders_are_the_files_they_mean(tmp_path):
+    folder = cases.write_parts(tmp_path / "parts", ROWS)
+    (folder / "_SUCCESS").write_text("")
+    paths = tuple(str(folder / f"part-{at}.csv") for at in range(4))
+
+    assert nv.File(folder).paths == paths
+    assert nv.File(str(folder / "part-*.csv")).paths == paths
+    assert nv.File(list(paths)).paths == paths
+    assert nv.count([folder / "part-1.csv", folder / "part-0.csv"], target="label", ignore=["weight"]).rows.sum() == 200
+
+
+def test_names_of_folders_are_columns(tmp_path):
+    """As Hive, Spark and DuckDB lay out files."""
+    for year in (2023, 2024):
+        part = tmp_path / "data" / f"year={year}" / "t.parquet"
+        part.parent.mkdir(parents=True)
+        cases.write_parquet(part, ROWS.slice(0, 100 * (year - 2022)))
+    counts = nv.count(tmp_path / "data", target="label", ignore=["weight"])
+    numbers = nv.File(tmp_path / "data", types={"year": "whole"})
+
+    assert numbers.columns()[-1] == "year"
+    assert counts.columns["year"].values.labels == ("2023", "2024")
+    assert counts.columns["year"].n.sum(axis=0).tolist() == [100, 200]
+    assert nv.count(numbers, target="label").columns["year"].mean[0, 0] > 2023.5
+
+
+def test_columns_are_found_by_name_in_every_file(tmp_path):
+    cases.write_csv(tmp_path / "a.csv", ROWS.slice(0, 200))
+    cases.write_csv(tmp_path / "b.csv", ROWS.slice(200).select(ROWS.column_names[::-1]), delimiter=";")
+
+    assert nv.count(tmp_path / "*.csv", target="label") == nv.count(ROWS, target="label")
+
+
+def test_what_is_piped_in_is_read(tmp_path, monkeypatch):
+    data = cases.gzipped(cases.write_csv(tmp_path / "t.csv", ROWS)).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    file = nv.File("-")
+
+    assert nv.count(file, target="label") == nv.count(ROWS, target="label")
+    assert file.paths == ("-",)
+
+
+def test_a_limit_holds_over_all_files(tmp_path):
+    folder = cases.write_parts(tmp_path / "parts", ROWS)
+    for limit in (1, 99, 100, 101, 250, 1000):
+        for source in (folder, cases.write_parquet(tmp_path / "t.parquet", ROWS)):
+            assert nv.count(nv.File(source, limit=limit), target="label").rows.sum() == min(limit, 400)
+
+
+def test_a_file_is_a_value(tmp_path):
+    """It reads nothing, and equal ones are equal."""
+    assert nv.File("nowhere.csv") == nv.File("nowhere.csv")
+    with pytest.raises(AttributeError):
+        nv.File("nowhere.csv").path = "x"
+
+
+# -- what columns are ------------------------------------------------------------------------------------------------
+
+
+def types_of(path, **how):
+    return {column.name: column.type for column in nv.File(path, **how).schema()}
+
+
+def test_types_follow_from_how_cells_are_written(tmp_path):
+    """Words stay words, numbers that begin with a zero are names, and signs for no value say nothing."""
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "whole,number,exponent,zip,flag,yes,day,at,zone,odd,nothing\n"
+        "1,1.5,1e3,00123,true,yes,2024-02-29,2024-02-29 12:30:00,2024-02-29T12:30:00Z,1,\n"
+        "-20,.5,2E-3,12345,FALSE,no,2024-03-01,2024-03-01 00:00,2024-03-01 00:00:00+02:00,x,NA\n"
+        "NA,?,NaN,N/A,null,,NA,?,NA,2,?\n"
+    )
+    assert types_of(path) == {
+        "whole": "whole",
+        "number": "number",
+        "exponent": "number",
+        "zip": "text",
+        "flag": "boolean",
+        "yes": "text",
+        "day": "time",
+        "at": "time",
+        "zone": "time",
+        "odd": "text",
+        "nothing": "text",
+    }
+    assert types_of(path, null=[""])["whole"] == "text"
+
+
+@pytest.mark.parametrize("day", ["2024-02-30", "2024-13-01", "20240101", "01/02/2024"])
+def test_what_is_no_day_of_the_calendar_stays_text(day, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,y\n{day},a\n{day},b\n")
+    assert types_of(path)["x"] in ("text", "whole")
+
+
+def test_what_shall_be_categories_stays_as_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,y\n" + "10,a\n7,b\n" * 3 + "007,a\nB2,b\n")
+    nb = nv.NaiveBayes(families={"zip": "categorical"}).fit(path, target="y")
+
+    assert nb.counts_.columns["zip"].values.labels == ("007", "10", "7", "B2")
+    assert_array_equal(nb.predict([{"zip": "10"}, {"zip": "B2"}]), ["a", "b"])
+
+
+def test_whole_numbers_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LOOKED_AT", 4)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "10,a\n7,b\n" * 3 + "0.5,a\n")
+
+    assert nv.count(path, target="y").columns["x"].mean[0, 0] == (30 + 0.5) / 4
+
+
+def test_labels_keep_their_type(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,0\n2,1\n1,0\n")
+    nb = nv.NaiveBayes().fit(path, target="y")
+
+    assert nb.classes_.dtype == np.int64
+    assert nb.predict(path).tolist() == [0, 1, 0]
+
+
+def test_a_model_reads_files_by_what_it_learned(tmp_path):
+    """Numbers in a Parquet file are texts to a model that learned texts, and only its columns are read."""
+    path = tmp_path / "t.csv"
+    path.write_text("zip,y\n10,a\n7,b\n")
+    nb = nv.NaiveBayes(families={"zip": "categorical"}).fit(path, target="y")
+    new = cases.write_parquet(tmp_path / "new.parquet", pa.table({"other": [[1], [2]], "zip": [7, 10]}))
+
+    assert nb.predict(new).tolist() == ["b", "a"]
+
+
+# -- identifiers -----------------------------------------------------------------------------------------------------
+
+
+def test_a_column_with_too_many_values_is_set_aside_and_named(source, monkeypatch):
+    """Whether the limit is passed in the first block or a later one, and in every fold."""
+    if isinstance(source, pa.Table):
+        pytest.skip("tables in memory keep all their columns")
+    monkeypatch.setattr(engine, "MOST_LABELS", 20)
+    nb = nv.NaiveBayes()
+    done = files.fit(nb, source, "label", ignore=["weight"], folds=3)
+    kept = ROWS.drop(["weight", "zip"])
+
+    assert done.set_aside == ("zip",)
+    assert nb.counts_ == nv.count(kept, target="label")
+    assert "'zip' has more than 20 different values" in nb.schema_.hints[-1]
+    asked = nv.NaiveBayes(families={"zip": "categorical"})
+    assert files.fit(asked, source, "label", ignore=["weight"]).set_aside == ()
+    assert "zip" in asked.counts_.columns
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypatch):
+    """The same as fitting anew without each fold, and the model is that of all rows."""
+    path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
+    nb = nv.NaiveBayes()
+    done = files.fit(nb, path, "label", ignore=["weight"], folds=4)
+    rows = ROWS.drop(["weight"])
+    fold = files.fold_of(engine.Labelled(0, 0, frame_of(rows), np.zeros(400, np.int32), None), 4)
+    expected = np.zeros((400, 3))
+    for at in range(4):
+        rest = nv.NaiveBayes().fit(rows.filter(pa.array(fold != at)), target="label")
+        expected[fold == at] = rest.predict_proba(rows.filter(pa.array(fold == at)))
+
+    assert nb.counts_ == nv.count(rows, target="label")
+    order = np.concatenate([np.flatnonzero(fold == at) for at in range(4)])
+    assert_allclose(done.scores.posterior, expected[order], rtol=1e-9)
+    assert np.bincount(fold).min() > 70
+    assert done.rows == 400
+    assert done.missing == sum(rows[name].null_count for name in FEATURES)
+
+
+def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
+    path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
+    monkeypatch.setattr(files, "SCORED", 300)
+    done = files.fit(nv.NaiveBayes(), path, "label", folds=2)
+
+    assert 60 < len(done.scores.truth) < 140
+    assert done.rows == 400
+
+
+def test_progress_tells_rows_and_bytes(tmp_path):
+    folder = cases.write_parts(tmp_path / "parts", ROWS)
+    told = []
+    files.fit(nv.NaiveBayes(), folder, "label", folds=2, progress=lambda *facts: told.append(facts))
+    size = sum(path.stat().st_size for path in folder.iterdir())
+
+    assert [rows for rows, _, _ in told] == [100, 200, 300, 400] * 2
+    assert {of for _, _, of in told} == {2 * size}
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[-1][1] <= 2 * size
+    assert told[-1][1] > 1.8 * size
+
+
+# -- memory ----------------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import resource, sys
+import naively as nv
+counts = nv.count(sys.argv[1], target="y")
+print(int(counts.rows.sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """Four times the rows take hardly more memory."""
+    peaks = []
+    for copies in (2, 8):
+        path = tmp_path / f"{copies}.csv"
+        text = "".join(f"{i % 97}.25,word{i % 1013},{'ab'[i % 2]}\n" for i in range(500_000))
+        path.write_text("x,s,y\n" + text * copies)
+        done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True)
+        rows, peak = map(int, done.stdout.split())
+        assert rows == 500_000 * copies
+        peaks.append(peak)
+    assert peaks[1] < 1.35 * peaks[0]
+
+
+def test_blocks_are_what_memory_counts_at_once():
+    assert read.ROWS == block.ROWS

@@ -1,0 +1,359 @@
+"""Files as they come: each is read right, or refused in one clear sentence with the line and what to do."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+import naively as nv
+from naively import files
+from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
+from naively.read import files as read
+
+from . import file_cases as cases
+
+
+def write(tmp_path, data, name="t.csv"):
+    """Write bytes or text to a file."""
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def table_of(path, **how):
+    """Return all rows of a file as a dict of columns."""
+    return pa.concat_tables(nv.File(path, **how).batches()).to_pydict()
+
+
+# -- read right --------------------------------------------------------------------------------------------------------
+
+RIGHT = {
+    "a mark at the beginning": (b"\xef\xbb\xbfx,y\n1,a\n2,b\n", {}),
+    "lines of Windows": (b"x,y\r\n1,a\r\n2,b\r\n", {}),
+    "no newline at the end": (b"x,y\n1,a\n2,b", {}),
+    "an empty line at the end": (b"x,y\n1,a\n2,b\n\n", {}),
+    "quotes around everything": (b'"x","y"\n"1","a"\n"2","b"\n', {}),
+    "semicolons": (b"x;y\n1;a\n2;b\n", {}),
+    "tabs": (b"x\ty\n1\ta\n2\tb\n", {}),
+    "bars": (b"x|y\n1|a\n2|b\n", {}),
+    "another delimiter": (b"x~y\n1~a\n2~b\n", {"delimiter": "~"}),
+    "UTF-16": ("x,y\n1,a\n2,b\n".encode("utf-16"), {}),
+}
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_files_of_every_dialect_are_read(kind, tmp_path):
+    data, how = RIGHT[kind]
+    assert table_of(write(tmp_path, data), **how) == {"x": [1, 2], "y": ["a", "b"]}
+
+
+def test_cells_may_hold_delimiters_quotes_and_newlines(tmp_path):
+    path = write(tmp_path, 'x,y\n"one, ""two""\nthree",a\nfour,"b\r\nc"\n')
+    assert table_of(path) == {"x": ['one, "two"\nthree', "four"], "y": ["a", "b\r\nc"]}
+
+
+def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
+    rows = 60_000
+    path = write(tmp_path, "x,y\n" + '"line one\nline ""two"", still",a\n' * rows)
+    counts = nv.count(path, target="y")
+    assert counts.columns["x"].values.labels == ('line one\nline "two", still',)
+    assert counts.rows.tolist() == [rows]
+
+
+def test_decimal_commas_are_numbers_if_said_so(tmp_path):
+    path = write(tmp_path, "x;y\n1,5;a\n-2,25;b\n")
+    assert table_of(path, decimal=",")["x"] == [1.5, -2.25]
+    assert table_of(path)["x"] == ["1,5", "-2,25"]
+
+
+@pytest.mark.parametrize(("encoding", "word"), [("gb18030", "天气"), ("latin-1", "Grüße"), ("cp1252", "„Grüße“")])
+def test_other_encodings_are_read_if_said_so(encoding, word, tmp_path):
+    path = write(tmp_path, f"wörter,y\n{word},a\n".replace("wörter", "x").encode(encoding))
+    assert table_of(path, encoding=encoding) == {"x": [word], "y": ["a"]}
+
+
+def test_files_with_odd_names_are_read(tmp_path):
+    """Names that mean something to a shell, to SQL or to a glob."""
+    for name in ("it's.csv", "a b.csv", "a[1].csv", "50%.csv", "naïve 天.csv", "no ending"):
+        assert table_of(write(tmp_path, "x,y\n1,a\n", name)) == {"x": [1], "y": ["a"]}, name
+
+
+def test_columns_with_odd_names_are_read(tmp_path):
+    path = write(tmp_path, 'select,"it\'s","a ""b""","x.y","",天\n1,2,3,4,5,a\n1,2,3,4,6,b\n')
+    names = ("select", "it's", 'a "b"', "x.y", "column 5", "天")
+
+    assert nv.File(path).columns() == names
+    assert nv.NaiveBayes().fit(path, target="天").predict(path).tolist() == ["a", "b"]
+    lines = write(tmp_path, '{"it\'s": 1, "a \\"b\\"": "q", "y": "a"}\n', "t.jsonl")
+    assert table_of(lines) == {"it's": [1], 'a "b"': ["q"], "y": ["a"]}
+
+
+def test_objects_may_lack_keys_and_differ_in_order(tmp_path):
+    path = write(tmp_path, '{"x": 1, "y": "a"}\n{"y": "b"}\n\n{"y": "c", "x": null}\n{"y": "d", "x": 2.5}\n', "t.json")
+    assert table_of(path) == {"x": [1.0, None, None, 2.5], "y": ["a", "b", "c", "d"]}
+
+
+def test_texts_and_numbers_of_one_key_are_texts(tmp_path):
+    path = write(tmp_path, '{"x": 1, "y": "a"}\n{"x": "two", "y": "b"}\n', "t.json")
+    assert table_of(path)["x"] == ["1", "two"]
+
+
+def test_types_of_a_database_are_read(tmp_path):
+    con = duckdb.connect(str(tmp_path / "t.duckdb"))
+    con.execute(
+        "create table t as select 1::hugeint as huge, 1.5::decimal(9, 2) as price, 'a'::enum('a', 'b') as letter, "
+        "uuid() as id, interval 1 day as pause, time '12:30' as clock, timestamptz '2024-01-01 00:00:00+00' as at, "
+        "true as flag, 'x' as y"
+    )
+    con.close()
+    schema = nv.File(tmp_path / "t.duckdb").schema(apart=["pause"])
+    types = {column.name: column.type for column in schema}
+    numbers = {"huge": "number", "price": "number", "clock": "time", "at": "time", "flag": "boolean"}
+    assert types == {"letter": "text", "id": "text", "y": "text"} | numbers
+    assert nv.count(tmp_path / "t.duckdb", target="y", ignore=["pause"]).rows.sum() == 1
+
+
+# -- refused -----------------------------------------------------------------------------------------------------------
+
+REFUSED = {
+    "empty": (b"", {}, r"t\.csv: it is empty"),
+    "blank": (b"\n\n", {}, r"t\.csv: it is empty"),
+    "too few cells": (b"x,y\n1,a\n2\n3,b\n", {}, r"t\.csv, line 3: 1 cells, but the header names 2 columns"),
+    "too many cells": (b"x,y\n1,a\n2,b,c\n3,b\n", {}, r"t\.csv, line 3: 3 cells, but the header names 2 columns"),
+    "an open quote": (b'x,y\n1,a\n2,"b\n3,c\n', {}, r"t\.csv, line \d: .*quote"),
+    "two columns of a name": (b"x,x,y\n1,2,a\n", {}, r"t\.csv, line 1: two columns are called 'x'"),
+    "latin-1 unsaid": ("x,y\n1,a\n2,Grüße\n".encode("latin-1"), {}, r"line 3: the text is not UTF-8.*gb18030.*latin-1"),
+    "GB18030 unsaid": ("x,y\n1,天\n2,b\n".encode("gb18030"), {}, r"line 2: the text is not UTF-8"),
+    "not GB18030": (b"x,y\n1,a\n2,\xff\xff\n", {"encoding": "gb18030"}, r"line 3: the text is not gb18030"),
+    "no such encoding": (b"x,y\n1,a\n", {"encoding": "klingon"}, "encoding='klingon' is unknown"),
+    "no Parquet": (b"PAR1 and nothing more", {}, r"t\.csv: it is no whole Parquet file"),
+    "broken JSON": (b'{"x": 1, "y": "a"}\n{"x": 2, "y":\n', {"format": "json"}, r"t\.csv, line \d: it cannot be read"),
+    "packed badly": (b"\x1f\x8b nothing", {}, r"t\.csv: it cannot be read"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_read_is_refused_with_the_line(kind, tmp_path):
+    data, how, words = REFUSED[kind]
+    with pytest.raises(InvalidInput, match=words) as caught:
+        nv.count(nv.File(write(tmp_path, data), **how), target="y")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+def test_bytes_that_are_no_text_are_found_late_in_a_file(size, tmp_path):
+    path = write(tmp_path, b"x,y\n" + b"1,a\n" * size + b"2,\xff\n")
+    with pytest.raises(UnreadableRows, match=rf"line {size + 2}: the text is not UTF-8") as caught:
+        nv.count(path, target="y")
+    assert (caught.value.path, caught.value.line) == (str(path), size + 2)
+
+
+@pytest.mark.parametrize("value", ["abc", "1,5", "12 %", "--"])
+def test_text_in_a_column_of_numbers_is_refused_with_line_value_and_remedy(value, tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LOOKED_AT", 50)
+    path = write(tmp_path, "x;y\n" + "1.5;a\n" * 100 + f"{value};b\n")
+    with pytest.raises(UnreadableRows) as caught:
+        nv.count(path, target="y")
+
+    said = str(caught.value)
+    assert said.startswith(f"{path}, line 102: column 'x' holds {value!r} here, but numbers in the rows that were")
+    assert "families={'x': 'categorical'}" in said
+    counts = nv.count(path, target="y", schema={"x": "categorical"})
+    assert set(counts.columns["x"].values.labels) == {"1.5", value}
+    assert nv.count(nv.File(path, null=[value]), target="y").columns["x"].n.tolist() == [[100.0]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_labels_that_are_no_whole_numbers_are_refused_rather_than_rounded(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LOOKED_AT", 50)
+    line = {"csv": "{},{}\n", "json": '{{"x": {}, "y": {}}}\n'}[kind]
+    head = "x,y\n" if kind == "csv" else ""
+    path = write(tmp_path, head + line.format(1, 0) * 100 + line.format(2, 1.5), f"t.{kind}")
+    with pytest.raises(UnreadableRows, match=r"row 100, column 'y' holds '1.5' here, but whole numbers .*types="):
+        nv.count(path, target="y")
+    assert nv.count(nv.File(path, types={"y": "text"}), target="y").classes.labels == ("0", "1.5")
+
+
+def test_whole_numbers_are_exact_and_weights_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LOOKED_AT", 2)
+    path = write(tmp_path, "x,w,y\n1,1,900719925474099301\n2,2,-900719925474099303\n3,0.5,900719925474099301\n")
+    counts = nv.count(path, target="y", weight="w")
+    assert counts.classes.labels == (-900719925474099303, 900719925474099301)
+    assert counts.rows.tolist() == [2.0, 1.5]
+
+
+def test_flags_are_above_their_threshold_before_anything_is_rounded(tmp_path):
+    path = write(tmp_path, "x,y\n0,a\n1,b\n0,a\n")
+    nb = nv.NaiveBayes(families={"x": "bernoulli"}).fit(path, target="y")
+    again = nb.predict_proba(write(tmp_path, "x\n0.4\n1\n", "u.csv"))
+    assert_array_equal(again, nb.predict_proba({"x": [0.4, 1.0]}))
+
+
+def test_text_in_a_key_of_numbers_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LOOKED_AT", 50)
+    path = write(tmp_path, '{"x": 1.5, "y": "a"}\n' * 100 + '{"x": "abc", "y": "b"}\n', "t.json")
+    with pytest.raises(UnreadableRows, match=r't\.json, line 101: "abc" is of another type than the values of its key'):
+        nv.count(path, target="y")
+
+
+def test_a_file_without_rows_is_refused(tmp_path):
+    path = write(tmp_path, "x,y\n")
+    for ask in (lambda: nv.count(path, target="y"), lambda: nv.NaiveBayes().fit(path, target="y")):
+        with pytest.raises(InvalidInput, match=r"t\.csv: there are no rows, only names of columns"):
+            ask()
+    nb = nv.NaiveBayes().fit(write(tmp_path, "x,y\n1,a\n2,b\n", "u.csv"), target="y")
+    with pytest.raises(InvalidInput, match="there are no rows"):
+        nb.predict(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    for path in (tmp_path / "no.csv", str(tmp_path / "no*.csv")):
+        with pytest.raises(InvalidInput, match=r"no.*\.csv: there is no such file"):
+            nv.count(path, target="y")
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(InvalidInput, match="bare: there is no such file"):
+        nv.count(tmp_path / "bare", target="y")
+    with pytest.raises(InvalidInput, match="the list is empty"):
+        nv.count(nv.File([]), target="y")
+
+
+def test_names_of_columns_that_are_not_there_are_refused(tmp_path):
+    path = write(tmp_path, "colour,size,label\nred,1,a\nblue,2,b\n")
+    with pytest.raises(InvalidInput, match=r"t\.csv has no column 'lable'; did you mean 'label'\?"):
+        nv.count(path, target="lable")
+    with pytest.raises(InvalidInput, match="has no column 'weihgt'"):
+        nv.count(path, target="label", weight="weihgt")
+    with pytest.raises(InvalidInput, match="has no column 'sise'; did you mean 'size'"):
+        nv.count(path, target="label", ignore=["sise"])
+    with pytest.raises(InvalidInput, match="There is no column 'sise'; did you mean 'size'"):
+        nv.count(path, target="label", schema={"sise": "poisson"})
+    with pytest.raises(InvalidInput, match="no column to learn from beside label, colour, size"):
+        nv.count(path, target="label", ignore=["colour", "size"])
+    nb = nv.NaiveBayes().fit(path, target="label")
+    with pytest.raises(InvalidInput, match="there is no column 'size'"):
+        nb.predict(write(tmp_path, "colour\nred\n", "u.csv"))
+    write(tmp_path, "colour,label\nred,a\n", "z.csv")
+    with pytest.raises(InvalidInput, match=r"z\.csv: there is no column 'size'"):
+        nv.count([path, tmp_path / "z.csv"], target="label")
+
+
+def test_classes_and_weights_are_columns(tmp_path):
+    path = write(tmp_path, "x,y\n1,a\n2,b\n")
+    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
+        nv.NaiveBayes().fit(path)
+    with pytest.raises(InvalidInput, match="are a column of the file: give its name as target="):
+        nv.NaiveBayes().fit(path, ["a", "b"])
+    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
+        nv.NaiveBayes().fit(path, target="y", sample_weight=[1.0, 2.0])
+    with pytest.raises(InvalidInput, match="ignore=, weight= and progress= are for files"):
+        nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
+    with pytest.raises(InvalidInput, match=r"cross_validate.*files\.fit"):
+        nv.cross_validate(path, target="y")
+
+
+def test_rows_without_a_label_are_refused_or_skipped(tmp_path):
+    path = write(tmp_path, "x,y\n1,a\n2,\n3,b\n4,?\n")
+    with pytest.raises(InvalidInput, match=r"t\.csv, row 1 has no label: the column 'y' is empty there"):
+        nv.count(path, target="y")
+    nb = nv.NaiveBayes(unlabelled="skip").fit(path, target="y")
+    assert nb.counts_ == nv.count({"x": [1.0, 3.0]}, ["a", "b"])
+    with pytest.raises(InvalidInput, match="No row has a label and a weight above 0"):
+        nv.NaiveBayes(unlabelled="skip").fit(write(tmp_path, "x,y\n1,\n2,NA\n", "u.csv"), target="y")
+
+
+@pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "nothing"), ("inf", "inf"), ("1e200", "1e+200")])
+def test_weights_that_are_none_are_refused(weight, found, tmp_path):
+    path = write(tmp_path, f"x,w,y\n1,1.5,a\n2,{weight},b\n")
+    words = rf"row 1: the weight in column 'w' is {found.replace('+', '[+]')}; a row weighs a finite number"
+    with pytest.raises(InvalidInput, match=words):
+        nv.NaiveBayes().fit(path, target="y", sample_weight="w")
+
+
+def test_numbers_that_cannot_be_counted_are_refused_with_their_row(tmp_path, monkeypatch):
+    """The row is counted from the first of the file, in whatever block it comes."""
+    rows = read.ROWS + 5
+    path = write(tmp_path, "x,y\n" + "1.5,a\n" * rows + "inf,b\n")
+    with pytest.raises(InvalidInput, match=rf"t\.csv, row {rows}, column 'x' holds infinity"):
+        nv.count(path, target="y")
+    path = write(tmp_path, "x,y\n" + "1.5,a\n" * rows + "-2,b\n")
+    with pytest.raises(InvalidInput, match=rf"t\.csv, row {rows}, column 'x' holds -2"):
+        nv.count(path, target="y", schema={"x": "poisson"})
+    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
+    with pytest.raises(InvalidInput, match=rf"t\.csv, row {rows}, column 'x' holds infinity"):
+        nb.predict(write(tmp_path, "x\n" + "1.5\n" * rows + "inf\n"))
+
+
+def test_a_refused_file_changes_nothing(tmp_path):
+    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
+    before = nb.counts_
+    path = write(tmp_path, "x,y\n" + "1.5,a\n" * (read.ROWS + 5) + "inf,b\n")
+    for ask in (nb.partial_fit, nb.fit, nb.forget):
+        with pytest.raises(InvalidInput, match="infinity"):
+            ask(path, target="y")
+        assert nb.counts_ == before
+
+
+def test_columns_that_cannot_be_counted_are_refused_unless_left_out(tmp_path):
+    path = cases.write_parquet(tmp_path / "t.parquet", pa.table({"x": [1, 2], "list": [[1], [2]], "y": ["a", "b"]}))
+    with pytest.raises(InvalidInput, match=r"column 'list' holds list<.*leave it out: ignore="):
+        nv.count(path, target="y")
+    assert nv.count(path, target="y", ignore=["list"]).rows.sum() == 2
+    lines = write(tmp_path, '{"x": 1, "y": "a", "deep": {"z": 1}}\n', "t.json")
+    with pytest.raises(InvalidInput, match=r"column 'deep' holds OBJECT, which cannot be counted"):
+        nv.count(lines, target="y")
+
+
+def test_a_database_says_which_tables_it_has(tmp_path):
+    con = duckdb.connect(str(tmp_path / "t.duckdb"))
+    con.execute("create table train as select 1 as x, 'a' as y; create table test as select 2 as x, 'b' as y")
+    con.close()
+    path = tmp_path / "t.duckdb"
+    with pytest.raises(InvalidInput, match=r"it has the tables \['test', 'train'\]; say which"):
+        nv.count(path, target="y")
+    with pytest.raises(InvalidInput, match="it has no table 'trian'; did you mean 'train'"):
+        nv.count(nv.File(path, table="trian"), target="y")
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        nv.count(nv.File(path, query="select nothing from train"), target="y")
+    assert nv.count(nv.File(path, table="train"), target="y").rows.sum() == 1
+    broken = write(tmp_path, b"\0" * 8 + b"DUCK" + b"\0" * 100, "broken.duckdb")
+    with pytest.raises(InvalidInput, match="DuckDB cannot open it"):
+        nv.count(broken, target="y")
+
+
+SETTINGS = {
+    "format": ({"format": "xml"}, "format='xml' is unknown"),
+    "decimal": ({"decimal": ";"}, "decimal=';' must be"),
+    "limit": ({"limit": 0}, "limit=0 must be a whole number of 1 or more"),
+    "types": ({"types": {"x": "int"}}, "types names 'int'"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_mean_nothing_are_refused_at_once(name):
+    how, words = SETTINGS[name]
+    with pytest.raises(InvalidSetting, match=words):
+        nv.File("t.csv", **how)
+
+
+def test_folds_that_mean_nothing_are_refused(tmp_path):
+    path = write(tmp_path, "x,y\n1,a\n2,b\n")
+    with pytest.raises(InvalidSetting, match="folds=1: give 2 or more"):
+        files.fit(nv.NaiveBayes(), path, "y", folds=1)
+    with pytest.raises(InvalidSetting, match="with keep_counts= it must be 0"):
+        files.fit(nv.NaiveBayes(), path, "y", folds=2, keep_counts=tmp_path / "kept")
+    with pytest.raises(InvalidSetting, match=r"window=3 .*needs keep_counts"):
+        files.fit(nv.NaiveBayes(), path, "y", window=3)
+    with pytest.raises(InvalidInput, match=r"Give a path or nv\.File"):
+        files.fit(nv.NaiveBayes(), 3, "y")
+
+
+def test_a_class_that_is_only_in_one_fold_is_answered(tmp_path):
+    """The model without it gives it no chance, and the scores say so."""
+    path = write(tmp_path, "x,y\n" + "1,a\n2,b\n" * 30 + "3,c\n")
+    scores = files.fit(nv.NaiveBayes(), path, "y", folds=3).scores
+    last = np.flatnonzero(scores.truth == 2)
+    assert scores.classes == ("a", "b", "c")
+    assert_array_equal(scores.posterior[last, 2], [0.0])

@@ -1,0 +1,560 @@
+"""What is chosen on top of the counts: smoothing and temperature, judged by leaving each row out."""
+
+import copy
+import itertools
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
+from sklearn.base import clone
+
+import naively as nv
+from naively import NaiveBayes, StaleWarning
+from naively.calibration import LARGEST, SMALLEST, Rated, fitted
+from naively.errors import InvalidInput, InvalidSetting
+from naively.model import softened
+from naively.tuning import GRID, sample
+
+from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def redundant(rows, seed=0, copies=6):
+    """Return a table whose columns all say the same, and the classes: certainty that the rows do not bear out."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, rows)
+    said = np.where(rng.random(rows) < 0.5, y, rng.integers(0, 3, rows))
+    size = y + rng.normal(0, 2, rows)
+    table = {f"said{i}": said.astype(str) for i in range(copies)} | {f"size{i}": size for i in range(3)}
+    return pd.DataFrame(table), np.array(["a", "b", "c"])[y]
+
+
+FRAME, Y = redundant(600)
+NEW, NEW_Y = redundant(4_000, seed=1)
+
+
+def learned(kind, weights=None, **settings):
+    table, families = KINDS[kind]
+    return NaiveBayes(families=families, **settings).fit(table, LABELS, sample_weight=weights), table
+
+
+def loss(nb, X, y, weights=None):
+    return nb.leave_one_out(X, y, sample_weight=weights).log_loss
+
+
+# -- a scale and biases for log joints ---------------------------------------------------------------------------------
+
+
+def log_joints(rows, classes, seed=0):
+    """Return log joints that are three times too sure and off by a bias, and classes drawn from the honest ones."""
+    rng = np.random.default_rng(seed)
+    honest = rng.normal(0, 1.5, (rows, classes))
+    p = np.exp(honest) / np.exp(honest).sum(axis=1, keepdims=True)
+    truth = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1).astype(np.int32)
+    return 3 * (honest + np.linspace(-1, 1, classes)), truth
+
+
+def test_the_scale_and_the_biases_are_found():
+    """Log joints three times too sure, with classes favoured: a third, and the favours taken back."""
+    fit = fitted(Rated.of(*log_joints(20_000, 4)))
+
+    assert fit.scale == pytest.approx(1 / 3, rel=0.05)
+    assert_allclose(fit.bias - fit.bias.mean(), -np.linspace(-1, 1, 4), atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("rows", "classes"), [(1, 2), (5, 3), (30, 2), (400, 5)])
+def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
+    """The scale alone is the one that a search over all scales finds, and pays no more than leaving all as it is."""
+    joint, truth = log_joints(rows, classes, seed)
+    rated = Rated.of(joint, truth)
+
+    fit = fitted(rated, biased=False)
+
+    found = minimize_scalar(
+        lambda log: rated.loss(np.exp(log)) + log**2 / 2, bounds=(np.log(SMALLEST), np.log(10)), method="bounded"
+    )
+    assert fit.paid <= found.fun + 1e-9
+    assert fit.bias is None
+    assert fitted(rated).paid <= fit.paid <= rated.loss()
+
+
+def test_a_row_twice_is_a_row_of_weight_two():
+    joint, truth = log_joints(50, 3)
+    weights = np.where(np.arange(50) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(50), weights.astype(int))
+
+    heavy, often = fitted(Rated.of(joint, truth, weights)), fitted(Rated.of(joint[twice], truth[twice]))
+
+    assert heavy.scale == pytest.approx(often.scale, rel=1e-9)
+    assert_allclose(heavy.bias, often.bias, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [2, 5, 500])
+def test_rows_that_are_all_right_or_all_wrong_keep_the_scale_in_bounds(rows):
+    """Perfect separation makes nobody infinitely sure, and being wrong everywhere nobody undecided beyond measure."""
+    truth = (np.arange(rows) % 2).astype(np.int32)
+    joint = np.where(np.arange(2) == truth[:, None], 0.0, -50.0)
+    right, wrong = fitted(Rated.of(joint, truth)), fitted(Rated.of(joint, 1 - truth))
+
+    assert SMALLEST <= right.scale <= LARGEST
+    assert SMALLEST <= wrong.scale < 1
+    assert wrong.paid < Rated.of(joint, 1 - truth).loss()
+
+
+def test_a_class_that_is_ruled_out_pulls_no_more_than_its_floor():
+    """Rows whose own class has no chance cost the same under every scale, so that the others decide."""
+    joint, truth = log_joints(200, 3)
+    out = np.array([[0.0, -np.inf, -1.0], [-np.inf, -1e300, 0.0]])
+    more = Rated.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
+
+    fit, without = fitted(more), fitted(Rated.of(joint, truth))
+
+    assert np.isfinite(fit.paid)
+    assert fit.scale == pytest.approx(without.scale, rel=0.05)
+
+
+def test_many_classes_are_fitted():
+    """A thousand classes: no bias for each, but a scale."""
+    joint, truth = log_joints(1_200, 1_000)
+    fit = fitted(Rated.of(joint, truth))
+
+    assert fit.bias is None
+    assert fit.scale == pytest.approx(1 / 3, rel=0.2)
+
+
+# -- calibrate ---------------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_repeat_each_other_are_calibrated_afterwards():
+    """New rows: confidence is the share of right answers within sampling noise, and was far from it before."""
+    nb = NaiveBayes().fit(FRAME, Y)
+    before = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
+    nb.calibrate(FRAME, Y)
+    after = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
+
+    assert nb.calibrated_
+    assert before.calibration_error > 0.2
+    assert after.calibration_error < 0.05
+    assert after.log_loss < 0.6 * before.log_loss
+    assert after.accuracy > before.accuracy - 0.01
+
+
+@each_kind
+@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
+def test_calibration_never_makes_the_loss_worse(kind, estimate, weights):
+    """For every family and estimate, holes and a class of one row among them."""
+    if (kind, estimate) == ("labels, overall", "map"):
+        pytest.skip("an m-estimate has no mode")
+    nb, table = learned(kind, weights, estimate=estimate)
+    before = loss(nb, table, LABELS, weights)
+
+    after = loss(nb.calibrate(table, LABELS, sample_weight=weights), table, LABELS, weights)
+
+    assert after <= before + 1e-9
+    assert nb.tuning_.loss_before == pytest.approx(before, rel=1e-6)
+    assert nb.tuning_.loss_after == pytest.approx(after, rel=1e-6)
+
+
+@each_kind
+def test_calibrated_evidence_adds_up(kind):
+    """To the log joint of the calibrated model, and every answer goes the same way."""
+    nb, table = learned(kind)
+    plain = nb.predict_joint_log_proba(table)
+    nb.calibrate(table, LABELS)
+    nb._keep(replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
+
+    evidence = nb.explain(table)
+    joint = nb.predict_joint_log_proba(table)
+
+    assert_allclose(joint, nb.tuning_.scale * plain + nb.tuning_.bias, rtol=1e-9, atol=1e-9)
+    assert_allclose(evidence.prior + evidence.scores.sum(axis=1), joint, rtol=1e-9, atol=1e-9)
+    assert_allclose(evidence.probabilities, nb.predict_proba(table), rtol=1e-9, atol=1e-12)
+    assert_allclose(np.exp(nb.predict_log_proba(table)), nb.predict_proba(table), rtol=1e-9, atol=1e-12)
+    assert_array_equal(nb.classes_[evidence.answer], nb.predict(table))
+    assert_array_equal(nb.predict(table), nb.classes_[nb.predict_proba(table).argmax(axis=1)])
+
+
+def test_fractions_say_what_becomes_of_the_products():
+    """The arithmetic of the text book stays as it is; the last line says the power and the factors."""
+    nb, table = learned("labels")
+    row = {"colour": "red", "shape": "flat"}
+    before = nb.explain(row).fractions()
+    nb.calibrate(table, LABELS)
+    nb._keep(replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
+    evidence = nb.explain(row)
+
+    *lines, last = evidence.fractions().splitlines()
+    assert sorted(lines) == sorted(before.splitlines())
+    assert last == "calibrated: each to the power 0.5, then times 1 for a, 2 for b, 1 for c"
+    products = {}
+    for line in lines:
+        label, product = line.split("  ")
+        products[label] = eval(product.replace("·", "*"))
+    p = np.array([products[k] ** 0.5 for k in "abc"]) * [1, 2, 1]
+    assert_allclose(nb.predict_proba(row)[0], p / p.sum(), rtol=1e-9)
+    assert str(evidence).splitlines()[0].endswith(", softened by 2")
+
+
+def test_fractions_of_a_prior_that_was_given_are_the_prior():
+    nb = NaiveBayes(prior={"a": 0.2, "b": 0.5, "c": 0.3}, temperature=2.5).fit(FRAME, Y)
+
+    assert {line.split("  ")[1].split(" · ")[0] for line in nb.explain(FRAME[:1]).fractions().splitlines()[:3]} == {
+        "0.2", "0.5", "0.3"
+    }  # fmt: skip
+
+
+def test_a_prior_that_was_given_gets_no_bias():
+    """Biases would take it back: they follow how frequent the classes are among the rows."""
+    X, y = FRAME[Y != "c"], np.repeat(["a", "b"], [300, 300])[: np.sum(Y != "c")]
+    y = np.where(np.arange(len(y)) < 20, "a", "b")
+    given = NaiveBayes(prior="uniform").fit(X, y).calibrate(X, y)
+
+    assert given.tuning_.bias is None
+
+
+def test_rows_that_rule_out_every_class_get_the_calibrated_prior():
+    nb = NaiveBayes(estimate="mle", temperature=2.0).fit({"a": ["x", "x", "y"], "b": ["u", "v", "w"]}, ["p", "q", "q"])
+    row = {"a": "y", "b": "u"}
+
+    p = np.sqrt([1, 2]) / np.sqrt([1, 2]).sum()
+    assert_allclose(nb.predict_proba(row)[0], p)
+    assert_allclose(np.exp(nb.predict_log_proba(row)[0]), p)
+    assert_allclose(nb.explain(row).probabilities[0], p)
+
+
+def test_held_out_rows_are_asked_as_they_are():
+    """Rows that were never counted: the fit is that of their log joints, and weights stand for rows."""
+    nb = NaiveBayes().fit(FRAME, Y)
+    joint = nb.predict_joint_log_proba(NEW[:900])
+    weights = np.where(np.arange(900) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(900), weights.astype(int))
+    nb.calibrate(NEW[:900], NEW_Y[:900], sample_weight=weights, held_out=True)
+    fit = fitted(Rated.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
+    other = NaiveBayes().fit(FRAME, Y).calibrate(NEW.iloc[twice], NEW_Y[twice], held_out=True)
+
+    assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
+    assert nb.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
+    assert "on rows held out" in nb.summary()
+    again = NaiveBayes.from_counts(nb.counts_, nb.schema_).calibrate(NEW[:900], NEW_Y[:900], held_out=True)
+    assert again.calibrated_
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(3).permutation(len(Y))
+    one, other = (
+        NaiveBayes(smoothing="auto", temperature="auto").fit(X, y)
+        for X, y in ((FRAME, Y), (FRAME.iloc[order], Y[order]))
+    )
+
+    assert one.smoothing_ == other.smoothing_
+    assert_allclose(other.predict_proba(NEW), one.predict_proba(NEW), rtol=1e-8, atol=1e-10)
+
+
+def test_rows_of_no_weight_are_no_rows():
+    weights = (np.arange(len(Y)) % 4 > 0).astype(float)
+    kept = weights > 0
+    light = NaiveBayes(temperature="auto").fit(FRAME, Y, sample_weight=weights)
+    fewer = NaiveBayes(temperature="auto").fit(FRAME[kept], Y[kept])
+
+    assert light.temperature_ == pytest.approx(fewer.temperature_, rel=1e-9)
+
+
+def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
+    """Fewer rows give nearly the same temperature, and the same one each time."""
+    whole = NaiveBayes(temperature="auto").fit(NEW, NEW_Y).temperature_
+    monkeypatch.setattr("naively.tuning.MOST_ROWS", 1_000)
+    first, second = (NaiveBayes(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
+
+    assert first.temperature_ == second.temperature_ != whole
+    assert first.tuning_.rows == 1_000
+    assert first.temperature_ == pytest.approx(whole, rel=0.3)
+
+
+def test_calibrate_and_temperature_auto_are_one():
+    by_hand = NaiveBayes(smoothing="auto").fit(FRAME, Y).calibrate(FRAME, Y)
+    at_once = NaiveBayes(smoothing="auto", temperature="auto").fit(FRAME, Y)
+
+    assert by_hand.smoothing_ == at_once.smoothing_
+    assert_array_equal(by_hand.predict_proba(NEW), at_once.predict_proba(NEW))
+
+
+def test_a_temperature_may_be_set_by_hand():
+    """It acts at once, without rows, and goes before one that was fitted; density and counts stay as they are."""
+    nb = NaiveBayes().fit(FRAME, Y)
+    joint, density = nb.predict_joint_log_proba(NEW[:50]), nb.score_samples(NEW[:50])
+    nb.calibrate(FRAME, Y).temperature = 4.0
+
+    assert nb.temperature_ == 4.0
+    assert_allclose(nb.predict_joint_log_proba(NEW[:50]), joint / 4, rtol=1e-12)
+    assert_allclose(nb.score_samples(NEW[:50]), density, rtol=1e-12)
+    with pytest.raises(InvalidSetting, match=r"temperature=4\.0 is set by hand"):
+        nb.calibrate(FRAME, Y)
+
+
+def test_costs_are_decided_with_calibrated_probabilities():
+    nb = NaiveBayes(cost={("a", "b"): 3.0}, temperature="auto").fit(FRAME, Y)
+    cost = np.ones((3, 3)) - np.eye(3)
+    cost[0, 1] = 3.0
+
+    assert_array_equal(nb.predict(NEW), nb.classes_[(nb.predict_proba(NEW) @ cost).argmin(axis=1)])
+
+
+# -- fresh and stale ---------------------------------------------------------------------------------------------------
+
+CHANGES = {
+    "partial_fit": lambda nb: nb.partial_fit(FRAME[:5], Y[:5]),
+    "one row": lambda nb: nb.partial_fit(FRAME[:1].to_dict("records")[0], Y[0]),
+    "forget": lambda nb: nb.forget(FRAME[:5], Y[:5]),
+    "smoothing": lambda nb: nb.set_params(smoothing=3.0).predict(FRAME[:1]),
+    "prior": lambda nb: nb.set_params(prior="uniform").predict(FRAME[:1]),
+    "columns": lambda nb: nb.set_params(columns=["said0"]).predict(FRAME[:1]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_the_model_makes_its_calibration_stale_with_one_warning(change):
+    """The old temperature is still used; calibrating again makes it fresh."""
+    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    temperature = nb.temperature_
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            CHANGES[change](nb)
+            nb.predict(FRAME[:2])
+
+    assert [w.category for w in caught] == [StaleWarning]
+    assert caught[0].filename == __file__
+    assert "have changed since the model was calibrated" in str(caught[0].message)
+    assert not nb.calibrated_
+    assert nb.temperature_ == temperature
+    assert "; rows or settings have changed since" in nb.summary()
+    if change in ("smoothing", "prior", "columns"):
+        assert nb.calibrate(FRAME, Y).calibrated_
+
+
+def test_a_setting_that_is_set_back_makes_it_fresh_again():
+    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    nb.prior = "uniform"
+    assert not nb.calibrated_
+    nb.prior = "empirical"
+    assert nb.calibrated_
+
+
+def test_fit_drops_a_calibration():
+    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y).fit(FRAME, Y)
+
+    assert not nb.calibrated_
+    assert nb.temperature_ == 1.0
+    assert_array_equal(nb.predict_proba(NEW), NaiveBayes().fit(FRAME, Y).predict_proba(NEW))
+
+
+def test_what_was_not_calibrated_never_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nb = NaiveBayes(smoothing="auto").fit(FRAME, Y)
+        before = nb.smoothing_
+        nb.partial_fit(FRAME[:9], Y[:9]).forget(FRAME[:9], Y[:9])
+
+    assert nb.smoothing_ == before
+    assert not nb.calibrated_
+
+
+def test_a_class_that_comes_later_has_no_bias():
+    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    nb._keep(replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
+    with pytest.warns(StaleWarning):
+        nb.partial_fit(FRAME[:3], ["b2"] * 3)
+    plain = NaiveBayes().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
+
+    joint = nb.predict_joint_log_proba(NEW[:20]) - nb.tuning_.scale * plain.predict_joint_log_proba(NEW[:20])
+    assert_allclose(joint, np.broadcast_to([0.5, -0.5, 0.0, 1.0], (20, 4)), atol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{"smoothing": "auto"}, {"temperature": "auto"}, {"temperature": 2.5}], ids=str)
+@pytest.mark.parametrize("way", ["file", "pickle", "copy", "deepcopy"])
+def test_what_was_chosen_is_kept(settings, way, tmp_path):
+    """In files and copies; a clone starts anew."""
+    nb = NaiveBayes(**settings).fit(FRAME, Y)
+    nb.save(tmp_path / "nb")
+    ways = {"pickle": lambda: pickle.loads(pickle.dumps(nb)), "copy": lambda: copy.copy(nb)}
+    ways |= {"file": lambda: nv.load(tmp_path / "nb"), "deepcopy": lambda: copy.deepcopy(nb)}
+    again = ways[way]()
+
+    assert again.get_params() == nb.get_params() == clone(nb).get_params()
+    assert (again.smoothing_, again.temperature_) == (nb.smoothing_, nb.temperature_)
+    assert again.calibrated_ == nb.calibrated_ == ("auto" in settings.values() and "temperature" in settings)
+    assert_array_equal(again.predict_proba(NEW), nb.predict_proba(NEW))
+    assert again.summary() == nb.summary()
+
+
+def test_a_stale_calibration_is_saved_as_such(tmp_path):
+    nb = NaiveBayes(temperature="auto").fit(FRAME, Y)
+    nb.prior = "uniform"
+    nb.save(tmp_path / "nb")
+
+    assert not nv.load(tmp_path / "nb").calibrated_
+
+
+# -- smoothing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"estimate": "map"}, {"missing": "value"}, {"unseen": "smooth"}], ids=str)
+@pytest.mark.parametrize("column", ["said0", "size0"])
+@pytest.mark.parametrize("rows", [12, 60, 600])
+def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, settings):
+    """As trying every λ by hand and leaving each row out."""
+    X, y = FRAME[[column]][:rows], Y[:rows]
+    nb = NaiveBayes(smoothing="auto", **settings).fit(X, y)
+    grid = [by for by in GRID if by >= 1 or "estimate" not in settings]
+
+    losses = [loss(NaiveBayes(smoothing=by, **settings).fit(X, y), X, y) for by in grid]
+    best = grid[int(np.argmin(np.round(losses, 12)))]
+    assert nb.smoothing_ == best
+    assert nb.tuning_.loss_after == pytest.approx(min(losses), rel=1e-9)
+    assert_array_equal(nb.predict_proba(X), NaiveBayes(smoothing=best, **settings).fit(X, y).predict_proba(X))
+
+
+def test_each_column_has_its_own_smoothing_where_that_pays():
+    """A column of rare codes that say nothing beside one that says much: what is chosen beats one λ for both.
+
+    Of all pairs of the grid none is better by more than what two choices must save.
+    """
+    rng = np.random.default_rng(2)
+    y = np.array(["a", "b"])[rng.integers(0, 2, 300)]
+    code = rng.integers(0, 150, 300).astype(str)
+    X = pd.DataFrame({"much": np.where(rng.random(300) < 0.5, y, "?"), "code": code})
+    nb = NaiveBayes(smoothing="auto").fit(X, y)
+
+    def tried(much, code):
+        families = {"much": nv.Categorical(much), "code": nv.Categorical(code)}
+        return 300 * loss(NaiveBayes(families=families).fit(X, y), X, y)
+
+    found = 300 * nb.tuning_.loss_after
+    assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
+    assert found == pytest.approx(tried(**nb.smoothing_), rel=1e-9)
+    assert found < min(tried(by, by) for by in GRID) - 2
+    assert found <= min(tried(*each) for each in itertools.product(GRID, GRID)) + 2
+
+
+def test_a_column_with_its_own_smoothing_keeps_it():
+    families = {"said0": nv.Categorical(smoothing=7.0)}
+    nb = NaiveBayes(smoothing="auto", families=families).fit(FRAME, Y)
+
+    assert not isinstance(nb.smoothing_, dict) or "said0" not in nb.smoothing_
+    fixed = NaiveBayes(smoothing=0.01, families=families).fit(FRAME[["said0"]], Y)
+    alone = NaiveBayes(smoothing="auto", families=families).fit(FRAME[["said0"]], Y)
+    assert_array_equal(alone.predict_proba(FRAME), fixed.predict_proba(FRAME))
+
+
+@each_kind
+@pytest.mark.parametrize("temperature", [None, "auto"])
+def test_every_family_can_be_smoothed_and_calibrated_at_once(kind, temperature):
+    nb, table = learned(kind, smoothing="auto", temperature=temperature)
+    plain, _ = learned(kind)
+
+    assert loss(nb, table, LABELS) <= loss(plain, table, LABELS) + 1e-9
+    assert nb.calibrated_ == (temperature is not None)
+    assert "smoothing" in nb.summary()
+
+
+def test_the_summary_says_what_was_chosen():
+    nb = NaiveBayes(smoothing="auto", temperature="auto").fit(FRAME[["said0", "said1"]], Y)
+    lines = nb.summary().splitlines()[-3:]
+
+    assert lines[0].startswith("smoothing: ")
+    assert lines[1].startswith("calibrated: probabilities are softened by ")
+    assert lines[2].startswith("with that, the log-loss of 600 rows is ")
+    assert (softened(0.5), softened(2.0)) == ("softened by 2", "sharpened by 2")
+    assert "smoothing: 1, for there were no rows" in NaiveBayes.from_counts(nb.counts_, smoothing="auto").summary()
+    assert "smoothing" not in NaiveBayes().fit(FRAME, Y).summary()
+
+
+def test_cross_validation_chooses_in_each_fold():
+    """Each fold is answered as by a model that was fitted to the others alone."""
+    X, y = FRAME[:90], Y[:90]
+    folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
+    scores = nv.cross_validate(X, y, folds=folds, smoothing="auto", temperature="auto")
+    dealt = nv.cross_validate(X, y, folds=3, temperature="auto")
+
+    for train, test in folds:
+        nb = NaiveBayes(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
+        assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
+    assert dealt.log_loss < nv.cross_validate(X, y, folds=3).log_loss
+
+
+# -- hostile input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("labels", [["a"] * 5, ["a", "b", "c", "d", "e"], ["a", "a", "b", "b", "b"]], ids=str)
+def test_few_rows_and_few_classes_do_no_harm(rows, labels):
+    X = {"x": [1.0, 2.0, None, 1.0, 9.0][:rows], "t": ["u", None, "v", "u", "u"][:rows]}
+    nb = NaiveBayes(smoothing="auto", temperature="auto").fit(X, labels[:rows])
+
+    assert np.isfinite(nb.predict_proba(X)).all()
+    assert 1 / LARGEST <= nb.temperature_ <= 1 / SMALLEST
+
+
+def test_a_value_met_once_is_no_error_while_choosing():
+    """unseen='error' is about new rows; left out, every row of a rare value would be such."""
+    X = {"t": ["once", "u", "v", "u", "v", "u"]}
+    nb = NaiveBayes(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
+
+    assert nb.calibrated_
+    with pytest.raises(InvalidInput, match="never"):
+        nb.predict({"t": "new"})
+
+
+@pytest.mark.parametrize("temperature", [0, -1.0, np.nan, np.inf, 1e9, "hot", True, [2.0], b"auto"], ids=repr)
+def test_a_temperature_that_is_none_is_refused(temperature):
+    with pytest.raises(InvalidSetting, match=r"temperature=.* must be a number from 0\.01 to 1000, 'auto' or None"):
+        NaiveBayes(temperature=temperature).fit(FRAME, Y)
+
+
+def test_there_is_nothing_to_choose_without_smoothing():
+    with pytest.raises(InvalidSetting, match="smoothing='auto' has nothing to choose"):
+        NaiveBayes(smoothing="auto", estimate="mle").fit(FRAME, Y)
+    with pytest.raises(InvalidSetting, match="prior_smoothing='auto' must be one number"):
+        NaiveBayes(prior_smoothing="auto").fit(FRAME, Y)
+
+
+def test_rows_that_were_never_counted_are_refused():
+    nb = NaiveBayes().fit(FRAME, Y)
+    with pytest.raises(InvalidInput, match="was never counted"):
+        nb.calibrate(FRAME.assign(said0="new"), Y)
+    with pytest.raises(InvalidInput, match="The label 'z' was never counted"):
+        nb.calibrate(FRAME, ["z"] * len(Y))
+    with pytest.raises(InvalidInput, match="single row"):
+        NaiveBayes().fit({"x": [1.0]}, ["a"]).calibrate({"x": [1.0]}, ["a"])
+    assert not nb.calibrated_
+
+
+def test_a_fit_that_cannot_choose_changes_nothing():
+    """Shares of classes can be counted, but not left out."""
+    nb = NaiveBayes(temperature="auto").fit(FRAME, Y)
+    before = nb.predict_proba(NEW)
+    shares = pd.DataFrame({"a": [0.5, 1.0], "b": [0.5, 0.0]})
+
+    with pytest.raises(InvalidInput, match="Shares of classes have no single true class"):
+        nb.fit(FRAME[:2], shares)
+    assert_array_equal(nb.predict_proba(NEW), before)
+
+
+def test_samples_are_rows_in_their_order():
+    from naively.counting import rows_of
+
+    rows = rows_of(NEW, NEW_Y, None, None)
+    taken = sample(rows, 300)
+
+    assert taken.target.rows == 300
+    assert_array_equal(sample(rows, 300).target.codes, taken.target.codes)
+    assert sample(rows, 10**6) is rows
+    assert ROWS < 256  # so small tables are taken whole
