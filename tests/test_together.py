@@ -19,7 +19,7 @@ from naively.together import TogetherModel
 
 
 def features(codes, sizes, numbers):
-    """The features of rows, as the plain definition has them."""
+    """Return the features of rows, as the plain definition has them."""
     out = [np.ones((len(codes), 1))]
     out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
     return np.hstack([*out, numbers])

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .counting import check_widths, rows_of, rows_of_file
 from .decision import decide, expected_cost, labelled_cost
 from .engines.files import FileRows, each_block
-from .errors import InvalidInput
+from .errors import InvalidInput, InvalidSetting
 from .evaluate import Scores, together
 from .evidence import Evidence
 from .explain import explained
@@ -28,6 +28,7 @@ from .settings import numbers_among, prior_imagined, prior_without, scored_by
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
+from .together import TogetherModel
 from .unlabelled import Expected
 
 
@@ -118,9 +119,15 @@ class Answers:
 
         Wide where few rows stand behind an answer. The shares, centres and rates of every column and, if it is
         "empirical", the class prior are known no better than their posterior with λ, whatever `estimate` says; the
-        middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`.
+        middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`. It is about
+        the text-book model: ``model="auto"`` has none.
         """
         model = self._table_model
+        if isinstance(model, TogetherModel):
+            raise InvalidSetting(
+                "predict_interval knows how far the counts of single columns can be trusted, and this model takes "
+                "columns together; set model='textbook' to ask what the text book says."
+            )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
             model.model, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing

@@ -320,7 +320,7 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     def _table_model(self) -> TableModel:
         """The model under the settings as they are now."""
         self._check_fitted()
-        now = [getattr(self, name) for name in (*ESTIMATING, "temperature")]
+        now = [getattr(self, name) for name in (*ESTIMATING, "temperature", "model")]
         then: list[Any] | None = self._asked.get("settings")
         if then is None or not all(a is b or alike(a, b) for a, b in zip(then, now, strict=True)):
             check_settings(self)
@@ -373,10 +373,13 @@ def load(path: Any) -> NaiveBayes:
     """Return the classifier that `save` wrote."""
     from . import store
 
-    counts, about, expected = store.read_all(path)
+    counts, about, expected, together = store.read_all(path)
     try:
         settings = {name: revived(name, value) for name, value in about["settings"].items()}
         schema = Schema.from_json(about["schema"])
+        if together is not None:
+            joint = store.joined(together, counts.classes, schema.grid)
+            counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
         nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
         nb._label_type = np.dtype(about["labels"])
         nb._expected = None if expected is None else Expected.of(expected, about["expected"])

@@ -218,8 +218,8 @@ class Evidence:
         """Return what some rows hold in a column, as an Arrow array of texts."""
         source = self.behind.source
         if name in (self.behind.pairs or ()):
-            both = (self._cells(one, begin, end) for one in self.behind.pairs[name])  # type: ignore[index]
-            return [" × ".join(cells) for cells in zip(*both, strict=True)]
+            both = (self._texts(one, begin, end).to_pylist() for one in (self.behind.pairs or {})[name])
+            return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
         if not isinstance(source, Frame):
             return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
         values = source.columns[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -54,14 +54,19 @@ class Grid:
     labels: tuple[Values, ...]
 
     @property
+    def columns(self) -> tuple[Bins | Values, ...]:
+        """How each column is laid out."""
+        return (*self.numbers, *self.labels)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The columns in their order."""
-        return tuple(column.name for column in (*self.numbers, *self.labels))
+        return tuple(column.name for column in self.columns)
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:
         """Where the codes of each column begin among all."""
-        return offsets_of(np.array([column.size for column in (*self.numbers, *self.labels)], dtype=np.int64))
+        return offsets_of(np.array([column.size for column in self.columns], dtype=np.int64))
 
     @cached_property
     def fine_offsets(self) -> npt.NDArray[np.int64]:
@@ -125,13 +130,18 @@ class Grid:
 
     def to_json(self) -> dict[str, Any]:
         """Return the grid as plain data."""
-        return {"numbers": [vars(b) for b in self.numbers], "labels": [vars(v) for v in self.labels]}
+        from .store.labels import in_json
+
+        numbers = [{**asdict(b), "cuts": list(b.cuts), "coarse": list(b.coarse)} for b in self.numbers]
+        return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Grid:
         """Return the grid that to_json described."""
+        from .store.labels import from_json
+
         numbers = [Bins(**{**b, "cuts": tuple(b["cuts"]), "coarse": tuple(b["coarse"])}) for b in data["numbers"]]
-        return cls(tuple(numbers), tuple(Values(v["name"], tuple(v["labels"])) for v in data["labels"]))
+        return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
 
 
 @dataclass(frozen=True)

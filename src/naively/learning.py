@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .counting import Rows
+from .engines.again import Blocks, add_together, cells
 from .engines.tables import TableCounter
 from .families.family import Codes
 from .grid import Grid
@@ -20,20 +20,18 @@ from .resample import some
 from .statistics.axis import Floats
 from .together import TogetherModel
 
-# Fewer rows show too little of how columns go together; the text book speaks alone.
-FEWEST = 50
-# What the evidence of the sample may take together, in numbers of 4 bytes.
-CELLS = 1 << 25
+# Fewer rows show too little of how columns go together, and weighing the evidence for more classes takes too long: the
+# text book speaks alone.
+FEWEST, MOST_CLASSES = 50, 100
+# What the evidence of the sample may take together, in numbers of 4 bytes; but some rows are looked at in any case.
+CELLS, SOME = 1 << 25, 250
 
 
 def enough(rows: Rows) -> bool:
     """Tell whether rows show how columns go together: many, of several classes, each with one label."""
     if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
         return False
-    return len(np.unique(rows.target.codes)) > 1
-
-
-Blocks = Iterable[tuple[Frame, Codes, Floats | None]]
+    return 1 < len(np.unique(rows.target.codes)) <= MOST_CLASSES
 
 
 def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:
@@ -45,10 +43,10 @@ def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Bloc
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     at = chosen(counter, frame, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
-    _, numbers = counter.cells(seen, 0, seen.rows, threads)
+    _, numbers = cells(counter, seen, 0, seen.rows, threads)
     numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
     grid, remark = first_look(counter, numbers, weights[at])
-    counter.add_together(grid, [(frame, codes, rows.weights)] if blocks is None else blocks, threads)
+    add_together(counter, grid, [(frame, codes, rows.weights)] if blocks is None else blocks, threads)
     return remark
 
 
@@ -65,10 +63,10 @@ def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple
 
 
 def chosen(counter: TableCounter, frame: Frame, most: int, threads: int) -> Any:
-    """Return which rows are looked at: all, or those that a hash of what they hold picks, in whatever order they come."""
+    """Return which rows are looked at: all, or those that a hash of what they hold picks, in whatever order."""
     if frame.rows <= most:
         return np.arange(frame.rows)
-    codes, numbers = counter.cells(frame, 0, frame.rows, threads)
+    codes, numbers = cells(counter, frame, 0, frame.rows, threads)
     mixed = np.zeros(frame.rows, dtype=np.uint64)
     if numbers is not None:
         for column in np.asarray(numbers, dtype=np.float64).T:
@@ -101,4 +99,4 @@ def affordable(model: TogetherModel) -> int:
     """Return of how many rows the evidence can be afforded."""
     grid, classes = model.counted.grid, len(model.classes)
     pieces = len(OF_NUMBERS) * len(grid.numbers) + len(grid.labels) + min(2 * len(pairs_of(grid, 4)), 400) + 8
-    return int(np.clip(CELLS // (classes * pieces), 1000, ROWS))
+    return int(np.clip(CELLS // (classes * (pieces + classes)), SOME, ROWS))

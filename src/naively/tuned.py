@@ -12,12 +12,13 @@ import numpy as np
 
 from .calibration import Fit, Rated, fitted
 from .counting import Rows, check_widths, rows_of
+from .engines.again import Blocks
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
 from .families import Settings
 from .joint.learn import Learned
-from .learning import Blocks, count_together, enough, weights_of
+from .learning import count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
@@ -109,10 +110,10 @@ class Tuned:
         rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
-        if held_out or self.model == "textbook" or not enough(rows):
-            self._keep(self._held_out(rows) if held_out else self._tune(rows, calibrated=True))
+        if held_out:
+            self._keep(self._held_out(rows))
         else:
-            self._keep(self._learn(rows))
+            self._keep(self._learn(rows) if self._takes_together(rows) else self._tune(rows, calibrated=True))
         return self
 
     def _tune(self, rows: Rows, *, calibrated: bool) -> Tuning:
@@ -158,15 +159,19 @@ class Tuned:
     def _tune_if_asked(self, rows: Rows, blocks: Blocks | None = None) -> None:
         """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
-        together = self.model != "textbook" and enough(rows)
+        together = self._takes_together(rows)
         calibrated = isinstance(self.temperature, str) and not together
         if calibrated or self._auto_smoothing:
             self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if together:
             self._keep(self._learn(rows, blocks))
 
+    def _takes_together(self, rows: Rows) -> bool:
+        """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
+        return self.model != "textbook" and self._expected is None and enough(rows)
+
     def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
-        """Return how strongly columns taken together are believed; they are counted together first, if they were not."""
+        """Return how strongly columns taken together are believed, and count them together if they were not."""
         threads, counter = allowed(self.threads), self._live_counter()
         if counter.together is None:
             count_together(counter, rows, threads, blocks)
@@ -292,7 +297,9 @@ class Tuned:
         if self._tuning.smoothing is None and not self._tuning.calibrated:
             return None
         fresh = self.calibrated_ or not self._tuning.calibrated
-        return replace(self._tuning, fresh=fresh).to_json(self.counts_.classes)
+        # Weights are of no use to other columns or classes than those they were learned with.
+        learned = self._tuning.learned if self._known_together() else None
+        return replace(self._tuning, fresh=fresh, learned=learned).to_json(self.counts_.classes)
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""

@@ -67,7 +67,7 @@ class Tuning:
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
             "loss_before": self.loss_before, "loss_after": self.loss_after, "rows": self.rows,
-        }  # fmt: skip
+        } | ({} if self.learned is None else {"learned": self.learned.to_json()})  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
@@ -75,7 +75,8 @@ class Tuning:
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
             raise KeyError("bias or scale")
-        return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels)}))
+        learned = Learned.from_json(data["learned"], len(classes)) if "learned" in data else None
+        return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels), "learned": learned}))
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy.typing as npt
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli
-from ..grid import Grid
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
 from ..read.coder import Coder
 from ..read.frame import Frame
@@ -198,22 +196,6 @@ class TableCounter:
         if self.together is not None:
             self.together.add(numbers, codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
-
-    def add_together(self, grid: Grid, blocks: Iterable[tuple[Frame, Codes, Floats | None]], threads: int) -> None:
-        """Count columns together, too, from now on: first in the rows that were counted one by one, given again."""
-        together = TogetherCounter(grid, self.words)
-        together.make_room(len(self.classes))
-        for frame, y, weights in blocks:
-            for begin in range(0, frame.rows, ROWS):
-                rows = slice(begin, min(begin + ROWS, frame.rows))
-                codes, numbers = self.cells(frame, rows.start, rows.stop, threads)
-                together.add(numbers, codes, y[rows], None if weights is None else weights[rows], threads)
-        self.schema, self.together = replace(self.schema, grid=grid), together
-
-    def cells(self, frame: Frame, begin: int, end: int, threads: int) -> tuple[Codes | None, Floats | None]:
-        """Return some rows of a frame whose labels were all met before: their codes and their numbers."""
-        codes = codes_of(frame, self.coders, begin, end, threads)[0] if self.of_labels else None
-        return codes, memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
 
     def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,23 @@ class Learned:
     bias: Floats
     loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        weights = [[p.kind, p.level, list(p.columns), weight] for p, weight in self.weights.items()]
+        return {
+            "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
+            "rows": self.rows,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], classes: int) -> Learned:
+        """Return what to_json described."""
+        weights = {Piece(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
+        bias = np.array([float(by) for by in data["bias"]])
+        if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
+            raise KeyError("weights")
+        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]))
 
 
 def learn(counted: Counted, sample: Sample) -> Learned:
@@ -156,6 +174,6 @@ def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
     for bins in OF_PAIRS:
         for piece, said in left.pairs(bins):
             total += weight(piece, 0.0) * said
-    for name, said in sample.vectors.items():
-        total += weight(Piece("vectors", name), 0.0) * said
+    for name, vectors in sample.vectors.items():
+        total += weight(Piece("vectors", name), 0.0) * vectors
     return total

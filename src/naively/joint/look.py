@@ -68,7 +68,7 @@ def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the different numbers of a column in their order, and what the rows of each weigh."""
     there = ~np.isnan(column) & (weights > 0)
     values, which = np.unique(column[there], return_inverse=True)
-    return values, np.bincount(which, weights[there], len(values))
+    return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
 
 
 def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]:
@@ -88,7 +88,7 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     """Return the bins of a column: fine ones, and how they are put together to so many coarse ones."""
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
-    fine = np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1)
+    fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
     coarse = grouped(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
     low, high = quantiles(x, w)
     held = np.clip(x, low, high)

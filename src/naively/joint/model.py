@@ -102,10 +102,10 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
         own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
         flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
         said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
-    level = slopes[grid.features - len(grid.numbers) :]
+    levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))
-    return Tables(learned.bias + bias, lookups, Slopes(classes, level), PairTables(classes, grid.offsets, *pairs))
+    return Tables(learned.bias + bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:

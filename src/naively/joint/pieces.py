@@ -26,7 +26,7 @@ Single = npt.NDArray[np.float32]
 
 
 class Piece(NamedTuple):
-    """The name of a piece of evidence: its kind, the bins it is read off, and its columns by their place on the grid."""
+    """The name of a piece of evidence: its kind, the bins it is read off, and its columns by place on the grid."""
 
     kind: str  # "value", "pair", "linear" or "vectors"
     level: Any

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..families.family import Codes
 from ..statistics.arithmetic import divide
@@ -25,7 +26,7 @@ class Taken(NamedTuple):
     y: Codes
     weights: Floats
 
-    def some(self, rows: Floats) -> Taken:
+    def some(self, rows: npt.NDArray[np.intp]) -> Taken:
         """Return some of the rows."""
         return Taken(self.y[rows], self.weights[rows])
 

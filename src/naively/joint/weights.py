@@ -70,7 +70,7 @@ class Problem:
         error = p * self.rows[:, None]
         error[np.arange(len(self.y)), self.y] -= self.rows
         parts = (error[:, k].astype(self.kind) @ part for k, part in enumerate(self._parts, 1))
-        return np.sum([slope.astype(np.float64) for slope in parts], axis=0)
+        return np.asarray(np.sum([slope.astype(np.float64) for slope in parts], axis=0))
 
     def curve(self, p: Floats) -> Floats:
         """Return the curvature of the loss without its ridge."""
@@ -94,8 +94,7 @@ class Problem:
     def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> Fit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
 
-        The expected loss is Takeuchi's estimate of the loss on other rows, with its correction taken as often as caution
-        says.
+        The expected loss is Takeuchi's estimate of that on other rows, its correction taken as often as caution says.
         """
         pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, BIAS_RIDGE)])
         v0, v = np.concatenate([towards, self.prior]), np.concatenate([start, self.prior])

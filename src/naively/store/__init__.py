@@ -3,8 +3,8 @@
 ========  =============================================================================================
 column    the name of the column; null for the rows of the class itself
 value     the value that was met, null where a cell was missing; of moments, the label of the numbers
-column2   not used yet: pairs of columns will need it
-value2    the same
+column2   columns counted together only: the other column of the pair
+value2    the same: its value
 class     the class
 n         how often the value was met, or how many numbers there were
 shift     moments only: what ``sum`` and ``squares`` are measured from
@@ -17,7 +17,13 @@ classes in the order of their axes: the same counts make the same table. Each co
 
 What is expected of rows without a label, if there is any, comes behind all that was counted. Its rows have the mark
 ``(expected)`` before the name of the column, and alone for the rows of the classes. Such a file is of version 2 of the
-format, all others are of version 1.
+format.
+
+Columns counted together, if they were, come last, with the mark ``(together)`` before the names of both columns; such
+a file is of version 3. A row says how often two values were met together, each pair once. The value is a label, the
+number of a bin, or ``level`` for the number itself, brought to one scale: then ``n`` is a sum of products. The mark
+alone stands for 1, so that its products are the sums of single values. Rows without a second column are the fine bins
+of numbers. Files with none of these are of version 1.
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.
@@ -34,5 +40,6 @@ it is in every version of the format, so that a newer file can be told from a da
 """
 
 from .file import read, read_all, write
+from .pairs import joined
 
-__all__ = ["read", "read_all", "write"]
+__all__ = ["joined", "read", "read_all", "write"]

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ..statistics import Axis, Counts
 from ..threads import allowed
+from .pairs import Sums, pairs_piece, sums_of, told_together
 from .tidy import (
     NEEDED,
     SCHEMA,
@@ -36,9 +37,10 @@ from .tidy import (
     told,
 )
 
-FORMAT, VERSION = "naively counts", 2
-# A file is of the oldest version that can read it: only one that holds what is expected needs the second.
-COUNTED_VERSION, EXPECTED_VERSION = 1, 2
+FORMAT, VERSION = "naively counts", 3
+# A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
+# columns counted together the third.
+COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION = 1, 2, 3
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -105,6 +107,11 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
         parts = appended(writer, counts)
         if expected is not None:
             parts |= {"version": EXPECTED_VERSION, "expected": appended(writer, expected, EXPECTED)}
+        if counts.joint is not None:
+            entry, rows = told_together(counts.joint)
+            for begin in range(0, len(rows), MOST_ROWS):
+                writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
+            parts |= {"version": TOGETHER_VERSION, "together": entry}
         writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data
@@ -181,11 +188,15 @@ def check_seal(data: bytes) -> None:
 
 
 class Kept(NamedTuple):
-    """What a file holds: counts, what the caller kept beside them, and what is expected of rows without a label."""
+    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label.
+
+    What was counted of columns together stands apart: how they are laid out is for the caller to say.
+    """
 
     counts: Counts
     about: dict[str, Any]
     expected: Counts | None
+    together: Sums | None = None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
@@ -232,9 +243,17 @@ def taken_apart(data: bytes) -> Kept:
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = parts_of(said), parts_of(said["expected"], EXPECTED) if "expected" in said else []
-    pieces = pieces_of(data, file.metadata, [*parts, *more])
-    expected = counts_of(said["expected"], more, pieces[len(parts) :]) if more else None
-    return Kept(counts_of(said, parts, pieces[: len(parts)]), said["about"], expected)
+    last = together_part(said, parts[0].classes)
+    pieces = pieces_of(data, file.metadata, [*parts, *more, *last])
+    expected = counts_of(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
+    counts = counts_of(said, parts, pieces[: len(parts)])
+    together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
+    return Kept(counts, said["about"], expected, together)
+
+
+def together_part(said: dict[str, Any], classes: Axis) -> list[Part]:
+    """Return the part of the table that holds columns counted together, if there is one."""
+    return [Part("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
 
 
 def sorted_columns(said: dict[str, Any]) -> list[dict[str, Any]]:
@@ -272,6 +291,7 @@ class Part(NamedTuple):
     name: str | None
     classes: Axis
     rows: int
+    about: Any = None
 
 
 def pieces_of(data: bytes, metadata: Any, parts: list[Part]) -> list[list[Piece]]:
@@ -282,6 +302,8 @@ def pieces_of(data: bytes, metadata: Any, parts: list[Part]) -> list[list[Piece]
         if not hasattr(own, "file"):
             own.file = opened(data, metadata)
         rows = own.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
+        if part.kind == "pairs":
+            return pairs_piece(rows.unify_dictionaries(), part.about, part.classes)
         return piece(rows.unify_dictionaries(), part.name, part.classes)
 
     groups = zip(parts, groups_of(metadata, [part.rows for part in parts]), strict=True)

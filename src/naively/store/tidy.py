@@ -27,6 +27,7 @@ SCHEMA = pa.schema(
 # What is read of each kind; columns that are empty anyway would only cost room.
 COUNTED = ["column", "value", "class", "n"]
 NEEDED = {"rows": COUNTED, "table": COUNTED, "moments": [*COUNTED, "shift", "sum", "squares"]}
+NEEDED |= {"pairs": [*COUNTED, "column2", "value2"]}
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.integer[Any]]
