@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .classifier import NaiveBayes, holding
 from .counting import Rows, sampled
+from .engines.again import add_together, add_up
 from .engines.files import MOST_LABELS, FileRows, Labelled, Progress, set_aside_hint
 from .engines.sample import place_hash
 from .engines.tables import TableCounter
@@ -19,6 +20,7 @@ from .errors import InvalidInput, InvalidSetting
 from .evaluate import Scores
 from .hints import about_labels
 from .kept import Kept, One, looks
+from .learning import enough, laid_out
 from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of
@@ -72,7 +74,8 @@ def fit(
     folds : int
         With 2 or more, scores by cross-validation, for one more pass over the files: the fold of a row follows from its
         place, the counts of each fold are taken out of the total, and folds + 1 models are held in memory. Of very many
-        rows some are scored: as many as 2**24 probabilities allow.
+        rows some are scored: as many as 2**24 probabilities allow. With ``model="auto"`` each fold weighs its evidence
+        anew, and all share the bins, which are laid out without looking at classes.
     keep_counts : path, optional
         A folder to keep the counts of each file in; a file is read again only if it changed.
     window : int, optional
@@ -107,6 +110,11 @@ def fit(
             f"folds={folds!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need "
             "to read every file again."
         )
+    if keep_counts is not None and nb.model != "textbook":
+        raise InvalidSetting(
+            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; set "
+            "model='textbook'."
+        )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     if keep_counts is not None:
         return fit_kept(nb, rows, keep_counts, window, start)
@@ -120,7 +128,8 @@ def fit(
 
 
 def fit_once(nb: NaiveBayes, rows: FileRows) -> None:
-    """Count all rows."""
+    """Count all rows; if columns are taken together, once more."""
+    rows.passes = 0, 1 if nb.model == "textbook" else 2
     counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
@@ -132,7 +141,7 @@ def fit_once(nb: NaiveBayes, rows: FileRows) -> None:
 def fit_folds(nb: NaiveBayes, rows: FileRows, folds: int) -> Scores:
     """Count all rows, each fold apart; then answer each row from the others."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
-    rows.progress, whole_progress = halved(rows.progress, 0), rows.progress
+    rows.passes = 0, 2 if nb.model == "textbook" else 3
     counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
@@ -140,16 +149,34 @@ def fit_folds(nb: NaiveBayes, rows: FileRows, folds: int) -> Scores:
         counter.set_aside(name)
     for part in parts:
         counter.absorb(part)
+    sample = sampled(rows, counter)
+    remark = together_apart(nb, rows, counter, parts, sample)
     nb._settle(counter, rows)
-    whole, sample = nb.counts_, sampled(rows, counter)
+    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
+    whole = nb.counts_
     dealt = np.concatenate([part.hashed for part in rows.sample.parts]) % np.uint64(folds)
     models = [
         model_without(nb, whole, part.value(), some(sample, np.flatnonzero(dealt != at)))
         for at, part in enumerate(parts)
     ]
     del parts
-    rows.progress = halved(whole_progress, 1)
     return answered(nb, rows, counter, models, whole)
+
+
+def together_apart(
+    nb: NaiveBayes, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows
+) -> str | None:
+    """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
+
+    Bins are laid out once for all folds, from rows without their classes.
+    """
+    if nb.model == "textbook" or not enough(sample):
+        return None
+    threads = allowed(nb.threads)
+    grid, remark = laid_out(counter, sample, threads)
+    add_together(parts, grid, rows.again(counter, threads, lambda part: fold_of(part, len(parts))), threads)
+    add_up(counter, parts)
+    return remark
 
 
 def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
@@ -174,11 +201,8 @@ def answered(
     met = whole.classes.places(list(counter.classes.places))
     share = min(1.0, SCORED / (max(rows.rows, 1) * len(met)))
     threads, found = allowed(nb.threads), []
-    rows.rows = 0
-    for part in rows.labelled(counter, range(len(rows.source.paths)), threads):
-        rows.rows += part.frame.rows
+    for part in rows.once_more(counter, threads):
         found += [piece for at in range(len(models)) if (piece := ask(part, at, models, whole, share, threads))]
-        rows.tell(part)
     posterior, truth, weights = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weighed = weights if rows.weight is not None else None
     return Scores(posterior, met[truth], whole.classes.labels, weighed, *scored_by(nb, whole.classes.labels))
@@ -199,13 +223,6 @@ def ask(
     known = whole.classes.places(model.classes.labels)
     posterior[:, known] = model.answer(Model.posterior, part.frame.take(at), threads)
     return posterior, part.y[at], weights[at]
-
-
-def halved(progress: Progress | None, half: int) -> Progress | None:
-    """Return what reports one of two passes as a half of the whole."""
-    if progress is None:
-        return None
-    return lambda rows, done, of: progress(rows, done + half * (of or 0), None if of is None else 2 * of)
 
 
 # -- counts that are kept ----------------------------------------------------------------------------------------------

@@ -39,15 +39,23 @@ def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Bloc
 
     The rows are all that were counted, or a sample of them; then blocks give all of them again.
     """
-    frame, codes = frame_of(rows.source), counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
+    grid, remark = laid_out(counter, rows, threads)
+    if blocks is None:
+        codes = counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
+        blocks = [(frame_of(rows.source), codes, rows.weights, None)]
+    add_together([counter], grid, blocks, threads)
+    return remark
+
+
+def laid_out(counter: TableCounter, rows: Rows, threads: int) -> tuple[Grid, str | None]:
+    """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
+    frame = frame_of(rows.source)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     at = chosen(counter, frame, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     _, numbers = cells(counter, seen, 0, seen.rows, threads)
     numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
-    grid, remark = first_look(counter, numbers, weights[at])
-    add_together(counter, grid, [(frame, codes, rows.weights)] if blocks is None else blocks, threads)
-    return remark
+    return first_look(counter, numbers, weights[at])
 
 
 def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple[Grid, str | None]:

@@ -174,8 +174,9 @@ class Tuned:
         """Return how strongly columns taken together are believed, and count them together if they were not."""
         threads, counter = allowed(self.threads), self._live_counter()
         if counter.together is None:
-            count_together(counter, rows, threads, blocks)
-            self._schema = replace(self._schema, grid=counter.schema.grid)
+            remark = count_together(counter, rows, threads, blocks)
+            hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
+            self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
         model = self._together(None)

@@ -51,7 +51,13 @@ Example:
 )
 @options.WEIGHT
 @options.settings
-@click.option("--model", default="textbook", show_default=True, metavar="KIND", help="Which model: textbook.")
+@click.option(
+    "--model",
+    type=click.Choice(["textbook", "auto"]),
+    default="textbook",
+    show_default=True,
+    help="Whether columns speak one by one, or are taken together, which reads the file once more.",
+)
 @click.option(
     "--folds",
     type=click.IntRange(0),

@@ -1,9 +1,12 @@
-"""Goes over rows again that a counter has counted: to count their columns together, too."""
+"""Goes over rows again that were counted: to count their columns together, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from ..grid import Grid
 from ..read.block import ROWS, codes_of, numbers_of
@@ -11,11 +14,11 @@ from ..read.frame import Frame
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 from . import memory
-from .tables import TableCounter
+from .tables import Encoded, TableCounter
 from .together import TogetherCounter
 
-# Rows, the code of each one's class, and what they weigh.
-Blocks = Iterable[tuple[Frame, Codes, Floats | None]]
+# Rows, the code of each one's class, what they weigh, and which counter each belongs to; None if there is but one.
+Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
 
 
 def cells(
@@ -27,13 +30,29 @@ def cells(
     return codes, numbers
 
 
-def add_together(counter: TableCounter, grid: Grid, blocks: Blocks, threads: int) -> None:
-    """Let a counter count columns together, too: from now on, and in the rows it has counted, which are given again."""
-    together = TogetherCounter(grid, counter.words)
-    together.make_room(len(counter.classes))
-    for frame, y, weights in blocks:
+def add_together(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:
+    """Let counters of the same codes count columns together, too: first in their rows, which are given again."""
+    first, fresh = counters[0], [TogetherCounter(grid, counter.words) for counter in counters]
+    for together in fresh:
+        together.make_room(len(first.classes))
+    for frame, y, weights, share in blocks:
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            codes, numbers = cells(counter, frame, rows.start, rows.stop, threads)
-            together.add(numbers, codes, y[rows], None if weights is None else weights[rows], threads)
-    counter.schema, counter.together = replace(counter.schema, grid=grid), together
+            block = Encoded(*cells(first, frame, rows.start, rows.stop, threads), {})
+            w = None if weights is None else weights[rows]
+            for at, together in enumerate(fresh):
+                own: Any = slice(None) if share is None else np.flatnonzero(share[rows] == at)
+                codes, numbers, _ = block if share is None else block.take(own)
+                together.add(numbers, codes, y[rows][own], None if w is None else w[own], threads)
+    for counter, together in zip(counters, fresh, strict=True):
+        counter.schema, counter.together = replace(counter.schema, grid=grid), together
+
+
+def add_up(counter: TableCounter, parts: Sequence[TableCounter]) -> None:
+    """Give a counter what its parts have counted together."""
+    grid = parts[0].schema.grid
+    assert grid is not None
+    counter.schema, counter.together = replace(counter.schema, grid=grid), TogetherCounter(grid, counter.words)
+    for part in parts:
+        if part.together is not None:
+            counter.together.absorb(part.together)

@@ -19,6 +19,7 @@ from ..read.target import Target, check_kinds, labels_of
 from ..schema import Column, Schema
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
+from .again import Blocks
 from .sample import Sample, place_hash
 from .tables import TableCounter
 
@@ -54,6 +55,7 @@ class FileRows:
     progress: Progress | None = None
     asked: Any = ()  # the columns that were asked for by name, however many values they have
     label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+    passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
     missing: int = 0  # empty cells of the columns that are counted
     set_aside: list[str] = field(default_factory=list)
@@ -106,10 +108,21 @@ class FileRows:
         frame = frame_of(table.select(list(counter.schema.names)))
         return Labelled(block.file, block.begin, frame, places[codes].astype(np.int32), weights)
 
-    def again(self, counter: TableCounter, threads: int) -> Iterator[tuple[Frame, Codes, Floats | None]]:
+    def again(
+        self, counter: TableCounter, threads: int, share: Callable[[Labelled], Codes | None] = lambda part: None
+    ) -> Blocks:
         """Return all rows once more, after they were counted."""
+        for part in self.once_more(counter, threads):
+            yield part.frame, part.y, part.weights, share(part)
+
+    def once_more(self, counter: TableCounter, threads: int) -> Iterator[Labelled]:
+        """Go over all rows in one pass more, and say how far it is."""
+        self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
+        self.rows = 0
         for part in self.labelled(counter, range(len(self.source.paths)), threads):
-            yield part.frame, part.y, part.weights
+            self.rows += part.frame.rows
+            yield part
+            self.tell(part)
 
     # -- counting -----------------------------------------------------------------------------------------------
 
@@ -159,7 +172,8 @@ class FileRows:
         if self.progress is not None:
             sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
             here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
-            self.progress(self.rows, sum(sizes[: part.file]) + here, sum(sizes))
+            before, passes = self.passes
+            self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
 
 
 def set_aside_hint(name: str) -> str:

@@ -56,7 +56,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"the text-book model's columns": log_loss(counted.prior + whole(singles), y, w)}
+    loss = {"the text-book model's columns": log_loss(counted.prior + whole(singles, len(y)), y, w)}
     ridges: dict[str, float] = {}
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
@@ -80,10 +80,10 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y))
 
 
-def whole(pieces: Pieces) -> Floats:
-    """Return what single columns say together, each by its middle-sized bins."""
+def whole(pieces: Pieces, rows: int) -> Floats:
+    """Return what single columns say of so many rows together, each by its middle-sized bins."""
     said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[1], "labels")]
-    return np.sum(said, axis=0, dtype=np.float64) if said else np.zeros(1)
+    return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((rows, 1))
 
 
 def totals(pieces: Pieces) -> Pieces:
