@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import copy
+import json
 import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palmerpenguins import load_penguins
 
 import naively as nv
-from naively import _kernels
-from naively.errors import DoesNotFit, StaleWarning
+from naively import _kernels, files
+from naively.errors import DoesNotFit, InvalidSetting, StaleWarning, UnreadableFile
+from naively.store import file as store_file
 from naively.together import TogetherModel
 
 
@@ -200,3 +204,195 @@ def test_awkward_tables_are_answered(name):
     assert np.allclose(p.sum(axis=1), 1)
     assert np.allclose(nb.explain(X.iloc[:5]).probabilities, p[:5], atol=1e-9)
     assert np.isfinite(nb.leave_one_out(X, y).log_loss)
+
+
+# -- keeping ---------------------------------------------------------------------------------------------------------
+
+
+def kept(nb, folder):
+    nb.save(folder / "model.parquet")
+    return nv.load(folder / "model.parquet")
+
+
+def test_a_model_comes_back_from_its_file(fitted, tmp_path):
+    nb, X, y = fitted
+    twin = kept(nb, tmp_path)
+    assert twin.counts_ == nb.counts_
+    assert twin.schema_ == nb.schema_
+    assert twin.summary() == nb.summary()
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+    assert np.array_equal(twin.leave_one_out(X, y).posterior, nb.leave_one_out(X, y).posterior)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleWarning)
+        twin.forget(X.iloc[:50], y.iloc[:50]).partial_fit(X.iloc[:50], y.iloc[:50])
+        assert twin.counts_.agrees(nb.counts_, 1e-9)
+        assert np.allclose(twin.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_labels_of_all_types_come_back_as_they_were(tmp_path):
+    day, n = pd.Timestamp("2026-02-28").date(), np.arange(120)
+    X = pd.DataFrame({"whole": n % 3, "flag": n % 2 == 0, "day": [day if k % 3 else None for k in n], "x": n % 11 / 7})
+    nb = nv.NaiveBayes(model="auto", families={"whole": "categorical"}).fit(X, n % 4 == 0)
+    twin = kept(nb, tmp_path)
+    assert [[type(label) for label in values.labels] for values in twin.schema_.grid.labels] == [
+        [type(label) for label in values.labels] for values in nb.schema_.grid.labels
+    ]
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+    assert twin.counts_ == nb.counts_
+
+
+def test_a_file_says_which_values_were_met_together(fitted, tmp_path):
+    nb, X, y = fitted
+    nb.save(tmp_path / "model.parquet")
+    table = pd.read_parquet(tmp_path / "model.parquet")
+    both = table[(table["column"] == "(together) island") & (table["column2"] == "(together) sex")]
+    met = {(row.value, row.value2, row["class"]): row.n for _, row in both.iterrows()}
+    wanted = X.assign(species=y).groupby(["island", "sex", "species"], observed=True).size()
+    assert met == {key: n for key, n in wanted.items() if n}
+
+
+def test_weights_of_other_columns_are_not_kept(fitted, tmp_path):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    nb.columns = ["island", "sex"]
+    with pytest.warns(StaleWarning, match="text-book"):
+        before = nb.predict_proba(X)
+    twin = kept(nb, tmp_path)
+    assert np.array_equal(twin.predict_proba(X), before)
+    assert twin.tuning_.learned is None
+
+
+def forged(path, change):
+    """Write a file anew whose footer says something else, with a seal that fits."""
+    table = pq.read_table(path)
+    said = json.loads(pq.read_metadata(path).metadata[b"naively"])
+    change(said)
+    text = json.dumps({**said, "sha256": store_file.UNSEALED}, separators=(",", ":"))
+    sink, groups = pa.BufferOutputStream(), pq.ParquetFile(path)
+    with pq.ParquetWriter(sink, table.schema.remove_metadata(), use_dictionary=store_file.WORDS) as writer:
+        for at in range(groups.num_row_groups):
+            writer.write_table(groups.read_row_group(at), row_group_size=1 << 30)
+        writer.add_key_value_metadata({"naively": text})
+    path.write_bytes(store_file.sealed(sink.getvalue().to_pybytes()))
+
+
+FORGERIES = {
+    "nothing": lambda said: None,
+    "too few features": lambda said: said["together"]["features"].pop(),
+    "a feature twice": lambda said: said["together"]["features"].append(said["together"]["features"][1]),
+    "too many levels": lambda said: said["together"].update(levels=0),
+    "rows": lambda said: said["together"].update(rows=3),
+    "no grid": lambda said: said["about"]["schema"].pop("grid"),
+    "other bins": lambda said: said["about"]["schema"]["grid"]["numbers"].pop(),
+    "biases": lambda said: said["about"]["tuning"]["learned"]["bias"].pop(),
+    "weights": lambda said: said["about"]["tuning"]["learned"]["weights"].append(["value"]),
+    "a column that is not there": lambda said: said["about"]["tuning"]["learned"]["weights"].append(
+        ["pair", 4, [3, 99], 1.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_file_that_cannot_be_true_is_refused(fitted, tmp_path, name):
+    nb, X, _ = fitted
+    path = tmp_path / "model.parquet"
+    nb.save(path)
+    forged(path, FORGERIES[name])
+    if name == "nothing":
+        assert np.array_equal(nv.load(path).predict_proba(X), nb.predict_proba(X))
+        return
+    with pytest.raises(UnreadableFile):
+        nv.load(path)
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_the_text_book_is_one_setting_away(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    book = nv.NaiveBayes().fit(X, y)
+    with pytest.raises(InvalidSetting, match="textbook"):
+        nb.predict_interval(X)
+    nb.model = "textbook"
+    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
+    assert np.array_equal(nb.predict_interval(X)[0], book.predict_interval(X)[0])
+    assert np.array_equal(nb.score_samples(X), book.score_samples(X))
+
+
+def test_a_temperature_divides_the_scores(fitted):
+    nb, X, y = fitted
+    soft = nv.NaiveBayes(model="auto", temperature=2.0).fit(X, y)
+    gap = nb.predict_joint_log_proba(X) - 2 * soft.predict_joint_log_proba(X)
+    assert np.ptp(gap, axis=1).max() < 1e-9
+    assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
+
+
+def test_rows_without_a_label_are_left_to_the_text_book():
+    X, y = penguins()
+    y = y.where(np.arange(len(y)) % 3 > 0)
+    params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
+    nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
+    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
+    assert "each speaks for itself" in nb.summary()
+
+
+def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):
+    nb, _, _ = fitted
+    said = nb.summary()
+    assert "7 columns alone, 21 pairs of columns, all columns at once" in said
+    losses = list(nb.tuning_.learned.loss.values())
+    assert losses == sorted(losses, reverse=True)
+    assert all(f"{loss:.3g} with" in said for loss in losses)
+
+
+def test_each_fold_weighs_its_evidence_anew():
+    X, y = penguins()
+    auto, book = (nv.cross_validate(X, y, model=model, folds=5) for model in ("auto", "textbook"))
+    assert auto.brier < book.brier
+    assert auto.accuracy > 0.975
+
+
+def test_models_over_the_same_bins_merge(fitted):
+    nb, X, y = fitted
+    parts = [
+        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
+        for rows in (slice(0, None, 2), slice(1, None, 2))
+    ]
+    both = nv.merge(parts)
+    assert both.counts_.agrees(nb.counts_, 1e-9)
+    both.calibrate(X, y)
+    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def in_a_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "penguins.csv"
+    load_penguins().to_csv(path, index=False)
+    return path
+
+
+def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
+    nb, X, _ = fitted
+    other = nv.NaiveBayes(model="auto").fit(in_a_file, target="species")
+    assert other.counts_.agrees(nb.counts_, 1e-9)
+    assert np.allclose(other.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
+    steps, nb, alone = [], nv.NaiveBayes(model="auto"), nv.NaiveBayes(model="auto")
+    done = files.fit(nb, in_a_file, "species", folds=5, progress=lambda *told: steps.append(told[1:]))
+    files.fit(alone, in_a_file, "species")
+    assert done.rows == len(load_penguins())
+    assert nb.counts_.agrees(alone.counts_, 1e-9)
+    assert [int(np.ceil(3 * at / total)) for at, total in steps] == [1, 2, 3]  # three passes of one block each
+    book = files.fit(nv.NaiveBayes(), in_a_file, "species", folds=5)
+    assert done.scores.log_loss < book.scores.log_loss
+
+
+def test_counts_of_single_files_hold_no_pairs(in_a_file, tmp_path):
+    with pytest.raises(InvalidSetting, match="keep_counts"):
+        files.fit(nv.NaiveBayes(model="auto"), in_a_file, "species", keep_counts=tmp_path)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .classifier import NaiveBayes, load
+    from .classifier import NaiveBayes
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .loading import load
     from .merging import merge
     from .read.files import File
     from .report import compare
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "NaiveBayes": "classifier",
-    "load": "classifier",
+    "load": "loading",
     "compare": "report",
     "count": "counting",
     "cross_validate": "crossing",

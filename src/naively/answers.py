@@ -155,7 +155,8 @@ class Answers:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
 
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is; so does a temperature, which all rows were fitted with.
+        values are rare (`max_categories`), stays as it is; so does a temperature, and with ``model="auto"`` the weights
+        of the evidence, which all rows were fitted with: `cross_validate` fits them anew for each fold.
         """
         if self._expected is not None:
             raise InvalidInput(

@@ -26,17 +26,16 @@ from .counting import (
 )
 from .engines.files import FileRows
 from .engines.tables import TableCounter
-from .errors import UnreadableFile
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_from_file, check_settings, plain, prior_imagined, revived, settings_of
+from .settings import alike, check_from_file, check_settings, plain, prior_imagined, settings_of
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
-from .tuning import UNTUNED, Tuning
+from .tuning import UNTUNED
 from .unlabelled import Estimator, Expected, learned
 
 
@@ -48,8 +47,10 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     families : dict or Schema, optional
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
         categories and booleans are categorical; numbers, dates and times are Gaussian; sparse matrices are words.
-    model : "textbook"
-        Columns are independent within a class.
+    model : "textbook" or "auto"
+        "textbook": columns are independent within a class. "auto" takes columns together, too: bins of numbers, pairs
+        of columns and all of them at once, each believed as strongly as rows left out show to be right. `fit` then goes
+        over the rows twice. Fewer than 50 rows or more than 100 classes are left to the text book.
     estimate : "bayes", "map" or "mle"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto"
@@ -367,27 +368,6 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         return tags
-
-
-def load(path: Any) -> NaiveBayes:
-    """Return the classifier that `save` wrote."""
-    from . import store
-
-    counts, about, expected, together = store.read_all(path)
-    try:
-        settings = {name: revived(name, value) for name, value in about["settings"].items()}
-        schema = Schema.from_json(about["schema"])
-        if together is not None:
-            joint = store.joined(together, counts.classes, schema.grid)
-            counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
-        nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
-        nb._label_type = np.dtype(about["labels"])
-        nb._expected = None if expected is None else Expected.of(expected, about["expected"])
-        if about.get("tuning") is not None:
-            nb._keep(Tuning.from_json(about["tuning"], counts.classes))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
-    return nb
 
 
 def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool = True) -> NaiveBayes:

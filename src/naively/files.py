@@ -112,8 +112,8 @@ def fit(
         )
     if keep_counts is not None and nb.model != "textbook":
         raise InvalidSetting(
-            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; set "
-            "model='textbook'."
+            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; "
+            "set model='textbook'."
         )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     if keep_counts is not None:

@@ -52,6 +52,7 @@ class TogetherModel(TableModel):
         max_categories: int | None,
         learned: Learned | None,
         prior_shift: Floats | None = None,
+        scale: float = 1.0,
     ) -> None:
         super().__init__(counts, schema, settings, log_prior, max_categories)
         assert counts.joint is not None
@@ -59,7 +60,7 @@ class TogetherModel(TableModel):
         self.learned = learned
         if learned is not None:
             self.tables = tables_of(self.counted, self._places, learned)
-            self.model = self._scores(self.tables, prior_shift)
+            self.model = self._scores(self.tables, prior_shift, scale)
 
     @property
     def _label_tables(self) -> list[Any]:
@@ -73,13 +74,13 @@ class TogetherModel(TableModel):
         tables = zip(known, self._label_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
 
-    def _scores(self, tables: Tables, prior_shift: Floats | None) -> Scores:
+    def _scores(self, tables: Tables, prior_shift: Floats | None, scale: float) -> Scores:
         said: dict[str, Any] = {CODES: tables.codes, LEVEL: tables.level, PAIRS: tables.pairs}
         for column in self.schema.of_kind("vectors"):
             weight = self.learned.weights.get(Piece("vectors", column.name), 0.0)  # type: ignore[union-attr]
             said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
-        return Scores(self.classes, prior, said, book=self.book)
+        return Scores(self.classes, prior, said, scale=scale, book=self.book)
 
     def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
         """Return some rows of a frame, a matrix for each part of both models."""

@@ -18,7 +18,7 @@ from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
 from .families import Settings
 from .joint.learn import Learned
-from .learning import count_together, enough, weights_of
+from .learning import FEWEST, MOST_CLASSES, count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
@@ -224,11 +224,18 @@ class Tuned:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{what} have changed since the model was calibrated. The old temperature is still used; call "
+                f"{what} have changed since the model was calibrated. {self._old} still used; call "
                 "calibrate(X, y) with the rows that are counted now to fit it anew.",
                 StaleWarning,
                 stacklevel=levels_to_caller(),
             )
+
+    @property
+    def _old(self) -> str:
+        """What a stale model goes on with."""
+        if self._tuning.learned is None:
+            return "The old temperature is"
+        return "The old weights of its evidence are" if self._known_together() else "The text-book model is"
 
     # -- what is in effect ----------------------------------------------------------------------------------------
 
@@ -276,7 +283,10 @@ class Tuned:
         usual = empirical_prior(self.counts_.rows, Settings())
         shift = None if self._biased else log_prior(self) - usual
         settings = settings_of(self, 1.0 if isinstance(self.smoothing_, dict) else self.smoothing_)
-        return TogetherModel(self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift)
+        scale = 1.0 if isinstance(self.temperature, str) or learned is None else 1.0 / float(self.temperature or 1.0)
+        return TogetherModel(
+            self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift, scale
+        )
 
     def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
         """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""
@@ -302,13 +312,32 @@ class Tuned:
         learned = self._tuning.learned if self._known_together() else None
         return replace(self._tuning, fresh=fresh, learned=learned).to_json(self.counts_.classes)
 
+    def _said_of_weights(self, learned: Learned) -> list[str]:
+        """Say which kinds of evidence are believed, and what they bought."""
+        if not self._known_together():
+            return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
+        stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
+        return [*self._tuning.say_smoothing(), *learned.say(), *stale]
+
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
+        if self._tuning.learned is not None and self.model != "textbook":
+            return self._said_of_weights(self._tuning.learned)
+        if self.model != "textbook":
+            return [alone(), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
         if not self._tuning.calibrated and not self._auto_smoothing:
             return []
         return replace(self._tuning, fresh=self.calibrated_).say()
+
+
+def alone() -> str:
+    """Say why columns are not taken together."""
+    return (
+        "columns: each speaks for itself, as in the text book; to take them together fit at least "
+        f"{FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
+    )
 
 
 def levels_to_caller() -> int:

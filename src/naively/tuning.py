@@ -78,14 +78,18 @@ class Tuning:
         learned = Learned.from_json(data["learned"], len(classes)) if "learned" in data else None
         return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels), "learned": learned}))
 
-    def say(self) -> list[str]:
-        """Say what was chosen, and what it was worth."""
-        lines = []
+    def say_smoothing(self) -> list[str]:
+        """Say how much is smoothed, if that was chosen."""
         if isinstance(self.smoothing, dict):
             each = ", ".join(f"{name} {by:g}" for name, by in list(self.smoothing.items())[:8])
-            lines.append(f"smoothing: chosen for each column: {each}{', …' * (len(self.smoothing) > 8)}")
-        elif self.smoothing is not None:
-            lines.append(f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out")
+            return [f"smoothing: chosen for each column: {each}{', …' * (len(self.smoothing) > 8)}"]
+        if self.smoothing is not None:
+            return [f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out"]
+        return []
+
+    def say(self) -> list[str]:
+        """Say what was chosen, and what it was worth."""
+        lines = self.say_smoothing()
         if self.calibrated:
             biases = ", with a bias for each class" if self.bias is not None else ""
             stale = "" if self.fresh else "; rows or settings have changed since"

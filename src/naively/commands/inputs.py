@@ -26,7 +26,7 @@ def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
 
 def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | None = None) -> NaiveBayes:
     """Return the model in a file, with settings changed: those of estimating and deciding need no data."""
-    from ..classifier import load
+    from ..loading import load
 
     nb = load(model)
     nb.set_params(threads=threads, **changed(settings or {}, Labels(nb.classes_.tolist())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,19 @@ class Learned:
     loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
 
+    def say(self) -> list[str]:
+        """Say which kinds of evidence are believed, and what that bought."""
+        met = Counter(piece.kind for piece in self.weights)
+        columns = {piece.columns for piece in self.weights if piece.kind in ("value", "vectors")}
+        pairs = {piece.columns for piece in self.weights if piece.kind == "pair"}
+        parts = [f"{len(columns)} columns alone"] * bool(columns) + [f"{len(pairs)} pairs of columns"] * bool(pairs)
+        parts += ["all columns at once"] * bool(met["linear"])
+        stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
+        return [
+            f"columns together: the evidence of {', '.join(parts) or 'nothing'}, each weighed on rows left out",
+            f"the log-loss of {self.rows:,} rows, each left out, is {', '.join(stages)}",
+        ]
+
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         weights = [[p.kind, p.level, list(p.columns), weight] for p, weight in self.weights.items()]
@@ -45,6 +59,8 @@ class Learned:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: int) -> Learned:
         """Return what to_json described."""
+        if any(len(one) != 4 for one in data["weights"]):
+            raise KeyError("weights")
         weights = {Piece(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
         bias = np.array([float(by) for by in data["bias"]])
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
@@ -56,7 +72,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"the text-book model's columns": log_loss(counted.prior + whole(singles, len(y)), y, w)}
+    loss = {"each column alone": log_loss(counted.prior + whole(singles, len(y)), y, w)}
     ridges: dict[str, float] = {}
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
@@ -70,7 +86,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     blocks |= together
     start = at_first(blocks)
     tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, start, BLOCK_RIDGE, CAUTION)
-    loss["one weight for each kind of evidence"] = tied.expected
+    loss["a weight for each kind of evidence"] = tied.expected
     by_block = dict(zip(blocks, tied.weights, strict=True))
     pieces = {**singles, **together, **own}
     towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])

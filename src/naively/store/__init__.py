@@ -39,7 +39,7 @@ it is in every version of the format, so that a newer file can be told from a da
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import read, read_all, write
+from .file import Kept, read, read_all, write
 from .pairs import joined
 
-__all__ = ["joined", "read", "read_all", "write"]
+__all__ = ["Kept", "joined", "read", "read_all", "write"]

@@ -1,0 +1,43 @@
+"""From a file back to a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import store
+from .classifier import NaiveBayes, holding
+from .errors import UnreadableFile
+from .schema import Schema
+from .settings import revived
+from .statistics import Counts
+from .tuning import Tuning
+from .unlabelled import Expected
+
+
+def load(path: Any) -> NaiveBayes:
+    """Return the classifier that `save` wrote."""
+    kept = store.read_all(path)
+    try:
+        return classifier_of(kept)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
+
+
+def classifier_of(kept: store.Kept) -> NaiveBayes:
+    """Return the classifier of what a file holds."""
+    counts, about, expected, together = kept
+    settings = {name: revived(name, value) for name, value in about["settings"].items()}
+    schema = Schema.from_json(about["schema"])
+    if together is not None:
+        joint = store.joined(together, counts.classes, schema.grid)
+        counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+    nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
+    nb._label_type = np.dtype(about["labels"])
+    nb._expected = None if expected is None else Expected.of(expected, about["expected"])
+    if about.get("tuning") is not None:
+        nb._keep(Tuning.from_json(about["tuning"], counts.classes))
+        if nb._tuning.learned is not None:
+            nb._estimated()  # refuses weights of columns that are not there
+    return nb
