@@ -25,6 +25,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "smoothing": {"smoothing": "auto"},
     "temperature": {"temperature": "auto"},
     "both": {"smoothing": "auto", "temperature": "auto"},
+    "together": {"model": "auto"},
 }
 PEER = "sk-gauss+cat"
 FIGURES = {"accuracy": "{:.1%}", "logloss": "{:.3f}", "ece": "{:.3f}"}

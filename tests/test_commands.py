@@ -242,6 +242,17 @@ def test_the_target_is_named_or_counted(said, name):
     assert json.loads(good("fit", "p.csv", f"--target={said}", "--folds", 0, "--json"))["target"] == name
 
 
+def test_fit_takes_columns_together_if_asked(tmp_path):
+    out = tmp_path / "together.parquet"
+    told = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "auto", "-o", out, "--json"))
+    book = json.loads(good("fit", PENGUINS, "-t", "species", "--json"))
+    assert told["scores"]["accuracy"] > 0.97
+    assert told["scores"]["brier"] < book["scores"]["brier"]
+    X = pd.read_csv(PENGUINS)
+    alone = nv.NaiveBayes(model="auto").fit(PENGUINS, target="species")
+    assert np.allclose(nv.load(out).predict_proba(X), alone.predict_proba(X), atol=1e-9)
+
+
 def test_fit_as_json_has_the_documented_fields():
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     told = json.loads(good("fit", PENGUINS, "--target", "species", "-o", "m.parquet", "--json"))
