@@ -131,7 +131,7 @@ def spelled(column: Any, delimiter: str) -> Any:
         cells = column.cast(kind).cast(pa.large_string())
     except (pa.ArrowException, UnicodeDecodeError):
         raise InvalidInput(
-            f"A column holds {kind}, which cannot be written as text; write Parquet or JSON lines, or leave the columns "
+            f"A column holds {kind}, which cannot be written as text; write Parquet or JSON lines, or leave columns "
             "of the rows out."
         ) from None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
