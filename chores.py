@@ -112,8 +112,9 @@ def stub() -> int:
 
 @chore
 def bench(*arguments: str) -> int:
-    """Run the benchmarks, `bench tables` or `bench files` those of NaiveBayes; other arguments go to the script."""
-    name, rest = (arguments[0], arguments[1:]) if arguments[:1] in (("tables",), ("files",)) else ("run", arguments)
+    """Run the benchmarks, `bench tables`, `files` or `commands` those of NaiveBayes; others go to the script."""
+    named = arguments and arguments[0] in ("tables", "files", "commands")
+    name, rest = (arguments[0], arguments[1:]) if named else ("run", arguments)
     return 0 if call(environment("bench", *group("bench")), f"benchmarks/{name}.py", *rest) else 1
 
 

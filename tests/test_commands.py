@@ -283,7 +283,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
             "bayes",
         ),
         *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
-        *("--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
+        *("--threads", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
     )
     nb = nv.load("m.parquet")
 
@@ -291,6 +291,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert "year" not in nb.schema_.names
     assert nb.schema_["body_mass_g"].family.name == "poisson"
     assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
+    assert nb.threads is None
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
     assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
