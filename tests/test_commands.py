@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -282,7 +283,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
             "bayes",
         ),
         *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
-        *("--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
+        *("--threads", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
     )
     nb = nv.load("m.parquet")
 
@@ -290,6 +291,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert "year" not in nb.schema_.names
     assert nb.schema_["body_mass_g"].family.name == "poisson"
     assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
+    assert nb.threads is None
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
     assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
@@ -495,6 +497,22 @@ def test_a_file_without_rows_gives_a_file_without_rows(model):
 def test_a_missing_column_is_named(model):
     write("new.csv", [{k: v for k, v in row.items() if k != "sex"} for row in penguins()])
     assert "no column 'sex'" in bad(1, "predict", model, "new.csv")
+
+
+def test_columns_that_no_model_could_learn_are_passed_on():
+    rows = {"x": ["a", "b"] * 30, "y": ["u", "v"] * 30}
+    pq.write_table(pa.table(rows), "old.parquet")
+    pq.write_table(pa.table({**rows, "list": [[1, 2]] * 60, "none": pa.nulls(60)}), "new.parquet")
+    good("fit", "old.parquet", "-t", "y", "-o", "m.parquet", "-q")
+    good("predict", "m.parquet", "new.parquet", "-o", "a.parquet")
+    old, new = (pq.read_schema(name) for name in ("new.parquet", "a.parquet"))
+    assert [new.field(field.name) for field in old] == list(old)
+    assert new.field("answer").type == pa.string()
+    assert pq.read_table("a.parquet")["list"].to_pylist() == [[1, 2]] * 60
+    good("predict", "m.parquet", "new.parquet", "-o", "a.jsonl")
+    assert "holds list" in bad(1, "predict", "m.parquet", "new.parquet", "-o", "a.csv")
+    assert "'list' holds list" in bad(1, "fit", "new.parquet", "-t", "y")
+    good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--folds", 0)
 
 
 def test_numbers_that_look_like_text_in_a_new_file_are_read_as_learned():

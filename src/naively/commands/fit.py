@@ -110,7 +110,7 @@ def command(
     counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
     found = learned(nb, file, name, quiet, **counting)
     if out is not None:
-        nb.save(out)
+        nb.set_params(threads=None).save(out)  # how many threads this machine has is nothing to remember
     if as_json:
         print_json(facts(nb, found, out))
     elif not quiet:

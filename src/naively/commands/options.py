@@ -60,8 +60,8 @@ reading = gathered(
     {
         "format": click.option(
             "--format",
-            type=click.Choice(["csv", "tsv", "parquet", "json", "duckdb"]),
-            help="What the file is, if its ending does not say so.",
+            type=click.Choice(["csv", "parquet", "json", "duckdb"]),
+            help="What the file is, if that is not seen; any delimiter is csv.",
         ),
         "table": click.option("--table", metavar="NAME", help="The table of a DuckDB database to read."),
         "query": click.option("--query", metavar="SQL", help="What to read from a DuckDB database instead of a table."),
