@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -295,6 +296,25 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
     assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
+
+
+def test_what_is_left_to_the_rows_is_the_same_from_a_file_and_from_a_table():
+    """The sample of a small file is all its rows; the folds choose from theirs."""
+    told = good("fit", PENGUINS, "-t", "species", "-o", "m.parquet", "--smoothing", "auto", "--temperature", "auto")
+    rows = pd.read_csv(PENGUINS)
+    nb = nv.NaiveBayes(smoothing="auto", temperature="auto").fit(rows, target="species")
+    loaded = nv.load("m.parquet")
+
+    assert "Calibrated: probabilities are" in told
+    assert loaded.smoothing_ == nb.smoothing_
+    assert loaded.temperature_ == pytest.approx(nb.temperature_, rel=1e-6)
+    assert loaded.calibrated_
+    facts = json.loads(good("fit", PENGUINS, "-t", "species", "--temperature", "2", "--json"))
+    assert facts["temperature"] == 2.0
+    assert (
+        facts["scores"]["log_loss"]
+        != json.loads(good("fit", PENGUINS, "-t", "species", "--json"))["scores"]["log_loss"]
+    )
 
 
 def test_classes_that_are_numbers_are_named_by_numbers():
