@@ -38,7 +38,7 @@ def main() -> int:
 
 def run(folder: Path, rows: int, repeats: int) -> bool:
     """Make the files, and print a line for each command."""
-    small, large = (files.made(folder, n) for n in (65_000, rows))
+    small, large = (files.made(folder, n) for n in (35_000, rows))
     model, out = folder / "model.parquet", folder / "out.parquet"
     naively = [sys.executable, "-m", "naively"]
     fit = [*naively, "fit", small["csv"], "--target", "label", "-o", model, "--quiet"]
