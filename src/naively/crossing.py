@@ -21,7 +21,7 @@ from .statistics.axis import Floats
 from .threads import allowed
 
 Split = tuple[Places | None, Places]
-Answered = tuple[list[tuple[Places, Floats]], tuple[Any, ...]]
+Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
 
 
 def cross_validate(

@@ -269,7 +269,7 @@ class LogTables:
         return out
 
     @cached_property
-    def _left(self) -> tuple[Floats, ...]:
+    def _left(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """What a row is taken out of, all columns one below the other, as the kernels read it."""
         parts = [table.left for table in self.tables]
         n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))

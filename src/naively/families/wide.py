@@ -92,9 +92,9 @@ def without_others(met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArra
 
 
 def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
-    """Return the sum of the terms [entry] or [entry, class] of each row; those of a row stand together, rows in order."""
+    """Return the sum of the terms [entry] or [entry, class] of each row; the entries stand in the order of the rows."""
     if terms.ndim == 1:
-        return np.bincount(rows, weights=terms, minlength=n_rows)
+        return np.asarray(np.bincount(rows, weights=terms, minlength=n_rows), dtype=np.float64)
     starts = np.searchsorted(rows, np.arange(n_rows + 1))
     ones = (np.ones(len(rows)), np.arange(len(rows)), starts)
     return np.asarray(sparse.csr_array(ones, shape=(n_rows, len(rows))) @ terms)

@@ -151,7 +151,7 @@ class WordWeights:
         n, whole = take_away(self.n[y[rows], columns], taken) + self.imagined[columns], left + imagined
         own, at = log_products(rows, values, n, n_rows).only(whole > 0), (np.arange(n_rows), y)
         parts.finite[at], parts.ruled_out[at] = own.finite - number * log_whole(whole, size), own.ruled_out
-        return parts.whole() + log_orders(rows, values, n_rows)[:, None]
+        return np.asarray(parts.whole() + log_orders(rows, values, n_rows)[:, None])
 
     def _parts(self, x: Any, threads: int) -> Split:
         """Return the scores of rows with them, in two parts."""

@@ -45,8 +45,8 @@ class Values:
     def floating(self) -> bool:
         """Whether the values are floating-point numbers where they lie."""
         if isinstance(self.data, np.ndarray):
-            return self.data.dtype.kind == "f"
-        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and pa.types.is_floating(self.data.type)
+            return bool(self.data.dtype.kind == "f")
+        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and bool(pa.types.is_floating(self.data.type))
 
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""
