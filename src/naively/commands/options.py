@@ -99,8 +99,8 @@ SETTINGS = {
         "--temperature",
         callback=amount,
         metavar="NUMBER|auto",
-        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, on rows left "
-        "out of the counts.",
+        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, on rows "
+        "left out of the counts.",
     ),
     "prior": click.option(
         "--prior",
