@@ -225,20 +225,67 @@ def seconds_each(learn: Callable[[Any, Any], Any], rows: list[Any], labels: list
 
 
 def run_folds(options: argparse.Namespace) -> bool:
-    """Score ten folds of a matrix of numbers beside scikit-learn's cross_validate, and leave each row out."""
-    X, y = workloads.bells(int(1_000_000 * options.scale), 20, 5)
-    title = f"numbers {len(y):,}×20"
+    """Score ten folds of numbers, and of strings, beside scikit-learn's cross_validate."""
+    X, y = workloads.bells(int(1_000_000 * options.scale), 20, 2)
+    met = folds_beside(f"numbers {len(y):,}×20", X, y, GaussianNB(), "naively.sklearn.GaussianNB", options)
+    table, y = workloads.strings(int(1_000_000 * options.scale), 2)
+    return folds_beside(f"strings {len(y):,}×20", table.to_pandas(), y, NaiveBayes(), "NaiveBayes", options) and met
+
+
+def folds_beside(title: str, X: Any, y: Any, model: Any, name: str, options: argparse.Namespace) -> bool:
+    """Score ten folds, once by subtraction and once by fitting the model ten times."""
     ours = functools.partial(nv.cross_validate, X, y, folds=10)
-    theirs = functools.partial(cross_validate, GaussianNB(), X, y, cv=10)
+    theirs = functools.partial(cross_validate, model, X, y, cv=10)
     accuracy, expected = ours().accuracy, theirs()["test_score"].mean()
     assert abs(accuracy - expected) < 1e-3, f"{accuracy:.2%} are right, and {expected:.2%} of the peer's"
     slow, fast = median_time(theirs, 3), median_time(lambda: ours().accuracy, options.repeats)
-    peer = "scikit-learn's cross_validate, naively.sklearn.GaussianNB"
-    met = line(title, "cross_validate, 10 folds", peer, slow, fast, "≥ 3×", slow >= 3 * fast)
-    model = NaiveBayes().fit(X, y)
-    seconds = median_time(lambda: model.leave_one_out(X, y), 1)
+    peer = f"scikit-learn's cross_validate, {name}"
+    return line(title, "cross_validate, 10 folds", peer, slow, fast, "≥ 3×", slow >= 3 * fast)
+
+
+# --- one row at a time ------------------------------------------------------------------------------------------------
+
+
+def run_left(options: argparse.Namespace) -> bool:
+    """Leave each row out, beside answering all of them, and beside taking rows from the counts one by one."""
+    X, y = workloads.bells(int(1_000_000 * options.scale), 20, 2)
+    rng = np.random.default_rng(7)
+    met = left_beside("numbers, 2 classes", X, y, None, 4, options)
+    met &= left_beside("numbers, weights", X, y, rng.uniform(0.5, 2.0, len(y)), 6, options)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    met &= left_beside("numbers, 5 % holes", X, y, None, 4, options)
+    table, y = workloads.strings(int(1_000_000 * options.scale), 2)
+    table = table.to_pandas().astype("category")
+    met &= left_beside("categories, 2 classes", table, y, None, 4, options)
+    met &= left_beside("categories, weights", table, y, rng.uniform(0.5, 2.0, len(y)), 6, options)
+    X, y = workloads.bells(int(100_000 * options.scale), 20, 200)
+    met &= left_beside("numbers, 200 classes", X, y, None, 4, options)
+    rows = int(100_000 * options.scale)
+    X, y = workloads.bags(rows, 50_000, 10, 60 * rows)
+    return left_beside("words, 10 classes", X, y, None, 15, options) and met
+
+
+def left_beside(what: str, X: Any, y: Any, weights: Any, most: float, options: argparse.Namespace) -> bool:
+    """Print how many times predict_proba it takes to leave each row out, and what one row at a time would take."""
+    title, model = f"{what}, {X.shape[0]:,}×{X.shape[1]:,}", NaiveBayes().fit(X, y, sample_weight=weights)
     asked = median_time(lambda: model.predict_proba(X), options.repeats)
-    return line(title, "leave_one_out", "naively, predict_proba", asked, seconds, "–", True) and met
+    left = median_time(lambda: model.leave_one_out(X, y, weights), options.repeats)
+    good = left <= most * asked
+    line(title, "leave_one_out", "naively, predict_proba", asked, left, f"≥ {1 / most:.2g}×", good)
+    posterior, some = model.leave_one_out(X, y, weights).posterior, range(0, X.shape[0], X.shape[0] // 10)
+    begin = time.perf_counter()
+    one_by_one = [without_row(model, X, y, weights, row) for row in some]
+    slow = (time.perf_counter() - begin) / len(some) * X.shape[0]
+    np.testing.assert_allclose(posterior[list(some)], one_by_one, rtol=1e-9, atol=1e-9)
+    peer = f"taken from the counts one by one: {len(some)} rows timed, taken for all"
+    return line(title, "leave_one_out", peer, slow, left, "≥ 10×", slow >= 10 * left) and good
+
+
+def without_row(model: Any, X: Any, y: Any, weights: Any, row: int) -> Any:
+    """Return P(class | row) by the model of all other rows."""
+    one = X.iloc[[row]] if hasattr(X, "iloc") else X[[row]]
+    taken = nv.count(one, y[[row]], schema=model.schema_, sample_weight=None if weights is None else weights[[row]])
+    return NaiveBayes.from_counts(model.counts_ - taken, model.schema_).predict_proba(one)[0]
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -290,6 +337,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "row": run_row,
     "stream": run_stream,
     "folds": run_folds,
+    "left": run_left,
     "memory": run_memory,
 }
 

@@ -29,6 +29,7 @@ FIELDS = {
     "fit": (
         "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, "
         "`bits`), `missing` (cells), `set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, "
+        "`smoothing` and `temperature` (in effect), "
         "`scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or "
         "null)"
     ),

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -67,6 +69,8 @@ def bad(code, *arguments, **options):
 
 def shell(command, **options):
     """Run a line of a shell in which `naively` is this package."""
+    if os.name == "nt":
+        pytest.skip("needs a shell of POSIX")
     line = command.replace("naively ", f"{sys.executable} -m naively ")
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, encoding="utf-8", **options)
 
@@ -248,9 +252,8 @@ def test_fit_takes_columns_together_if_asked(tmp_path):
     book = json.loads(good("fit", PENGUINS, "-t", "species", "--json"))
     assert told["scores"]["accuracy"] > 0.97
     assert told["scores"]["brier"] < book["scores"]["brier"]
-    X = pd.read_csv(PENGUINS)
     alone = nv.NaiveBayes(model="auto").fit(PENGUINS, target="species")
-    assert np.allclose(nv.load(out).predict_proba(X), alone.predict_proba(X), atol=1e-9)
+    assert np.allclose(nv.load(out).predict_proba(PENGUINS), alone.predict_proba(PENGUINS), atol=1e-9)
 
 
 def test_fit_as_json_has_the_documented_fields():
@@ -293,7 +296,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
             "bayes",
         ),
         *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
-        *("--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
+        *("--threads", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
     )
     nb = nv.load("m.parquet")
 
@@ -301,9 +304,29 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert "year" not in nb.schema_.names
     assert nb.schema_["body_mass_g"].family.name == "poisson"
     assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
+    assert nb.threads is None
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
     assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
+
+
+def test_what_is_left_to_the_rows_is_the_same_from_a_file_and_from_a_table():
+    """The sample of a small file is all its rows; the folds choose from theirs."""
+    told = good("fit", PENGUINS, "-t", "species", "-o", "m.parquet", "--smoothing", "auto", "--temperature", "auto")
+    rows = pd.read_csv(PENGUINS)
+    nb = nv.NaiveBayes(smoothing="auto", temperature="auto").fit(rows, target="species")
+    loaded = nv.load("m.parquet")
+
+    assert "Calibrated: probabilities are" in told
+    assert loaded.smoothing_ == nb.smoothing_
+    assert loaded.temperature_ == pytest.approx(nb.temperature_, rel=1e-6)
+    assert loaded.calibrated_
+    facts = json.loads(good("fit", PENGUINS, "-t", "species", "--temperature", "2", "--json"))
+    assert facts["temperature"] == 2.0
+    assert (
+        facts["scores"]["log_loss"]
+        != json.loads(good("fit", PENGUINS, "-t", "species", "--json"))["scores"]["log_loss"]
+    )
 
 
 def test_classes_that_are_numbers_are_named_by_numbers():
@@ -506,6 +529,22 @@ def test_a_file_without_rows_gives_a_file_without_rows(model):
 def test_a_missing_column_is_named(model):
     write("new.csv", [{k: v for k, v in row.items() if k != "sex"} for row in penguins()])
     assert "no column 'sex'" in bad(1, "predict", model, "new.csv")
+
+
+def test_columns_that_no_model_could_learn_are_passed_on():
+    rows = {"x": ["a", "b"] * 30, "y": ["u", "v"] * 30}
+    pq.write_table(pa.table(rows), "old.parquet")
+    pq.write_table(pa.table({**rows, "list": [[1, 2]] * 60, "none": pa.nulls(60)}), "new.parquet")
+    good("fit", "old.parquet", "-t", "y", "-o", "m.parquet", "-q")
+    good("predict", "m.parquet", "new.parquet", "-o", "a.parquet")
+    old, new = (pq.read_schema(name) for name in ("new.parquet", "a.parquet"))
+    assert [new.field(field.name) for field in old] == list(old)
+    assert new.field("answer").type == pa.string()
+    assert pq.read_table("a.parquet")["list"].to_pylist() == [[1, 2]] * 60
+    good("predict", "m.parquet", "new.parquet", "-o", "a.jsonl")
+    assert "holds list" in bad(1, "predict", "m.parquet", "new.parquet", "-o", "a.csv")
+    assert "'list' holds list" in bad(1, "fit", "new.parquet", "-t", "y")
+    good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--folds", 0)
 
 
 def test_numbers_that_look_like_text_in_a_new_file_are_read_as_learned():

@@ -318,6 +318,8 @@ def test_a_database_says_which_tables_it_has(tmp_path):
     with pytest.raises(InvalidInput, match="cannot be read"):
         nv.count(nv.File(path, query="select nothing from train"), target="y")
     assert nv.count(nv.File(path, table="train"), target="y").rows.sum() == 1
+    with pytest.raises(InvalidInput, match="there are no rows"):
+        nv.count(nv.File(path, query="select * from train where x > 9"), target="y")
     broken = write(tmp_path, b"\0" * 8 + b"DUCK" + b"\0" * 100, "broken.duckdb")
     with pytest.raises(InvalidInput, match="DuckDB cannot open it"):
         nv.count(broken, target="y")

@@ -9,6 +9,7 @@ from naively import _kernels as kernels
 
 X, Y, W, I32 = np.ones((4, 2)), np.zeros(4, np.int32), np.ones(4), np.int32
 C, N, T, OFFSETS = X.astype(I32), np.zeros((3, 2)), np.zeros((2, 4)), np.array([0, 2, 4])
+M = N.T.copy()
 STARTS, AT, ONES = np.arange(5, dtype=I32), np.zeros(4, I32), np.ones(4)
 
 
@@ -54,7 +55,33 @@ def spanning(x: Any) -> None:
     kernels.ranges(x, np.zeros(2), np.zeros(2))
 
 
+def leaving(x: Any = X, y: Any = Y, weights: Any = None, n: Any = M, how: str = "bayes", out: Any = ONES) -> int:
+    """Leave rows of numbers out; three classes."""
+    out = np.zeros((4, 3)) if out is ONES else out
+    return kernels.left_numbers(x, y, weights, n, n, n, n, how, 1.0, 0.0, out)
+
+
+def leaving_codes(
+    x: Any = C, offsets: Any = OFFSETS, n: Any = None, met: Any = ONES, totals: Any = M, columns: int = 6
+) -> int:
+    """Leave rows of codes out; three classes, four lines."""
+    n = np.zeros((4, 4)) if n is None else n
+    return kernels.left_codes(x, Y, None, offsets, n, n, met, ONES, totals, np.zeros((2, columns)), np.zeros((4, 3)))
+
+
 MALFORMED = {
+    "rows left out of too few places": lambda: leaving(out=np.zeros((3, 3))),
+    "rows left out of other columns": lambda: leaving(n=np.zeros((3, 3))),
+    "rows left out of other classes": lambda: leaving(n=np.zeros((2, 2))),
+    "rows left out of a class beyond": lambda: leaving(y=Y + 3),
+    "rows left out with too few weights": lambda: leaving(weights=W[:3]),
+    "rows left out by another estimate": lambda: leaving(how="median"),
+    "codes left out with fractions": lambda: leaving_codes(x=X),
+    "codes left out without padding": lambda: leaving_codes(n=np.zeros((4, 3))),
+    "codes left out of other lines": lambda: leaving_codes(met=ONES[:3]),
+    "codes left out of other totals": lambda: leaving_codes(totals=np.zeros((3, 3))),
+    "codes left out of columns of other numbers": lambda: leaving_codes(columns=5),
+    "codes left out without a line for unknown ones": lambda: leaving_codes(offsets=np.array([0, 0, 4])),
     "too few classes": lambda: counting(y=Y[:3]),
     "too few weights": lambda: counting(weights=W[:3]),
     "class beyond the table": lambda: counting(y=Y + 3),

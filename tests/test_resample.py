@@ -343,3 +343,29 @@ def test_settings_and_costs_reach_the_scores():
         nv.cross_validate(table, labels, cost="squared")
     with pytest.raises(InvalidInput, match="estimate='mode' is unknown"):
         nv.cross_validate(table, labels, estimate="mode")
+
+
+@pytest.mark.parametrize("folds", [5, KFold(5), TimeSeriesSplit(3)], ids=str)
+def test_an_error_in_a_fold_names_the_row_of_the_table(folds):
+    """Also where folds are counted apart, each from its first row."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    X[37, 1] = np.inf
+    with pytest.raises(InvalidInput, match="Row 37"):
+        nv.cross_validate(X, np.arange(40) % 2, folds=folds)
+
+
+def test_folds_dealt_out_leave_what_counting_the_others_gives():
+    """Each fold is counted once; what the whole less one of them holds is what its other rows hold, vectors too."""
+    table, labels, weights, _ = many_rows()
+    source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}
+    families = {"text": nv.Words()}
+    rows = nv.counting.rows_of(source, labels, None, weights)
+    whole = nv.engines.tables.TableCounter(rows.schema(families))
+    splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
+    parts = resample.counted_apart(whole, [resample.some(rows, test) for test in splits], 1)
+
+    for test, part in zip(splits, parts, strict=True):
+        others = np.setdiff1d(np.arange(len(table)), test)
+        expected = resample.counted(resample.some(rows, others), whole.value(), 1)
+        assert whole.less(part).agrees(expected)
+        assert whole.less(part).classes.labels == expected.classes.labels

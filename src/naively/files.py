@@ -185,7 +185,7 @@ def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
 
 
 def model_without(nb: NaiveBayes, whole: Counts, part: Counts, sample: Rows) -> TableModel:
-    """Return the model of all rows but some; what its settings leave to them is chosen from a sample."""
+    """Return the model of all rows but some; what its settings leave open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")

@@ -25,10 +25,13 @@ from .writing import Form, write
 
 def as_learned(nb: NaiveBayes, file: File) -> File:
     """Return the file read with the types that the model learned; columns it does not know stay as they are written."""
-    found, known = {column.name: column.type for column in file.schema()}, nb._table_model.schema
-    types = {c.name: c.type for c in known if c.name in found and not same_kind(found[c.name], c.type)}
-    if file.as_written:
-        types |= {name: "text" for name in found if name not in known}
+    found, learned = file.held(), nb._table_model.schema
+    types: dict[str, str] = {}
+    for name, kind in found.items():
+        if name in learned and (kind is None or not same_kind(kind, learned[name].type)):
+            types[name] = learned[name].type
+        elif name not in learned and file.as_written:
+            types[name] = "text"
     return file.but(types=types)
 
 
@@ -37,7 +40,7 @@ def one_row(nb: NaiveBayes, file: File, row: int) -> Any:
     begin = 0
     for table in as_learned(nb, file.but(limit=row + 1)).batches():
         if row < begin + table.num_rows:
-            return table.slice(row - begin, 1)
+            return asked_of(nb, table).slice(row - begin, 1)
         begin += table.num_rows
     raise InvalidInput(f"There is no row {row}: the file has {begin} rows.")
 
@@ -118,13 +121,19 @@ def answers_of(nb: NaiveBayes, batch: Any, wanted: Wanted) -> dict[str, Any]:
     if not batch.num_rows:
         batch = pa.Table.from_pylist([{}], schema=batch.schema)  # a row without values has columns of their types
         return {name: values.slice(0, 0) for name, values in answers_of(nb, batch, wanted).items()}
-    posterior = nb.predict_proba(batch)
+    rows = asked_of(nb, batch)
+    posterior = nb.predict_proba(rows)
     columns = decisions(nb, posterior, wanted.cost)
     if wanted.probabilities:
         columns |= {f"P({label})": pa.array(posterior[:, k]) for k, label in enumerate(nb.classes_)}
     if wanted.why:
-        columns["why"] = pa.array(reasons(nb.explain(batch), wanted.why))
+        columns["why"] = pa.array(reasons(nb.explain(rows), wanted.why))
     return columns
+
+
+def asked_of(nb: NaiveBayes, batch: Any) -> Any:
+    """Return the columns that the model knows; others may hold what no model could."""
+    return batch.select([name for name in batch.schema.names if name in nb.schema_])
 
 
 def decisions(nb: NaiveBayes, posterior: Floats, costly: bool) -> dict[str, Any]:
@@ -193,7 +202,7 @@ def known(nb: NaiveBayes, batch: Any, target: str, weight: str | None, places: d
         at = int(np.argmax(codes < 0))
         raise InvalidInput(f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out.")
     truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
-    return nb.predict_proba(batch), truth, weights_of(batch, weight)
+    return nb.predict_proba(asked_of(nb, batch)), truth, weights_of(batch, weight)
 
 
 def weights_of(batch: Any, name: str | None) -> Floats:

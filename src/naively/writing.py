@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -126,7 +127,13 @@ def write_csv(batches: Iterable[Any], sink: Any, delimiter: str = ",") -> int:
 def spelled(column: Any, delimiter: str) -> Any:
     """Return the cells of a column as texts, quoted where a reader would else take them for something else."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    cells = column.cast(kind).cast(pa.large_string())
+    try:
+        cells = column.cast(kind).cast(pa.large_string())
+    except (pa.ArrowException, UnicodeDecodeError):
+        raise InvalidInput(
+            f"A column holds {kind}, which cannot be written as text; write Parquet or JSON lines, or leave columns "
+            "of the rows out."
+        ) from None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return cells
     special = pc.match_substring_regex(cells, f'["{re.escape(delimiter)}\\r\\n]')
@@ -164,22 +171,31 @@ def header(names: list[str], delimiter: str) -> bytes:
 
 def write_parquet(batches: Iterable[Any], sink: Any) -> int:
     """Write one row group for each batch."""
-    import pyarrow.parquet as pq
-
     rows, writer = 0, None
     try:
         for batch in batches:
-            if writer is None:
-                # Dictionaries of numbers rarely pay, and what they cost is half of the time.
-                writer = pq.ParquetWriter(
-                    sink, batch.schema, use_dictionary=texts(batch.schema), write_statistics=False
-                )
+            writer = writer or parquet_writer(batch.schema, sink)
             writer.write_table(batch, row_group_size=max(batch.num_rows, 1))
             rows += batch.num_rows
     finally:
         if writer is not None:
             writer.close()
     return rows
+
+
+def parquet_writer(schema: Any, sink: Any) -> Any:
+    """Return what writes tables to a file of Parquet.
+
+    Dictionaries of numbers and statistics cost half of the time and bring little. Texts that come as codes with a
+    dictionary are written as they come, but the file says that they are texts.
+    """
+    import pyarrow.parquet as pq
+
+    writer = pq.ParquetWriter(sink, schema, use_dictionary=texts(schema), write_statistics=False, store_schema=False)
+    fields = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema]
+    said = pa.schema(fields).serialize().to_pybytes()
+    writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(said).decode()})
+    return writer
 
 
 def texts(schema: Any) -> Any:

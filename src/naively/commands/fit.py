@@ -27,7 +27,7 @@ MANY_NUMBERS = 20
 
 TOO_SURE = (
     "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
-    "Columns that tell the same twice do that; leave some of them out by --ignore."
+    "Columns that tell the same twice do that: soften them by --temperature auto, or leave some out by --ignore."
 )
 EXAMPLE = """\b
 Example:
@@ -116,7 +116,7 @@ def command(
     counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
     found = learned(nb, file, name, quiet, **counting)
     if out is not None:
-        nb.save(out)
+        nb.set_params(threads=None).save(out)  # how many threads this machine has is nothing to remember
     if as_json:
         print_json(facts(nb, found, out))
     elif not quiet:
@@ -177,6 +177,7 @@ def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> li
             f"Note: the target holds {len(nb.counts_.classes)} different numbers, and each of them is a class. If they "
             "are amounts, --cost squared answers with their mean and --cost absolute with their median."
         )
+    lines += [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
@@ -221,6 +222,8 @@ def facts(nb: NaiveBayes, found: Fitted, out: str | None) -> dict[str, Any]:
         "read": list(found.read),
         "kept": list(found.kept),
         "seconds": found.seconds,
+        "smoothing": nb.smoothing_,
+        "temperature": nb.temperature_,
         "scores": None if found.scores is None else found.scores.to_dict(),
         "model": out,
     }

@@ -60,8 +60,8 @@ reading = gathered(
     {
         "format": click.option(
             "--format",
-            type=click.Choice(["csv", "tsv", "parquet", "json", "duckdb"]),
-            help="What the file is, if its ending does not say so.",
+            type=click.Choice(["csv", "parquet", "json", "duckdb"]),
+            help="What the file is, if that is not seen; any delimiter is csv.",
         ),
         "table": click.option("--table", metavar="NAME", help="The table of a DuckDB database to read."),
         "query": click.option("--query", metavar="SQL", help="What to read from a DuckDB database instead of a table."),
@@ -89,7 +89,18 @@ SETTINGS = {
         help="From counts to probabilities: Laplace's rule (bayes), the mode, or plain frequencies.",
     ),
     "smoothing": click.option(
-        "--smoothing", callback=amount, metavar="NUMBER|auto", help="The λ of every column; 1 is Laplace's rule."
+        "--smoothing",
+        callback=amount,
+        metavar="NUMBER|auto",
+        help="The λ of every column; 1 is Laplace's rule. At fit auto "
+        "chooses it, or one for each column, on rows left out of the counts.",
+    ),
+    "temperature": click.option(
+        "--temperature",
+        callback=amount,
+        metavar="NUMBER|auto",
+        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, on rows "
+        "left out of the counts.",
     ),
     "prior": click.option(
         "--prior",

@@ -14,7 +14,7 @@ OPTIONS = (
         r"\b(model|unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format)=['\"](.+?)['\"]",
         lambda m: f"--{m[1]} {m[2]}",
     ),
-    (r"\b(folds|smoothing|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
+    (r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
     (r"\bkeep_counts=", lambda m: "--keep-counts"),
     (r"\b(table|query|types|ignore|weight|null)=", lambda m: f"--{m[1]}"),
 )

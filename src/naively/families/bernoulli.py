@@ -16,7 +16,7 @@ from ..statistics.axis import Floats
 from . import shares
 from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries, there, total
+from .wide import Split, add_up, cells, entries, there, total, without_others
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
 # they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
@@ -160,19 +160,27 @@ class Flags:
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
-        w, y, row = row_weights(weights, x.shape[0]), np.asarray(y), np.arange(x.shape[0])
+        w, y = row_weights(weights, x.shape[0]), np.asarray(y)
+        none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
+        for rows in blocks(x.shape[0], cells(x) // max(x.shape[0], 1) + 1):
+            absent = Split(*(part[rows] for part in none))
+            out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
+        return out
+
+    def _without_own(self, x: Any, y: Codes, w: Floats, none: Split) -> Floats:
+        """Return the scores of a block of rows, given those of their own classes if no flag were there."""
         rows, columns, values = entries(x, self.family.threshold)
-        gone = self._gone(columns, w[rows] * values)
+        gone = without_others(*self._met, columns, w[rows] * values)
         parts = self._parts(x) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
-        entry = self._there(columns, y[rows], w[rows], values).only(~gone) - self._absent(columns, y[rows], w[rows])
-        own = self._all_absent(y, w) + entry.row_sums(rows, x.shape[0])
-        parts.finite[row, y], parts.ruled_out[row, y] = own
+        own = none + self._changes(columns, y[rows], w[rows], values, gone).row_sums(rows, x.shape[0])
+        at = np.arange(x.shape[0]), y
+        parts.finite[at], parts.ruled_out[at] = own
         return parts.whole()
 
-    def _gone(self, columns: Any, taken: Floats) -> Any:
-        """Tell which entries are of flags that no other row has and nobody declared: unknown without this row."""
-        met = self.n.sum(axis=0)[columns]
-        return (take_away(met, taken) == 0) & ~self.values.kept(np.zeros(len(self.values), dtype=bool))[columns]
+    @cached_property
+    def _met(self) -> tuple[Floats, Any]:
+        """How often each flag was there, and whether it stays known if it was not."""
+        return np.asarray(self.n.sum(axis=0)), self.values.kept(np.zeros(len(self.values), dtype=bool))
 
     def _flags(self, rows: Any, columns: Any, values: Floats, n_rows: int) -> Split:
         """Return what these entries say, added up for each row and class."""
@@ -181,12 +189,30 @@ class Flags:
 
     def _all_absent(self, y: Codes, w: Floats) -> Split:
         """Return the score of each row's own class without it, as if no flag were there."""
-        pairs, which = np.unique(np.stack([y, w], axis=1), axis=0, return_inverse=True)
+        kinds, kind = np.unique(w, return_inverse=True)
+        pairs, which = np.unique(y + len(self.classes) * kind, return_inverse=True)
         flags, sums = np.arange(len(self.values)), [Split(np.zeros(0), np.zeros(0))]
         for block in blocks(len(pairs), len(flags)):
-            k, weight = pairs[block, 0].astype(np.intp)[:, None], pairs[block, 1][:, None]
-            sums.append(self._absent(flags, k, weight).sum(axis=1))
-        return Split(*(np.concatenate(part)[which.ravel()] for part in zip(*sums, strict=True)))
+            k, weight = pairs[block] % len(self.classes), kinds[pairs[block] // len(self.classes)]
+            sums.append(self._absent(flags, k[:, None], weight[:, None]).sum(axis=1))
+        return Split(*(np.concatenate(part)[which] for part in zip(*sums, strict=True)))
+
+    def _changes(self, columns: Any, k: Any, w: Floats, values: Floats, gone: Any) -> Split:
+        """Return what entries change in the score of their own class, without their row, over absent flags."""
+        if (w != 1).any() or (values != 1).any():
+            return self._there(columns, k, w, values).only(~gone) - self._absent(columns, k, w)
+        there, absent = self._whole_rows
+        changes = Split(*(table[k, columns] for table in there))
+        for part, table in zip(changes, absent, strict=True):
+            part[gone] = -table[k[gone], columns[gone]]
+        return changes
+
+    @cached_property
+    def _whole_rows(self) -> tuple[Split, Split]:
+        """What a flag that is there changes over an absent one, and that one, [class, flag], for rows of weight 1."""
+        flags, of_class, one = np.arange(len(self.values)), np.arange(len(self.classes))[:, None], np.ones(self.n.shape)
+        absent = self._absent(flags, of_class, one)
+        return self._there(flags, of_class, one, one) - absent, absent
 
     def _absent(self, columns: Any, k: Any, w: Any) -> Split:
         """Return what an absent flag says about class k when w rows without the flag are taken out of it."""
@@ -196,7 +222,7 @@ class Flags:
 
     def _there(self, columns: Any, k: Any, w: Any, values: Floats) -> Split:
         """Return what these entries say about class k when their own row is taken out of it."""
-        total = take_away(self.rows[k], w)
+        total = take_away(*np.broadcast_arrays(self.rows[k], w))
         met = take_away(self.n[k, columns], w * values)
         counts = (met, take_away(total, met))
         there, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._kernels import Scorer
+from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from .family import check_scored, padded
 
@@ -65,22 +66,39 @@ def add_up(scorer: Scorer, x: Any, table: Floats, threshold: float | None, again
 def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
     """Return row, column and value of each cell that counts."""
     if sparse.issparse(x):
-        coo = x.tocoo()
-        rows, columns, values = coo.coords[0], coo.coords[1], coo.data.astype(np.float64)
+        x = x.tocsr()
+        rows, columns = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), x.indices.astype(np.intp)
+        values = x.data[: len(columns)].astype(np.float64)
     else:
         rows, columns = np.nonzero(x)
         values = np.asarray(x)[rows, columns].astype(np.float64)
     if threshold is not None:
         values = (values > threshold).astype(np.float64)
     counts = values != 0
-    return rows[counts].astype(np.intp), columns[counts].astype(np.intp), values[counts]
+    return (rows, columns, values) if counts.all() else (rows[counts], columns[counts], values[counts])
+
+
+def cells(x: Any) -> int:
+    """Return how many cells there are to look at: those that a sparse matrix holds."""
+    return int(x.nnz if sparse.issparse(x) else x.size)
+
+
+def without_others(met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArray[np.intp], taken: Floats) -> Any:
+    """Tell which entries are of values that no other row has and nobody declared: unknown without this row."""
+    # Few can be: what is met more often than any entry takes away stays.
+    maybe = np.flatnonzero(((met <= taken.max(initial=0.0) * (1 + 1e-9)) & ~kept)[columns])
+    gone = np.zeros(len(columns), dtype=bool)
+    gone[maybe] = take_away(met[columns[maybe]], taken[maybe]) == 0
+    return gone
 
 
 def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
-    """Return the sum of the terms [entry] or [entry, class] of each row."""
-    out = np.zeros((n_rows, *terms.shape[1:]))
-    np.add.at(out, rows, terms)
-    return out
+    """Return the sum of the terms [entry] or [entry, class] of each row; the entries stand in the order of the rows."""
+    if terms.ndim == 1:
+        return np.asarray(np.bincount(rows, weights=terms, minlength=n_rows), dtype=np.float64)
+    starts = np.searchsorted(rows, np.arange(n_rows + 1))
+    ones = (np.ones(len(rows)), np.arange(len(rows)), starts)
+    return np.asarray(sparse.csr_array(ones, shape=(n_rows, len(rows))) @ terms)
 
 
 def total(x: Any, table: Floats, power: int = 1, threads: int = 1) -> Floats:

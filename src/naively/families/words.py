@@ -16,8 +16,8 @@ from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
 from . import shares
 from .cumulants import Cumulants, of_share, ruled_out
-from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, entries, row_sums, total
+from .family import Codes, Settings, blocks, check_scored, enumerated, padded, row_weights, scores_of
+from .wide import Split, add_up, cells, entries, row_sums, total, without_others
 
 
 @dataclass(frozen=True)
@@ -149,53 +149,78 @@ class WordWeights:
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""
-        out = np.zeros((x.shape[0], len(self.classes)))
-        w = row_weights(weights, x.shape[0])
-        per_row = max(1, int(np.ceil(len(entries(x)[0]) / max(x.shape[0], 1))))
-        for rows in blocks(x.shape[0], per_row * len(self.classes)):
-            out[rows] = self._without_own(x[rows], np.asarray(y)[rows], w[rows])
-        return out if self.family.complement else out + self._coefficient_without(x, w)[:, None]
+        y, w = np.asarray(y), row_weights(weights, x.shape[0])
+        out = np.empty((x.shape[0], len(self.classes)))
+        per_row = cells(x) // max(x.shape[0], 1) + 1
+        for rows in blocks(x.shape[0], per_row * (len(self.classes) if self.family.complement else 1)):
+            if self.family.complement:
+                out[rows] = self._complement_without(x[rows], y[rows], w[rows])
+            else:
+                out[rows] = self._said_without(x[rows], y[rows], w[rows], threads)
+        return out
 
     def _gone(self, columns: Any, taken: Floats) -> Any:
         """Tell which entries are of words that nobody else used and nobody declared: unknown without this row."""
-        used = self.n.sum(axis=0)[columns]
-        return (take_away(used, taken) == 0) & ~self.words.kept(np.zeros(len(self.words), dtype=bool))[columns]
+        return without_others(*self._used, columns, taken)
 
-    def _coefficient_without(self, x: Any, w: Floats) -> Floats:
-        rows, columns, values = entries(x)
-        known = ~self._gone(columns, w[rows] * values)
-        return log_orders(rows[known], values[known], x.shape[0])
+    @cached_property
+    def _used(self) -> tuple[Floats, Any]:
+        """How often each word was used, and whether it stays known if it was not."""
+        return np.asarray(self.n.sum(axis=0)), self.words.kept(np.zeros(len(self.words), dtype=bool))
 
-    def _without_own(self, x: Any, y: Codes, w: Floats) -> Floats:
-        """Return the scores of a block of rows, each from the counts without it."""
+    @cached_property
+    def _total(self) -> Floats:
+        return np.asarray(self.told.sum(axis=1))
+
+    def _said_without(self, x: Any, y: Codes, w: Floats, threads: int) -> Floats:
+        """Return the scores of rows without them: of their own class anew, of others where words go with the row."""
+        n_rows, (rows, columns, values) = x.shape[0], entries(x)
+        taken, total = w[rows] * values, self._total
+        gone, left = self._gone(columns, taken), take_away(total[y], row_sums(rows, taken, n_rows))
+        lost = (Split.of(self.log_p.T[columns[gone]]) * values[gone][:, None]).row_sums(rows[gone], n_rows)
+        imagined = self.imagined.sum() - row_sums(rows[gone], self.imagined[columns[gone]], n_rows)
+        size = len(self.words) - row_sums(rows[gone], np.ones(gone.sum()), n_rows)
+        if gone.any():
+            rows, columns, values, taken = (part[~gone] for part in (rows, columns, values, taken))
+        number = row_sums(rows, values, n_rows)
+        parts, fewer = self._parts(x, threads) - lost, np.flatnonzero(size < len(self.words))
+        before = log_whole(total + self.imagined.sum(), len(self.words))
+        after = log_whole(total + imagined[fewer, None], size[fewer, None])
+        parts.finite[fewer] += number[fewer, None] * (before - after)
+        n, whole = take_away(self.n[y[rows], columns], taken) + self.imagined[columns], left + imagined
+        own, at = log_products(rows, values, n, n_rows).only(whole > 0), (np.arange(n_rows), y)
+        parts.finite[at], parts.ruled_out[at] = own.finite - number * log_whole(whole, size), own.ruled_out
+        return np.asarray(parts.whole() + log_orders(rows, values, n_rows)[:, None])
+
+    def _parts(self, x: Any, threads: int) -> Split:
+        """Return the scores of rows with them, in two parts."""
+        parts = Split(*(np.zeros((x.shape[0], len(self.classes))) for _ in range(2)))
+        for part, table, threshold in zip(parts, self._table, (None, 0.0), strict=True):
+            if threshold is None or self._rules_out:
+                scorer = Scorer(np.zeros(len(self.classes)))
+                add_up(scorer, x, table, threshold)
+                check_scored(scorer.log_joint(part, threads))
+        return parts
+
+    def _complement_without(self, x: Any, y: Codes, w: Floats) -> Floats:
+        """Return the scores of a block of rows, each from the counts without it: those of all classes but its own."""
         n_rows = x.shape[0]
         rows, columns, values = entries(x)
         taken = w[rows] * values
-        own = np.zeros((n_rows, len(self.classes)), dtype=bool)
-        own[np.arange(n_rows), y] = True
-        affected = ~own if self.family.complement else own  # the classes whose counts hold this row
+        others = np.ones((n_rows, len(self.classes)), dtype=bool)
+        others[np.arange(n_rows), y] = False
         told = self.told.T[columns]
-        told = np.where(affected[rows], take_away(told, np.broadcast_to(taken[:, None], told.shape)), told)
-        total = np.broadcast_to(self.told.sum(axis=1), own.shape)
-        total = take_away(total, np.where(affected, row_sums(rows, taken, n_rows)[:, None], 0.0))
+        told = np.where(others[rows], take_away(told, np.broadcast_to(taken[:, None], told.shape)), told)
+        total = np.broadcast_to(self._total, others.shape)
+        total = take_away(total, np.where(others, row_sums(rows, taken, n_rows)[:, None], 0.0))
         gone = self._gone(columns, taken)
         imagined = self.imagined.sum() - row_sums(rows, np.where(gone, self.imagined[columns], 0.0), n_rows)
         whole = total + imagined[:, None]
         size = len(self.words) - row_sums(rows, gone.astype(np.float64), n_rows)[:, None]
         log_p = shares.log_share(told + self.imagined[columns][:, None], whole[rows], size[rows])
         log_p[gone] = 0.0
-        scores = self._added_up(rows, values, log_p, n_rows)
-        if self.family.complement and self.family.norm:
-            scores = normed(scores, -self._norms(rows, columns, log_p, whole, size))
-        return scores
-
-    def _added_up(self, rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
-        """Add up occurrences times weight over the entries of each row, given their logarithms [entry, class]."""
-        ruled_out, sign = np.isneginf(log_p), 1.0
-        if self.family.complement:  # see _table: a word met in one class only rules out the others
-            ruled_out, sign = ~ruled_out & ruled_out.any(axis=1, keepdims=True), -1.0
-        scores = sign * row_sums(rows, values[:, None] * np.where(np.isneginf(log_p), 0.0, log_p), n_rows)
-        return np.where(row_sums(rows, ruled_out.astype(np.float64), n_rows) > 0, -np.inf, scores)
+        scores = added_up(rows, values, log_p, n_rows)
+        return normed(scores, -self._norms(rows, columns, log_p, whole, size)) if self.family.norm else scores
 
     def _norms(self, rows: Any, columns: Any, log_p: Floats, whole: Floats, size: Floats) -> Floats:
         """Return the sum over all words of their logarithms: those of the row are given, the whole changes for all."""
@@ -234,6 +259,26 @@ class WordWeights:
         )
 
 
+def added_up(rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
+    """Add up occurrences times weight over the entries of each row, given their logarithms [entry, class]."""
+    certain = np.isneginf(log_p)
+    ruled_out = ~certain & certain.any(axis=1, keepdims=True)  # a word met in one class only rules out the others
+    scores = -row_sums(rows, values[:, None] * np.where(certain, 0.0, log_p), n_rows)
+    return np.where(row_sums(rows, ruled_out.astype(np.float64), n_rows) > 0, -np.inf, scores)
+
+
+def log_products(rows: Any, values: Floats, numbers: Floats, n_rows: int) -> Split:
+    """Return the logarithm of the product of the numbers of each row, each as often as its value says."""
+    some = numbers > 0
+    ruled_out = np.zeros(n_rows) if some.all() else row_sums(rows, (~some).astype(np.float64), n_rows)
+    return Split(row_sums(rows, values * np.log(np.where(some, numbers, 1.0)), n_rows), ruled_out)
+
+
+def log_whole(whole: Any, size: Any) -> Floats:
+    """Return the logarithm of what shares are divided by: where nothing was met, of the number of words."""
+    return np.asarray(np.log(np.where(whole > 0, whole, np.maximum(size, 1.0))))
+
+
 def normed(scores: Floats, total: Floats) -> Floats:
     """Return the scores divided by the sum of all weights; where only one word is possible it says nothing.
 
@@ -256,4 +301,6 @@ def coefficient(x: Any) -> Floats:
 
 def log_orders(rows: Any, values: Floats, n_rows: int) -> Floats:
     """Return log (Σx)! / Πx! for the entries of each row."""
-    return np.asarray(gammaln(row_sums(rows, values, n_rows) + 1) - row_sums(rows, gammaln(values + 1), n_rows))
+    often = np.flatnonzero(values != 1)  # 1! is 1
+    below = row_sums(rows[often], gammaln(values[often] + 1), n_rows)
+    return np.asarray(gammaln(row_sums(rows, values, n_rows) + 1) - below)

@@ -70,10 +70,23 @@ def streamed(con: Any, query: str, path: str, rows: int) -> Iterator[Any]:
     import duckdb
 
     try:
-        answer = con.sql(query)
-        reader = answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
-        yield from reader
+        yield from reader_of(con.sql(query), rows)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise reworded(error, path) from None
+
+
+def reader_of(answer: Any, rows: int = 1) -> Any:
+    """Return Arrow's reader of an answer; older versions of DuckDB call it otherwise."""
+    return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
+
+
+def types_of(con: Any, query: str, path: str) -> Any:
+    """Return the Arrow types of the answer to a query, which may have no rows."""
+    import duckdb
+
+    try:
+        return reader_of(con.sql(query)).schema
+    except duckdb.Error as error:
         raise reworded(error, path) from None
 
 

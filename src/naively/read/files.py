@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
-from ..schema import Column, Schema, likely
+from ..schema import Column, Schema, Type, likely
 from .block import ROWS
 from .delimited import Delimited, likeliest
 from .dialect import head_of
@@ -200,6 +200,10 @@ class File:
     def as_written(self) -> bool:
         """Whether the cells are texts, which are only taken for numbers or times: so it is in delimited files."""
         return bool(self._parts[0].as_written)
+
+    def held(self) -> dict[str, Type | None]:
+        """Return the type of each column, as the schema would say; None of one that cannot be counted."""
+        return {name: TYPES.get(kind) for name, kind in self._kinds.items()}
 
     def schema(self, families: Any = None, apart: Sequence[str] = ()) -> Schema:
         """Return what the columns are, apart from some. A column of texts that shall be categories stays as written."""

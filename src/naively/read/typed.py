@@ -190,10 +190,7 @@ class Database:
 
     @cached_property
     def _types(self) -> Any:
-        con = duck.connected(str(self.path))
-        empty = pa.Table.from_batches(list(duck.streamed(con, f"from {self._query} limit 1", self.shown, 1)))
-        con.close()
-        return empty.schema
+        return duck.types_of(duck.connected(str(self.path)), f"from {self._query} limit 0", self.shown)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Values:
         """Whether the values are floating-point numbers where they lie."""
         if isinstance(self.data, np.ndarray):
             return bool(self.data.dtype.kind == "f")
-        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and pa.types.is_floating(self.data.type)
+        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and bool(pa.types.is_floating(self.data.type))
 
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""

@@ -35,8 +35,11 @@ def frozen(array: npt.ArrayLike) -> Floats:
 def take_away(before: Floats, taken: Floats) -> Floats:
     """Return before - taken; of fractions, what rounding alone can leave is nothing. Whole numbers are exact."""
     rest = before - taken
-    whole = (before == np.floor(before)) & (taken == np.floor(taken))
-    rest[~whole & (np.abs(rest) <= RESIDUE * np.abs(before))] = 0.0
+    little = (np.abs(rest) <= RESIDUE * np.abs(before)) & (rest != 0)
+    if little.any():
+        some, gone = before[little], taken[little]
+        whole = (some == np.floor(some)) & (gone == np.floor(gone))
+        rest[little] = np.where(whole, rest[little], 0.0)
     return rest
 
 

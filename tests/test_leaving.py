@@ -1,0 +1,139 @@
+"""The compiled loops that leave rows out: every level, layout and number of threads, beside counting all other rows."""
+
+import numpy as np
+import pytest
+
+import naively as nv
+from naively import _kernels as kernels
+from naively.errors import InvalidInput, RowRefused
+
+from .kernel_cases import THREADS
+from .strategies import laid_out
+
+pytestmark = pytest.mark.usefixtures("level")
+
+ROWS = 9_000  # several pieces, the last of them short
+
+
+def numbers(classes, holes=0.0, columns=5):
+    """Return rows of numbers at several places and scales, the last class rare, and the class of each row."""
+    rng = np.random.default_rng(classes)
+    y = np.where(np.arange(ROWS) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), ROWS))
+    x = (rng.normal(size=(ROWS, columns)) + 0.5 * y[:, None]) * 10.0 ** np.arange(-2, columns - 2) + 100
+    return np.where(rng.random(x.shape) < holes, np.nan, x), y.astype(np.int32)
+
+
+def one_by_one(nb, x, y, weights, rows):
+    """Return P(class | row) of some rows, each taken from the counts."""
+    answers = []
+    for row in rows:
+        one, w = x[[row]], None if weights is None else weights[[row]]
+        rest = nb.counts_ - nv.count(one, y[[row]], schema=nb.schema_, sample_weight=w)
+        answers.append(nv.NaiveBayes.from_counts(rest, nb.schema_, estimate=nb.estimate).predict_proba(one)[0])
+    return np.array(answers)
+
+
+@pytest.mark.parametrize("estimate", ["mle", "map", "bayes"])
+@pytest.mark.parametrize("classes", [1, 2, 7])
+@pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
+def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes, weighted):
+    x, y = numbers(classes, holes=0.1)
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], ROWS) if weighted else None
+    nb = nv.NaiveBayes(estimate=estimate).fit(x, y, sample_weight=weights)
+    some = [0, 1, 2, 3, 4_095, 4_096, 5_000, 8_998, 8_999]
+
+    got = nb.leave_one_out(x, y, weights).posterior[some]
+
+    np.testing.assert_allclose(got, one_by_one(nb, x, y, weights, some), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_layout_and_threads_change_no_bit(dtype):
+    """Numbers and codes, however they lie; rows are cut into pieces by their number alone."""
+    x, y = numbers(4, holes=0.05)
+    nb = nv.NaiveBayes(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
+    bells = nb._table_model.model.likelihoods["numbers 0"]
+    expected = bells.leave_one_out(x.astype(dtype), y)
+    for layout in ("C", "F", "stepped", "inside"):
+        for threads in THREADS:
+            got = bells.leave_one_out(laid_out(x.astype(dtype), layout), y, None, threads)
+            np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 9, (ROWS, 4)), rng.integers(0, 5, ROWS).astype(np.int32)
+    x[7, 1] = 9  # met once
+    nb = nv.NaiveBayes(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
+    tables = nb._table_model.model.likelihoods["labels"]
+    expected = tables.leave_one_out(x.astype(np.int32), y)
+    for layout in ("C", "F", "flipped", "inside"):
+        for threads in THREADS:
+            got = tables.leave_one_out(laid_out(x.astype(dtype), layout), y, None, threads)
+            np.testing.assert_array_equal(got, expected)
+    some = [0, 7, 4_096, 8_999]
+    got = nb.leave_one_out(x, y).posterior[some]
+    np.testing.assert_allclose(got, one_by_one(nb, x, y, None, some), rtol=1e-9, atol=1e-9)
+
+
+def test_few_rows_of_a_large_table_are_left_out_as_many_are():
+    """Where there are fewer rows than places in the table, shares are worked out instead of looked up."""
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(0, 300, (ROWS, 2)), rng.integers(0, 40, ROWS)
+    nb = nv.NaiveBayes(families={"x0": "categorical", "x1": "categorical"}).fit(x, y)
+
+    whole = nb.leave_one_out(x, y).posterior
+
+    np.testing.assert_array_equal(nb.leave_one_out(x[:50], y[:50]).posterior, whole[:50])
+
+
+def test_more_columns_than_one_product_holds():
+    """The scales of many columns are multiplied; the product neither over- nor underflows."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(40, 1_300)) * 10.0 ** rng.integers(-100, 100, 1_300), np.arange(40) % 2
+    nb = nv.NaiveBayes().fit(x, y)
+    bells = nb._table_model.model.likelihoods["numbers 0"]
+
+    got = bells.leave_one_out(x, y.astype(np.int32))
+
+    for row in (0, 39):
+        rest = nb.counts_ - nv.count(x[[row]], y[[row]], schema=nb.schema_)
+        other = nv.NaiveBayes.from_counts(rest, nb.schema_)._table_model.model.likelihoods["numbers 0"]
+        np.testing.assert_allclose(got[row], other.log_likelihood(x[[row]])[0], rtol=1e-9)
+
+
+def test_many_columns_of_labels_multiply_without_underflow():
+    rng = np.random.default_rng(6)
+    x, y = rng.permuted(np.tile(np.arange(200) % 50, (600, 1)), axis=1).T, np.arange(200) % 2
+    nb = nv.NaiveBayes(families={f"x{j}": "categorical" for j in range(600)}).fit(x, y)
+    tables = nb._table_model.model.likelihoods["labels"]
+
+    got = tables.leave_one_out(x.astype(np.int32), y.astype(np.int32))
+
+    alone = [table.leave_one_out(x[:, j], y.astype(np.int32)) for j, table in enumerate(tables.tables)]
+    np.testing.assert_allclose(got, np.sum(alone, axis=0), rtol=1e-12)
+
+
+def test_the_first_row_that_cannot_have_been_counted_is_refused():
+    x, y = numbers(2)
+    nb = nv.NaiveBayes().fit(x, y)
+    bells = nb._table_model.model.likelihoods["numbers 0"]
+    x[[8_000, 4_200], 3] = np.inf
+    for threads in THREADS:
+        with pytest.raises(RowRefused, match="Row 4200 "):
+            bells.leave_one_out(x, y, None, threads)
+    labels = nv.NaiveBayes().fit({"x": ["p", "p", "q"]}, [0, 1, 1])._table_model.model.likelihoods["labels"]
+    with pytest.raises(InvalidInput, match="Row 1 was never counted: its value was not met as often with its class"):
+        labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))
+
+
+def test_levels_agree(level):
+    """The best level beside the plain one."""
+    x, y = numbers(6, holes=0.05)
+    nb = nv.NaiveBayes().fit(x, y)
+    got = nb.leave_one_out(x, y).posterior
+    kernels.use_level("baseline")
+    plain = nb.leave_one_out(x, y).posterior
+    kernels.use_level(level)
+    np.testing.assert_allclose(got, plain, rtol=1e-9, atol=1e-12)
