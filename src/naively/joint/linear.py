@@ -2,18 +2,19 @@
 
 With one scatter within the classes for all of them, the log-density of a normal distribution is linear in the features
 up to what all classes share: so it splits into columns. A ridge on the scatter, chosen on rows left out, keeps what few
-rows show from being trusted.
+rows show from being trusted. What is added to all rows splits into columns, too, so that a hole says nothing at all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..grid import Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
 from .tables import Taken
@@ -42,6 +43,26 @@ class Centring:
         for flags, shares in self.columns:
             out[flags] -= np.tensordot(shares, out[flags], 1)
         return out
+
+
+class Turned(NamedTuple):
+    """Rows along the axes of the scatter, and which of their columns are holes, [row, column]."""
+
+    rows: Floats
+    holes: Floats
+
+    def some(self, rows: npt.NDArray[np.intp]) -> Turned:
+        """Return some of the rows."""
+        return Turned(self.rows[rows], self.holes[rows])
+
+
+def by_column(grid: Grid, constants: Floats) -> Floats:
+    """Return the sum of what is said of the features of each column, [column, class]."""
+    out = np.array([constants[grid.flags(at)].sum(axis=0) for at in range(len(grid.names))]).reshape(
+        -1, constants.shape[1]
+    )
+    out[: len(grid.numbers)] += constants[grid.features - len(grid.numbers) :]
+    return out
 
 
 @dataclass(frozen=True)
@@ -86,12 +107,13 @@ class Linear:
         width, axes = np.linalg.eigh(scatter)
         return np.maximum(width, 0.0), axes
 
-    def turned(self, x: Floats) -> Floats:
+    def turned(self, x: Floats, holes: Floats) -> Turned:
         """Return rows of features along the axes of the scatter."""
-        return self.centring.of(x) @ self._axes[1]
+        return Turned(self.centring.of(x) @ self._axes[1], holes)
 
-    def left(self, turned: Floats, taken: Taken, ridge: float) -> Floats:
+    def left(self, rows: Turned, taken: Taken, ridge: float) -> Floats:
         """Return the score of each row and class as if the row had not been counted, up to what all classes share."""
+        turned, holes = rows
         narrow, means = 1 / (self._axes[0] + ridge), self.means @ self._axes[1]
         own, at = self.rows[taken.y], np.arange(len(taken.y))
         more = np.where(
@@ -104,9 +126,10 @@ class Linear:
         rest = np.maximum(1 - lost * ((gap * gap) @ narrow), 1e-3)
         far += (lost / rest)[:, None] * along**2
         far[at, taken.y] *= more**2
-        return np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=1, keepdims=True)))
+        scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=1, keepdims=True)))
+        return scores - holes @ self.by_column(self.coefficients(ridge)[1]) if holes.any() else scores
 
-    def best_ridge(self, turned: Floats, taken: Taken, weights: Floats, prior: Floats) -> float:
+    def best_ridge(self, turned: Turned, taken: Taken, weights: Floats, prior: Floats) -> float:
         """Return the ridge under which rows left out are answered best, however strongly the scores are believed."""
         losses = []
         for ridge in RIDGES:
@@ -115,11 +138,16 @@ class Linear:
         return RIDGES[int(np.argmin(losses))]
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
-        """Return what each feature adds to the score of each class, [feature, class], and what is added to all rows."""
-        (width, axes), n = self._axes, self.rows.sum()
-        means = self.means @ axes
-        slopes = self.centring.back(n * axes @ (means / (width + ridge)).T)
-        return slopes, -0.5 * n * (means * means) @ (1 / (width + ridge))
+        """Return what each feature adds to each class, [feature, class]: by its size, and by being there."""
+        width, axes = self._axes
+        slopes = self.rows.sum() * axes @ (self.means @ axes / (width + ridge)).T
+        return self.centring.back(slopes), -0.5 * self.means.T * slopes
+
+    def by_column(self, constants: Floats) -> Floats:
+        """Return what is added if a column is there, [column, class], given the same of each feature."""
+        whole = np.zeros((self.joint.grid.features, len(self.rows)))
+        whole[self.features] = constants
+        return by_column(self.joint.grid, whole)
 
 
 def log_loss(scores: Floats, y: Any, weights: Floats) -> float:

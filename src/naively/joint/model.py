@@ -15,6 +15,7 @@ from ..statistics import Axis
 from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .learn import Learned
+from .linear import by_column
 from .pieces import OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs, of_values
 
@@ -87,12 +88,13 @@ class Tables:
 def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Tables:
     """Return the tables of a model; places hold the code on the grid of each label of each column."""
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
-    slopes, bias = joint_slopes(counted, learned)
+    slopes, there = joint_slopes(counted, learned)
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
             np.array(bins.coarse if bins.size else [-1])
         ]
+        table = table + there[at]
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)
@@ -100,12 +102,13 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
         said.append(table)
     for at, (n, place) in enumerate(zip(counted.tables, places, strict=True), len(grid.numbers)):
         own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
+        own = own + there[at] if len(own) else own
         flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
         said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))
-    return Tables(learned.bias + bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
+    return Tables(learned.bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:
@@ -121,16 +124,16 @@ def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, in
 
 
 def joint_slopes(counted: Counted, learned: Learned) -> tuple[Floats, Floats]:
-    """Return what each feature adds to each class, [feature, class], and what is added to all rows."""
+    """Return what each feature adds to each class, [feature, class], and what each column does if it is no hole."""
     joint = counted.joint
-    total, bias = np.zeros((joint.grid.features, len(joint.classes))), np.zeros(len(joint.classes))
+    total, there = (np.zeros((joint.grid.features, len(joint.classes))) for _ in range(2))
     for which, ridge in learned.ridges.items():
         weight = learned.weights.get(Piece("linear", which), 0.0)
         if weight:
             linear = counted.linear(which)
-            slopes, constant = linear.coefficients(ridge)
+            slopes, constants = linear.coefficients(ridge)
             total[linear.features] += weight * slopes
-            bias += weight * constant
+            there[linear.features] += weight * constants
     # Only differences between classes matter; without what all share the numbers stay small.
-    total -= total.mean(axis=1, keepdims=True)
-    return total, bias - bias.mean()
+    total, there = (part - part.mean(axis=1, keepdims=True) for part in (total, there))
+    return total, by_column(joint.grid, there)

@@ -16,7 +16,7 @@ from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
 from .linear import ROWS as RIDGE_ROWS
-from .linear import Linear
+from .linear import Linear, Turned
 from .look import grouped
 from .tables import Taken, of_pairs, of_pairs_left, of_values_left
 
@@ -138,14 +138,15 @@ class Left:
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""
         linear, turned = self._turned(which)
-        some = np.arange(min(len(turned), RIDGE_ROWS))
+        some = np.arange(min(len(turned.rows), RIDGE_ROWS))
         weights = self.sample.weights[some]
-        ridge = linear.best_ridge(turned[some], self.taken.some(some), weights, self.counted.prior)
+        ridge = linear.best_ridge(turned.some(some), self.taken.some(some), weights, self.counted.prior)
         return linear.left(turned, self.taken, ridge).astype(np.float32), ridge
 
-    def _turned(self, which: str) -> tuple[Linear, Floats]:
-        linear = self.counted.linear(which)
-        return linear, linear.turned(features(self.grid, self.sample.cells)[:, linear.features])
+    def _turned(self, which: str) -> tuple[Linear, Turned]:
+        linear, cells = self.counted.linear(which), self.sample.cells
+        holes = np.hstack([cells.fine < 0, cells.codes[:, len(self.grid.numbers) :] < 0]).astype(np.float64)
+        return linear, linear.turned(features(self.grid, cells)[:, linear.features], holes)
 
     def linear_under(self, which: str, ridge: float) -> Floats:
         """Return the joint evidence of some features under a ridge."""
