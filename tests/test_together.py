@@ -314,6 +314,8 @@ def test_the_text_book_is_one_setting_away(fitted):
     book = nv.NaiveBayes().fit(X, y)
     with pytest.raises(InvalidSetting, match="textbook"):
         nb.predict_interval(X)
+    with pytest.raises(InvalidSetting, match="held out"):
+        nb.calibrate(X, y, held_out=True)
     nb.model = "textbook"
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
     assert np.array_equal(nb.predict_interval(X)[0], book.predict_interval(X)[0])

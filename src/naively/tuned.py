@@ -82,14 +82,15 @@ class Tuned:
         The log joint becomes bias + (log joint) / temperature, fitted by least log-loss on the rows that the model was
         learned from, each left out of the counts; a row that weighs w is left out whole. With ``smoothing="auto"`` the
         λ is chosen anew together with it. At most 20,000 rows are looked at, always the same ones. A bias for each
-        class is added if it saves more than one nat for each, and if the prior is as frequent as the rows are.
+        class is added if it saves more than one nat for each, and if the prior is as frequent as the rows are. With
+        ``model="auto"`` the evidence is weighed anew instead.
 
         Parameters
         ----------
         X, y, sample_weight, target
             The rows that the model was learned from.
         held_out : bool
-            The rows were never counted: they are asked about as they are.
+            The rows were never counted: they are asked about as they are. For the text-book model alone.
 
         Examples
         --------
@@ -111,6 +112,7 @@ class Tuned:
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
         if held_out:
+            self._check_held_out()
             self._keep(self._held_out(rows))
         else:
             self._keep(self._learn(rows) if self._takes_together(rows) else self._tune(rows, calibrated=True))
@@ -145,6 +147,14 @@ class Tuned:
     def _biased(self) -> bool:
         """Whether classes may get a bias: a prior that was given says how frequent they shall be."""
         return isinstance(self.prior, str) and self.prior == "empirical"
+
+    def _check_held_out(self) -> None:
+        """Refuse to soften by rows held out what was weighed already on rows left out."""
+        if self.model != "textbook" and self._tuning.learned is not None:
+            raise InvalidSetting(
+                f"model={self.model!r} weighs its evidence on the rows that were counted: calibrate(X, y) with those. "
+                "To soften the text book by rows held out set model='textbook'."
+            )
 
     def _held_out(self, rows: Rows) -> Tuning:
         """Return how sure to be about rows that were never counted; the smoothing stays."""
@@ -335,8 +345,8 @@ class Tuned:
 def alone() -> str:
     """Say why columns are not taken together."""
     return (
-        "columns: each speaks for itself, as in the text book; to take them together fit at least "
-        f"{FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
+        "columns: each speaks for itself, as in the text book; to take them together fit, or calibrate "
+        f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
     )
 
 
