@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .classifier import NaiveBayes
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
     from .errors import StaleWarning
+    from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
     from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "NaiveBayes": "classifier",
+    "NaiveBayes": "estimator",
     "load": "loading",
     "compare": "report",
     "count": "counting",

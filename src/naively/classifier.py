@@ -1,16 +1,14 @@
-"""NaiveBayes: a table in, probabilities and decisions out. A thin shell over counting, estimating and deciding."""
+"""A table in, probabilities and decisions out. A thin shell over counting, estimating and deciding."""
 
 from __future__ import annotations
 
 import warnings
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from .answers import Answers
 from .counting import (
@@ -39,81 +37,16 @@ from .tuning import UNTUNED
 from .unlabelled import Estimator, Expected, learned
 
 
-class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
-
-    Parameters
-    ----------
-    families : dict or Schema, optional
-        The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
-        categories and booleans are categorical; numbers, dates and times are Gaussian; sparse matrices are words.
-    model : "textbook" or "auto"
-        "textbook": columns are independent within a class. "auto" takes columns together, too: bins of numbers, pairs
-        of columns and all of them at once, each believed as strongly as rows left out show to be right. `fit` then goes
-        over the rows twice. Fewer than 50 rows or more than 100 classes are left to the text book.
-    estimate : "bayes", "map" or "mle"
-        The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
-    smoothing : float or "auto"
-        The λ of the prior of every column. "auto" lets `fit` choose it by leaving each row out of the counts: one for
-        all columns, or one for each where that answers better; `smoothing_` says which.
-    temperature : None, "auto" or float
-        How much softer than the text book's the probabilities are: log joints are divided by it. "auto" lets `fit` call
-        `calibrate` with its rows; by default there is none until `calibrate` is called.
-    prior : "empirical", "uniform", dict or array
-        Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
-        `classes_`. It takes the place of scikit-learn's ``class_weight``.
-    prior_smoothing : float
-        The λ of the class prior: (n + λ) / (N + K·λ).
-    classes : list, optional
-        Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
-        too; where no row has any, a number says how many there are.
-    columns : list of str, optional
-        The columns that may speak; by default all.
-    missing : "skip" or "value"
-        Whether a missing cell says nothing, or is a value like any other.
-    unseen : "skip", "smooth" or "error"
-        Whether a category never met says nothing, has a reserved place in every class, or is an error.
-    max_categories : int, optional
-        At most so many categories of a column are told apart; the rarest are taken as one.
-    cost : array, dict or "squared" or "absolute", optional
-        ``cost[true, chosen]`` in the order of `classes_`, or a dict such as ``{("bad", "good"): 5}`` whose other
-        mistakes cost 1. With numbers as labels, "squared" answers with their mean and "absolute" with their median.
-    reject : float, optional
-        The price of not answering; `predict` then gives None where every answer is expected to cost more.
-    unlabelled : "error", "skip" or "em"
-        Whether a row without a label is an error, left out, or learned by expectation-maximisation: `fit` counts it for
-        every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
-    random_state : int
-        Where classes without any label begin (``unlabelled="em"``); nothing else is random.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted, with their own type.
-    counts_ : Counts
-        Everything that was counted.
-    expected_ : Expected or None
-        What was learned from rows without a label: an estimate, and so kept beside the counts.
-    schema_ : Schema
-        What each column is.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
-
-    Examples
-    --------
-    >>> import naively as nv
-    >>> table = {"sky": ["sunny", "rain", None, "rain"], "wind": [3.0, 9.5, 4.0, 8.0]}
-    >>> nb = nv.NaiveBayes().fit(table, ["out", "in", "out", "in"])
-    >>> nb.predict([{"sky": "sunny", "wind": 5.0}, {"sky": "snow", "wind": None}])
-    array(['out', 'in'], dtype='<U3')
-    >>> nb.predict_proba({"sky": "rain", "wind": 9.0}).round(3)
-    array([[0.998, 0.002]])
-    """
+class Classifier(Answers, Tuned):
+    """What `NaiveBayes` is beside an estimator of scikit-learn: its settings, its counts, and what is made of them."""
 
     _counter: TableCounter | None
     _expected: Expected | None = None  # what rows without a label taught
+    if TYPE_CHECKING:
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+
     _asked: dict[str, Any]  # what was asked for since rows came: the counts, and the model with its settings
 
     def __init__(
@@ -268,12 +201,14 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
         return self._counter
 
     @classmethod
-    def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> NaiveBayes:
+    def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> Self:
         """Return the classifier of these counts; without a schema, columns are what their statistics suggest."""
         return holding(cls(**params), counts, schema or getattr(counts, "schema", None))
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
@@ -346,12 +281,12 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_asked" in state:  # models are estimated anew
             state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}
         return state
 
-    def __copy__(self) -> NaiveBayes:
+    def __copy__(self) -> Self:
         other = type(self).__new__(type(self))
         other.__dict__.update(vars(self))
         if self.__sklearn_is_fitted__():
@@ -361,16 +296,11 @@ class NaiveBayes(Answers, Tuned, ClassifierMixin, BaseEstimator):  # type: ignor
     def __sklearn_is_fitted__(self) -> bool:
         return "_schema" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        return tags
+
+Held = TypeVar("Held", bound=Classifier)
 
 
-def holding(nb: NaiveBayes, counts: Counts, schema: Schema | None, named: bool = True) -> NaiveBayes:
+def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True) -> Held:
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)

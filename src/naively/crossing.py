@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .classifier import NaiveBayes
 from .counting import Rows, checked_classes, count_rows, rows_of
 from .engines.tables import TableCounter
 from .errors import InvalidInput
+from .estimator import NaiveBayes
 from .evaluate import Scores
 from .model import Model
 from .read.files import file_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .classifier import NaiveBayes, holding
+from .classifier import Classifier, holding
 from .counting import Rows, sampled
 from .engines.again import add_together, add_up
 from .engines.files import MOST_LABELS, FileRows, Labelled, Progress, set_aside_hint
@@ -48,7 +48,7 @@ class Fitted:
 
 
 def fit(
-    nb: NaiveBayes,
+    nb: Classifier,
     file: Any,
     target: str,
     *,
@@ -127,7 +127,7 @@ def fit(
     return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, source.paths, (), seconds)
 
 
-def fit_once(nb: NaiveBayes, rows: FileRows) -> None:
+def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
     rows.passes = 0, 1 if nb.model == "textbook" else 2
     counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
@@ -138,7 +138,7 @@ def fit_once(nb: NaiveBayes, rows: FileRows) -> None:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def fit_folds(nb: NaiveBayes, rows: FileRows, folds: int) -> Scores:
+def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> Scores:
     """Count all rows, each fold apart; then answer each row from the others."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, 2 if nb.model == "textbook" else 3
@@ -164,7 +164,7 @@ def fit_folds(nb: NaiveBayes, rows: FileRows, folds: int) -> Scores:
 
 
 def together_apart(
-    nb: NaiveBayes, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows
+    nb: Classifier, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows
 ) -> str | None:
     """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
 
@@ -184,18 +184,18 @@ def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
     return (place_hash(part.file, part.begin, part.frame.rows) % np.uint64(folds)).astype(np.int32)
 
 
-def model_without(nb: NaiveBayes, whole: Counts, part: Counts, sample: Rows) -> TableModel:
+def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows) -> TableModel:
     """Return the model of all rows but some; what its settings leave open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
-    other = NaiveBayes.from_counts(rest, nb.schema_, **nb.get_params(deep=False))
+    other = type(nb).from_counts(rest, nb.schema_, **nb.get_params(deep=False))
     other._tune_if_asked(sample)
     return other._table_model
 
 
 def answered(
-    nb: NaiveBayes, rows: FileRows, counter: TableCounter, models: Sequence[TableModel], whole: Counts
+    nb: Classifier, rows: FileRows, counter: TableCounter, models: Sequence[TableModel], whole: Counts
 ) -> Scores:
     """Return the scores of the rows, each answered by the model that does not know it."""
     met = whole.classes.places(list(counter.classes.places))
@@ -228,7 +228,7 @@ def ask(
 # -- counts that are kept ----------------------------------------------------------------------------------------------
 
 
-def fit_kept(nb: NaiveBayes, rows: FileRows, folder: Any, window: int | None, start: float) -> Fitted:
+def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, start: float) -> Fitted:
     """Fit from the counts of each file, which are read from a folder or made and kept there."""
     kept = Kept(folder, rows, nb.families)
     source = rows.source
@@ -250,7 +250,7 @@ def fit_kept(nb: NaiveBayes, rows: FileRows, folder: Any, window: int | None, st
     return Fitted(rows_, missing, aside, None, tuple(read), there, time.perf_counter() - start)
 
 
-def count_one(nb: NaiveBayes, rows: FileRows, kept: Kept, at: int) -> One:
+def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:
     """Count one of the files, and keep its counts."""
     alone = replace(rows, set_aside=[], rows=0, missing=0, first=None)
     path = rows.source.paths[at]

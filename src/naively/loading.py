@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from . import store
-from .classifier import NaiveBayes, holding
+from .classifier import Classifier, holding
 from .errors import UnreadableFile
 from .schema import Schema
 from .settings import revived
@@ -15,17 +15,29 @@ from .statistics import Counts
 from .tuning import Tuning
 from .unlabelled import Expected
 
+if TYPE_CHECKING:
+    from .estimator import NaiveBayes
+
+Kind = TypeVar("Kind", bound=Classifier)
+
 
 def load(path: Any) -> NaiveBayes:
     """Return the classifier that `save` wrote."""
+    from .estimator import NaiveBayes
+
+    return loaded(path, NaiveBayes)
+
+
+def loaded(path: Any, kind: type[Kind]) -> Kind:
+    """Return the classifier that a file holds, as one of this kind."""
     kept = store.read_all(path)
     try:
-        return classifier_of(kept)
+        return classifier_of(kept, kind)
     except (LookupError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
-def classifier_of(kept: store.Kept) -> NaiveBayes:
+def classifier_of(kept: store.Kept, kind: type[Kind]) -> Kind:
     """Return the classifier of what a file holds."""
     counts, about, expected, together = kept
     settings = {name: revived(name, value) for name, value in about["settings"].items()}
@@ -33,7 +45,7 @@ def classifier_of(kept: store.Kept) -> NaiveBayes:
     if together is not None:
         joint = store.joined(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
-    nb = holding(NaiveBayes(families=schema.unusual() or None, **settings), counts, schema, about["named"])
+    nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     if about.get("tuning") is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from .classifier import NaiveBayes, holding
+from .classifier import Classifier, holding
 from .errors import DoesNotFit, InvalidInput
 
+Merged = TypeVar("Merged", bound=Classifier)
 
-def merge(models: Sequence[NaiveBayes], names: Sequence[Any] | None = None) -> NaiveBayes:
+
+def merge(models: Sequence[Merged], names: Sequence[Any] | None = None) -> Merged:
     """Return the model of the rows of all models; columns and settings are those of the first.
 
     `names` are what an error calls the models, such as the files they came from.
@@ -32,12 +34,12 @@ def merge(models: Sequence[NaiveBayes], names: Sequence[Any] | None = None) -> N
         except DoesNotFit as error:
             raise DoesNotFit(f"{called[0]} and {name} do not fit together. {error}") from None
     settings = {key: value for key, value in first.get_params(deep=False).items() if key != "families"}
-    nb = holding(NaiveBayes(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
+    nb = holding(type(first)(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
     nb._label_type = first._label_type if counts.classes == first.counts_.classes else nb._label_type
     return nb
 
 
-def check_targets(a: NaiveBayes, b: NaiveBayes) -> None:
+def check_targets(a: Classifier, b: Classifier) -> None:
     """Refuse classes of different columns, and of different kinds."""
     names = {nb.schema_.target for nb in (a, b)} - {None}
     if len(names) > 1:

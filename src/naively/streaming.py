@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from .classifier import NaiveBayes
+from .classifier import Classifier
 from .decision import decide, expected_cost, labelled_cost, most_probable
 from .engines.files import Progress, ahead, placed
 from .errors import InvalidInput
@@ -23,7 +23,7 @@ from .statistics.axis import Floats
 from .writing import Form, write
 
 
-def as_learned(nb: NaiveBayes, file: File) -> File:
+def as_learned(nb: Classifier, file: File) -> File:
     """Return the file read with the types that the model learned; columns it does not know stay as they are written."""
     found, learned = file.held(), nb._table_model.schema
     types: dict[str, str] = {}
@@ -35,7 +35,7 @@ def as_learned(nb: NaiveBayes, file: File) -> File:
     return file.but(types=types)
 
 
-def one_row(nb: NaiveBayes, file: File, row: int) -> Any:
+def one_row(nb: Classifier, file: File, row: int) -> Any:
     """Return one row of a file as a table; the first is row 0."""
     begin = 0
     for table in as_learned(nb, file.but(limit=row + 1)).batches():
@@ -71,7 +71,7 @@ class Wanted(NamedTuple):
 
 
 def write_answers(
-    nb: NaiveBayes,
+    nb: Classifier,
     file: File,
     out: str,
     form: Form | None = None,
@@ -91,7 +91,7 @@ def write_answers(
     return write(ahead(answers()), out, form)
 
 
-def answered(nb: NaiveBayes, batches: Iterable[Any], wanted: Wanted | None = None) -> Iterator[Any]:
+def answered(nb: Classifier, batches: Iterable[Any], wanted: Wanted | None = None) -> Iterator[Any]:
     """Return each batch of rows with its answers, as Arrow tables.
 
     >>> import naively as nv
@@ -116,7 +116,7 @@ def answered(nb: NaiveBayes, batches: Iterable[Any], wanted: Wanted | None = Non
         yield pa.table([*batch.columns, *columns.values()], names=[*names, *columns])
 
 
-def answers_of(nb: NaiveBayes, batch: Any, wanted: Wanted) -> dict[str, Any]:
+def answers_of(nb: Classifier, batch: Any, wanted: Wanted) -> dict[str, Any]:
     """Return the columns that are added to one batch."""
     if not batch.num_rows:
         batch = pa.Table.from_pylist([{}], schema=batch.schema)  # a row without values has columns of their types
@@ -131,12 +131,12 @@ def answers_of(nb: NaiveBayes, batch: Any, wanted: Wanted) -> dict[str, Any]:
     return columns
 
 
-def asked_of(nb: NaiveBayes, batch: Any) -> Any:
+def asked_of(nb: Classifier, batch: Any) -> Any:
     """Return the columns that the model knows; others may hold what no model could."""
     return batch.select([name for name in batch.schema.names if name in nb.schema_])
 
 
-def decisions(nb: NaiveBayes, posterior: Floats, costly: bool) -> dict[str, Any]:
+def decisions(nb: Classifier, posterior: Floats, costly: bool) -> dict[str, Any]:
     """Return the answer to each row, how probable it is, and what it is expected to cost."""
     if isinstance(nb.cost, str):
         numbers = decide(posterior, nb.cost, nb.reject, numbers_among(nb.classes_))
@@ -176,7 +176,7 @@ def reasons(evidence: Evidence, most: int) -> list[str]:
 
 
 def scored(
-    nb: NaiveBayes, file: File, target: str, weight: str | None = None, progress: Progress | None = None
+    nb: Classifier, file: File, target: str, weight: str | None = None, progress: Progress | None = None
 ) -> Scores:
     """Return how good the answers to the rows of files are, whose classes are a column of theirs.
 
@@ -195,7 +195,7 @@ def scored(
     return Scores(posterior, truth, tuple(places), weights if weight else None, *scored_by(nb, tuple(places)))
 
 
-def known(nb: NaiveBayes, batch: Any, target: str, weight: str | None, places: dict[Any, int]) -> tuple[Any, Any, Any]:
+def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: dict[Any, int]) -> tuple[Any, Any, Any]:
     """Return the probabilities, the classes and the weights of some rows; a class never met gets the next place."""
     labels, codes, _ = target_of(column(batch, target))
     if (codes < 0).any():

@@ -13,7 +13,7 @@ from .render import amount, clean, console, listed, percent, print_json, size
 from .words import spoken
 
 if TYPE_CHECKING:
-    from ..classifier import NaiveBayes
+    from ..classifier import Classifier
     from ..evaluate import Scores
     from ..files import Fitted
     from ..read.files import File
@@ -105,13 +105,13 @@ def command(
     FILE is a CSV, TSV, Parquet or JSON lines file, packed or not, a glob, a folder, a DuckDB database, or - for what is
     piped in. Texts are taken as categories and numbers as numbers; the report says how to change that.
     """
-    from ..classifier import NaiveBayes
+    from ..plain import PlainClassifier
 
     file = inputs.opened(files, reading)
     name = inputs.target_of(file, target)
     told = inputs.changed(settings, inputs.labels_in(file, name))
     families = inputs.families_of(file, family)
-    nb = NaiveBayes(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
+    nb = PlainClassifier(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
     counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
     counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
     found = learned(nb, file, name, quiet, **counting)
@@ -123,7 +123,7 @@ def command(
         report(nb, found, files, out)
 
 
-def learned(nb: NaiveBayes, file: File, target: str, quiet: bool, **how: Any) -> Fitted:
+def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) -> Fitted:
     """Count the files into the model, and return what was found on the way."""
     from .. import files
 
@@ -139,7 +139,7 @@ def rows_in(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | None) -> None:
+def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from . import views
 
@@ -164,7 +164,7 @@ def report(nb: NaiveBayes, found: Fitted, files: tuple[str, ...], out: str | Non
     page.print(written(out), soft_wrap=True)
 
 
-def remarks(nb: NaiveBayes, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
+def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
     cells = found.rows * len(facts_of)
     role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
@@ -206,7 +206,7 @@ def written(out: str | None) -> str:
     return f"Wrote {out} ({size(Path(out).stat().st_size)}). Next: naively predict {place} new.csv -o answers.csv"
 
 
-def facts(nb: NaiveBayes, found: Fitted, out: str | None) -> dict[str, Any]:
+def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
     from . import views
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..classifier import NaiveBayes
+    from ..classifier import Classifier
     from ..read.files import File
 
 
@@ -24,11 +24,12 @@ def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
     return File(files[0] if len(files) == 1 else list(files), **given)
 
 
-def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | None = None) -> NaiveBayes:
+def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | None = None) -> Classifier:
     """Return the model in a file, with settings changed: those of estimating and deciding need no data."""
-    from ..loading import load
+    from ..loading import loaded as load
+    from ..plain import PlainClassifier
 
-    nb = load(model)
+    nb = load(model, PlainClassifier)
     nb.set_params(threads=threads, **changed(settings or {}, Labels(nb.classes_.tolist())))
     return nb
 
@@ -54,7 +55,7 @@ def target_of(file: File, said: str | None) -> str:
     raise click.UsageError(f"Which column holds the classes? Say so by --target; the columns are {shown}.")
 
 
-def known_target(nb: NaiveBayes, file: File, said: str | None) -> str:
+def known_target(nb: Classifier, file: File, said: str | None) -> str:
     """Return the column of the classes: as said, or as the model was fitted with."""
     if said is not None:
         return column_of(file, said)

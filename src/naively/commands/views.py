@@ -9,7 +9,7 @@ from .render import amount, bar, clean, filled, listed, percent, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..classifier import NaiveBayes
+    from ..classifier import Classifier
     from ..evaluate import Scores
     from ..statistics import Counts
 
@@ -30,7 +30,7 @@ def classes(counts: Counts) -> Table:
     return shown
 
 
-def column_facts(nb: NaiveBayes) -> list[dict[str, Any]]:
+def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, the one that tells most first."""
     from ..report import bits_of_columns
     from ..schema import NOUNS, said

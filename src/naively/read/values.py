@@ -101,7 +101,7 @@ class Values:
         which = array.indices.cast(pa.int32(), safe=False)
         if which.null_count:
             which = which.fill_null(-1)
-        return Labels(array.dictionary.to_pylist(), which.to_numpy(zero_copy_only=False))
+        return Labels(array.dictionary.to_pylist(), lying(which, np.int32))
 
     def texts(self, begin: int, end: int) -> Any:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
@@ -125,7 +125,7 @@ class Values:
             return np.full(len(array), np.nan)
         if not pa.types.is_floating(array.type) or array.type != pa.float64():
             array = array.cast(pa.float64(), safe=False)
-        return np.asarray(array.to_numpy(zero_copy_only=False))
+        return lying(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
     def _arrow(self, begin: int, end: int) -> Any:
         """Return some rows as one Arrow array."""
@@ -138,6 +138,15 @@ class Values:
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         return array
+
+
+def lying(array: Any, kind: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.empty(0, dtype=kind)
+    return np.frombuffer(data, dtype=kind)[array.offset : array.offset + len(array)]
 
 
 def seconds(array: Any) -> Floats:
