@@ -652,7 +652,7 @@ WRONG_SETTINGS = {
     "unseen": ["ignore", None, 1],
     "max_categories": [0, -1, np.nan, "few", 2.5],
     "columns": [["x", "y"], "y", [3], 5],
-    "model": ["auto", None],
+    "model": ["modern", None],
     "unlabelled": ["ignore", None],
     "families": [{"y": "gaussian"}, {"x": "normal"}, {"x": 3}, {"x": nv.NaiveBayes}, {"x": "words"}, "gaussian", 3],
     "threads": ["many", 1.5],
