@@ -409,3 +409,14 @@ def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
 def test_counts_of_single_files_hold_no_pairs(in_a_file, tmp_path):
     with pytest.raises(InvalidSetting, match="keep_counts"):
         files.fit(nv.NaiveBayes(model="auto"), in_a_file, "species", keep_counts=tmp_path)
+
+
+def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
+    nb, X, _ = fitted
+    evidence = nb.explain(X.iloc[:1])
+    lines = str(evidence).splitlines()
+    pairs = [name for name, _ in evidence.bars() if " × " in name]
+    assert sum(" × " in line for line in lines) == 5
+    rest = sum(lead for name, lead in evidence.bars() if name in pairs[5:])
+    assert lines[-1].startswith(f"({len(pairs) - 5} other pairs)")
+    assert f"{rest:+.3f}" in lines[-1]

@@ -24,6 +24,8 @@ from .statistics.axis import Floats
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
+# Pairs of columns that have a line of their own; there may be hundreds.
+DRAWN_PAIRS = 5
 PRIOR = "(prior)"
 
 Places = npt.NDArray[np.int64]
@@ -192,7 +194,13 @@ class Evidence:
         """Return the title and the lines of one row."""
         bars = self.bars(row)
         longest = max((abs(lead) for _, lead in bars if np.isfinite(lead)), default=0.0)
-        return self._title(row), [self._line(row, name, lead, longest) for name, lead in bars]
+        pairs = [name for name, _ in bars if name in (self.behind.pairs or ())]
+        shown = [bar for bar in bars if bar[0] not in pairs[DRAWN_PAIRS:]]
+        lines = [self._line(row, name, lead, longest) for name, lead in shown]
+        if len(pairs) > DRAWN_PAIRS:
+            rest = float(sum(lead for name, lead in bars if name in pairs[DRAWN_PAIRS:]))
+            lines.append(Line(f"({len(pairs) - DRAWN_PAIRS} other pairs)", "", amount(rest), share(rest, longest), ""))
+        return self._title(row), lines
 
     def _title(self, row: int) -> str:
         k, other = int(self.answer[row]), int(self.against[row])
