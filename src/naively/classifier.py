@@ -98,6 +98,7 @@ class Classifier(Answers, Tuned):
         counter = TableCounter(rows.schema(self.families), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
+            rows.sampling = self._leaves_open
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
         count_rows(counter, labelled, allowed(self.threads))
         expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
@@ -111,7 +112,8 @@ class Classifier(Answers, Tuned):
         self._expected = expected
         try:
             if isinstance(rows, FileRows):
-                self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
+                if rows.sampling:
+                    self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
             else:
                 self._tune_if_asked(rows)
         except Exception:

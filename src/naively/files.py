@@ -116,6 +116,7 @@ def fit(
             "set model='textbook'."
         )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
+    rows.sampling = nb._leaves_open
     if keep_counts is not None:
         return fit_kept(nb, rows, keep_counts, window, start)
     scores = None
@@ -149,28 +150,25 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> Scores:
         counter.set_aside(name)
     for part in parts:
         counter.absorb(part)
-    sample = sampled(rows, counter)
+    sample = sampled(rows, counter) if rows.sampling else None
     remark = together_apart(nb, rows, counter, parts, sample)
     nb._settle(counter, rows)
     nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
     whole = nb.counts_
-    dealt = np.concatenate([part.hashed for part in rows.sample.parts]) % np.uint64(folds)
-    models = [
-        model_without(nb, whole, part.value(), some(sample, np.flatnonzero(dealt != at)))
-        for at, part in enumerate(parts)
-    ]
+    others = samples_without(sample, rows, folds)
+    models = [model_without(nb, whole, part.value(), other) for part, other in zip(parts, others, strict=True)]
     del parts
     return answered(nb, rows, counter, models, whole)
 
 
 def together_apart(
-    nb: Classifier, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows
+    nb: Classifier, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows | None
 ) -> str | None:
     """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
 
     Bins are laid out once for all folds, from rows without their classes.
     """
-    if nb.model == "textbook" or not enough(sample):
+    if nb.model == "textbook" or sample is None or not enough(sample):
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)
@@ -184,13 +182,22 @@ def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
     return (place_hash(part.file, part.begin, part.frame.rows) % np.uint64(folds)).astype(np.int32)
 
 
-def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows) -> TableModel:
+def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
+    """Return the rows of a sample that are not in each fold; None if no sample was kept."""
+    if sample is None:
+        return [None] * folds
+    dealt = np.concatenate([part.hashed for part in rows.sample.parts]) % np.uint64(folds)
+    return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
+
+
+def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None) -> TableModel:
     """Return the model of all rows but some; what its settings leave open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
     other = type(nb).from_counts(rest, nb.schema_, **nb.get_params(deep=False))
-    other._tune_if_asked(sample)
+    if sample is not None:
+        other._tune_if_asked(sample)
     return other._table_model
 
 

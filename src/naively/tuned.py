@@ -166,6 +166,11 @@ class Tuned:
         found = held_out(model, joint, truth_of(rows, self._learned), rows.weights, self._biased)
         return replace(found, smoothing=self._tuning.smoothing)
 
+    @property
+    def _leaves_open(self) -> bool:
+        """Whether something is left to the rows to choose."""
+        return self.model != "textbook" or self._auto_smoothing or isinstance(self.temperature, str)
+
     def _tune_if_asked(self, rows: Rows, blocks: Blocks | None = None) -> None:
         """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)

@@ -60,7 +60,8 @@ class FileRows:
     missing: int = 0  # empty cells of the columns that are counted
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
-    sample: Sample = field(default_factory=Sample)  # to choose settings with
+    sampling: bool = False  # whether some rows are kept, to choose settings with
+    sample: Sample = field(default_factory=Sample)
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
@@ -145,7 +146,8 @@ class FileRows:
             with placed(self.source.paths[part.file], part.begin):
                 counters[0].add_apart(counters, share(part), part.frame, part.y, part.weights, threads)
             self.first = self.first or part.frame
-            self.sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+            if self.sampling:
+                self.sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)
