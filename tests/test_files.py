@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively import files
 from naively.engines import files as engine
+from naively.engines.sample import KEPT, Sample, place_hash
 from naively.read import block
 from naively.read import files as read
 from naively.read.frame import frame_of
@@ -328,3 +329,22 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_blocks_are_what_memory_counts_at_once():
     assert read.ROWS == block.ROWS
+
+
+@pytest.mark.parametrize("cuts", [1, 7])
+def test_the_rows_that_are_kept_are_the_same_however_the_file_is_cut(cuts):
+    """Those of the least hash, none of which weighs nothing, and never more than twice as many as are wanted."""
+    n = 150_000
+    x, weights = np.arange(n, dtype=float), np.where(np.arange(n) % 3 == 0, 0.0, 1.0)
+    sample = Sample()
+    for rows in np.array_split(np.arange(n), cuts):
+        frame = frame_of(pa.table({"x": x[rows]}))
+        sample.keep(place_hash(0, int(rows[0]), len(rows)), frame, np.zeros(len(rows), dtype=np.int32), weights[rows])
+    frame, _, kept = sample.rows()
+    numbers = frame.columns["x"].numbers(0, frame.rows)
+    hashed = place_hash(0, 0, n)
+    assert KEPT / 2 < frame.rows <= 2 * KEPT
+    assert (kept == 1).all()
+    assert np.array_equal(
+        np.sort(numbers), np.flatnonzero((hashed <= hashed[numbers.astype(int)].max()) & (weights > 0))
+    )

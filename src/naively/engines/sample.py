@@ -51,12 +51,14 @@ class Sample:
     def keep(self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None) -> None:
         """Look at more rows."""
         weights = np.ones(frame.rows) if weights is None else weights
+        hashes, before = [*(part.hashed for part in self.parts), hashed[weights > 0]], self.most
+        while sum(np.count_nonzero(some <= self.most) for some in hashes) > 2 * KEPT:
+            self.most //= np.uint64(2)
+        if self.most < before:
+            self.parts = [part.below(self.most) for part in self.parts]
         at = np.flatnonzero((hashed <= self.most) & (weights > 0))
         columns = {name: values.data for name, values in frame.columns.items()}
         self.parts.append(Part(hashed[at], pa.table(columns).take(pa.array(at)), y[at], weights[at]))
-        while sum(len(part.y) for part in self.parts) > 2 * KEPT:
-            self.most //= np.uint64(2)
-            self.parts = [part.below(self.most) for part in self.parts]
 
     def rows(self) -> tuple[Frame, Codes, Floats]:
         """Return the rows that were kept, the codes of their classes, and what they weigh."""
