@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -9,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -39,7 +40,7 @@ class Program(click.Group):
             return run()
         prepare()
         asked: dict[str, Any] = {}
-        sys.exit(ended(lambda: run(obj=asked), asked))
+        return leave(ended(lambda: run(obj=asked), asked))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; that nobody reads its output any more, as `head` does, is no error."""
@@ -50,6 +51,16 @@ class Program(click.Group):
         except BrokenPipeError:
             silence()
             return GOOD
+
+
+def leave(code: int) -> NoReturn:
+    """End the process; after Ctrl-C at once: threads of other libraries, still at work, would abort it."""
+    if code == STOPPED and sys.stdout is sys.__stdout__:
+        atexit._run_exitfuncs()  # what clears up at the end, as ever
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def prepare() -> None:
