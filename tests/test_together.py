@@ -17,7 +17,7 @@ from palmerpenguins import load_penguins
 
 import naively as nv
 from naively import _kernels, files
-from naively.errors import DoesNotFit, InvalidSetting, StaleWarning, UnreadableFile
+from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.store import file as store_file
 from naively.together import TogetherModel
 
@@ -159,6 +159,16 @@ def test_rows_that_come_later_make_what_was_learned_stale(fitted):
     nb.calibrate(X, y)
     assert nb.calibrated_
     assert nb.leave_one_out(X, y).accuracy > 0.97
+
+
+def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
+    with pytest.raises(InvalidInput, match=r"100 rows were given, but 344 were counted"):
+        nb.calibrate(X.iloc[100:200], y.iloc[100:200])
+    assert nb.counts_.joint is None
+    nb.calibrate(X, y)
+    assert nb.calibrated_
 
 
 def test_few_rows_are_left_to_the_text_book():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .engines.files import FileRows, set_aside_hint
+from .engines.memory import MOST_WEIGHT
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
@@ -21,9 +22,6 @@ from .schema import Schema
 from .statistics import Counts, Moments
 from .statistics.axis import Floats
 from .threads import allowed
-
-# A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
 
 
 @dataclass

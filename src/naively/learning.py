@@ -9,11 +9,12 @@ import numpy as np
 from .counting import Rows
 from .engines.again import Blocks, add_together, cells
 from .engines.tables import TableCounter
+from .errors import InvalidInput
 from .families.family import Codes
 from .grid import Grid
-from .joint.learn import ROWS, Learned, learn
+from .joint.learn import OWN_PAIRS, ROWS, Learned, learn
 from .joint.look import look
-from .joint.pieces import OF_NUMBERS, pairs_of
+from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
 from .read.frame import Frame, frame_of
 from .read.target import Shares
 from .resample import some
@@ -39,12 +40,24 @@ def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Bloc
 
     The rows are all that were counted, or a sample of them; then blocks give all of them again.
     """
-    grid, remark = laid_out(counter, rows, threads)
     if blocks is None:
         codes = counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
+        check_all(counter, codes, rows.weights)
+    grid, remark = laid_out(counter, rows, threads)
+    if blocks is None:
         blocks = [(frame_of(rows.source), codes, rows.weights, None)]
     add_together([counter], grid, blocks, threads)
     return remark
+
+
+def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> None:
+    """Refuse rows that are not all that were counted one by one: counts of pairs would not fit the others."""
+    size = len(counter.rows)
+    if not np.allclose(np.bincount(codes, weights, size), counter.rows):
+        raise InvalidInput(
+            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and columns are taken together "
+            "in all of them. Give all rows that the model was learned from, or set model='textbook'."
+        )
 
 
 def laid_out(counter: TableCounter, rows: Rows, threads: int) -> tuple[Grid, str | None]:
@@ -106,5 +119,10 @@ def weights_of(model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes
 def affordable(model: TogetherModel) -> int:
     """Return of how many rows the evidence can be afforded."""
     grid, classes = model.counted.grid, len(model.classes)
-    pieces = len(OF_NUMBERS) * len(grid.numbers) + len(grid.labels) + min(2 * len(pairs_of(grid, 4)), 400) + 8
+    pieces = (
+        len(OF_NUMBERS) * len(grid.numbers)
+        + len(grid.labels)
+        + min(len(pairs_of(grid, OF_PAIRS[0])), OWN_PAIRS) * len(OF_PAIRS)
+        + 8
+    )
     return int(np.clip(CELLS // (classes * (pieces + classes)), SOME, ROWS))

@@ -20,6 +20,7 @@ from ..schema import Column, Schema
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 from .again import Blocks
+from .memory import MOST_WEIGHT
 from .sample import Sample, place_hash
 from .tables import TableCounter
 
@@ -27,8 +28,6 @@ from .tables import TableCounter
 MOST_LABELS = 1_000_000
 # Blocks that are read ahead of the counting.
 AHEAD = 2
-# A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
 
 Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..grid import Grid
 from ..statistics.axis import Floats
 from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, Single, linear_kinds, pairs_of
@@ -126,7 +127,7 @@ def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces
     own: Pieces = {}
     together: Pieces = {}
     for bins in OF_PAIRS:
-        number, wide = size_of(left, bins)
+        number, wide = size_of(left.grid, bins)
         found = []
         for piece, said in left.pairs(bins):
             block, share = Piece(*piece.block), said / np.float32(wide)
@@ -139,10 +140,10 @@ def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces
     return own, together
 
 
-def size_of(left: Left, bins: int) -> tuple[int, int]:
+def size_of(grid: Grid, bins: int) -> tuple[int, int]:
     """Return how many pairs there are at a level, and with how many others each column is taken together."""
-    pairs = pairs_of(left.grid, OF_PAIRS[0])
-    return len(pairs_of(left.grid, bins)), max(len({at for pair in pairs for at in pair}) - 1, 1)
+    pairs = pairs_of(grid, OF_PAIRS[0])
+    return len(pairs_of(grid, bins)), max(len({at for pair in pairs for at in pair}) - 1, 1)
 
 
 def gain_of(said: Single, p: Floats, error: Floats, rows: Floats) -> float:
@@ -169,9 +170,7 @@ def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, 
     """Return the weights that are not 0, those of all pairs together shared out to each."""
     out = {piece: weight for piece, weight in weights.items() if piece.columns or piece.kind != "pair"}
     for bins in OF_PAIRS:
-        pairs = pairs_of(counted.grid, OF_PAIRS[0])
-        wide = max(len({at for pair in pairs for at in pair}) - 1, 1)
-        shared = weights.get(Piece("pair", bins), 0.0) / wide
+        shared = weights.get(Piece("pair", bins), 0.0) / size_of(counted.grid, bins)[1]
         for pair in pairs_of(counted.grid, bins):
             piece = Piece("pair", bins, pair)
             out[piece] = out.get(piece, 0.0) + shared

@@ -9,13 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from ..engines.memory import READABLE, is_aligned
+from ..engines.memory import MOST_WEIGHT, READABLE, is_aligned
 from ..errors import InvalidInput
 from ..statistics.axis import Floats
 from .arrays import to_numpy
-
-# A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
 
 
 def checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
