@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..families.family import Codes
 from ..grid import Grid
 from ..statistics.axis import Floats
 from .linear import log_loss
-from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, Single, linear_kinds, pairs_of
+from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
+from .tables import Single
 from .weights import Fit, Problem
 
 # Rows on which weights are fitted.
@@ -73,7 +75,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"each column alone": log_loss(counted.prior + whole(singles, len(y)), y, w)}
+    loss = {"each column alone": log_loss(counted.prior[:, None] + whole(singles, len(y)), y, w)}
     ridges: dict[str, float] = {}
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
@@ -100,16 +102,23 @@ def learn(counted: Counted, sample: Sample) -> Learned:
 def whole(pieces: Pieces, rows: int) -> Floats:
     """Return what single columns say of so many rows together, each by its middle-sized bins."""
     said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[1], "labels")]
-    return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((rows, 1))
+    return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
 
 
 def totals(pieces: Pieces) -> Pieces:
     """Return what the pieces of each block say together."""
     out: Pieces = {}
     for piece, said in pieces.items():
-        block = Piece(*piece.block)
-        out[block] = out[block] + said if block in out else said
+        add_to(out, Piece(*piece.block), said)
     return out
+
+
+def add_to(totals: Pieces, block: Piece, said: Single) -> None:
+    """Add what a piece says to what its block does."""
+    if block in totals:
+        totals[block] += said
+    else:
+        totals[block] = said.copy()
 
 
 def at_first(blocks: Pieces) -> Floats:
@@ -122,17 +131,15 @@ def at_first(blocks: Pieces) -> Floats:
 def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces]:
     """Return the pairs that would clearly gain by a weight of their own, and all pairs of each level together."""
     p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
-    error = -p * problem.rows[:, None]
-    error[np.arange(len(p)), problem.y] += problem.rows
+    rated = Rated(p.astype(np.float32), problem.y, problem.rows)
     own: Pieces = {}
     together: Pieces = {}
     for bins in OF_PAIRS:
         number, wide = size_of(left.grid, bins)
         found = []
         for piece, said in left.pairs(bins):
-            block, share = Piece(*piece.block), said / np.float32(wide)
-            together[block] = together[block] + share if block in together else share
-            gain = gain_of(said, p, error, problem.rows)
+            add_to(together, Piece(*piece.block), said / np.float32(wide))
+            gain = rated.gain(said)
             if gain > max(0.5, np.log(number)):
                 found.append((gain, piece, said))
         found.sort(key=lambda one: (-one[0], one[1].columns))
@@ -146,13 +153,21 @@ def size_of(grid: Grid, bins: int) -> tuple[int, int]:
     return len(pairs_of(grid, bins)), max(len({at for pair in pairs for at in pair}) - 1, 1)
 
 
-def gain_of(said: Single, p: Floats, error: Floats, rows: Floats) -> float:
-    """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
-    slope, weighed = float(np.vdot(error, said)), p * said
-    mean = weighed.sum(axis=1)
-    weighed *= said
-    curve = float(rows @ (weighed.sum(axis=1) - mean * mean)) + 1.0
-    return slope * abs(slope) / (2 * curve)
+class Rated:
+    """Rows as they are answered so far, [class, row], to tell what one more piece of evidence would gain."""
+
+    def __init__(self, p: Single, y: Codes, rows: Floats) -> None:
+        self.p, self.rows = p, rows.astype(np.float32)
+        self.error = -p * self.rows
+        self.error[y, np.arange(len(y))] += self.rows
+
+    def gain(self, said: Single) -> float:
+        """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
+        slope, weighed = float(np.vdot(self.error, said)), self.p * said
+        mean = weighed.sum(axis=0)
+        weighed *= said
+        curve = float(self.rows @ (weighed.sum(axis=0) - mean * mean)) + 1.0
+        return slope * abs(slope) / (2 * curve)
 
 
 def freed(problem: Problem, tied: Fit) -> Fit:
@@ -178,9 +193,9 @@ def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, 
 
 
 def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
-    """Return the scores of rows that were counted, each left out, [row, class]; the weights stay as they are."""
+    """Return the scores of rows that were counted, each left out, [class, row]; the weights stay as they are."""
     left, weight = Left(counted, sample), learned.weights.get
-    total = np.tile(learned.bias, (len(sample.y), 1))
+    total = np.tile(learned.bias[:, None], len(sample.y))
     for piece, said in left.values():
         total += weight(piece, 0.0) * said
     for which, ridge in learned.ridges.items():

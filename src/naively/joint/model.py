@@ -118,7 +118,7 @@ def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, in
         if piece.kind == "pair":
             i, j = piece.columns
             to = np.ix_(*(counted.pair_levels(at, piece.level) for at in (i, j)))
-            table = weight * of_pairs(counted.pair(i, j, piece.level))[to]
+            table = weight * of_pairs(counted.pair(i, j, piece.level)).transpose(1, 2, 0)[to]
             found[i, j] = found[i, j] + table if (i, j) in found else table
     return tuple(found), tuple(found.values())
 

@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..families.family import Codes
 from ..grid import Cells, Grid
@@ -18,11 +17,10 @@ from ..statistics.joint import Joint
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import grouped
-from .tables import Taken, of_pairs, of_pairs_left, of_values_left
+from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
 
 # Numbers are read off bins of several widths, the finest as they are counted (0).
 OF_NUMBERS, OF_PAIRS = (5, 12, 0), (4, 0)
-Single = npt.NDArray[np.float32]
 
 
 class Piece(NamedTuple):
@@ -108,7 +106,7 @@ class Sample:
     cells: Cells
     y: Codes
     weights: Floats
-    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [row, class]
+    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [class, row]
 
     @property
     def taken(self) -> Taken:
@@ -117,7 +115,7 @@ class Sample:
 
 
 class Left:
-    """Pieces of evidence of a sample of rows, each row left out of the counts."""
+    """Pieces of evidence of a sample of rows, [class, row], each row left out of the counts."""
 
     def __init__(self, counted: Counted, sample: Sample) -> None:
         self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
@@ -130,10 +128,10 @@ class Left:
                 codes = np.append(to, np.int32(-1))[self.sample.cells.fine[:, at]]
                 n = summed(self.counted.fine(at), to, 1)
                 if n.shape[1] > 1:
-                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken).astype(np.float32)
+                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
         for at, n in enumerate(self.counted.tables):
             said = of_values_left(n, self.sample.labels[:, at], self.taken)
-            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said.astype(np.float32)
+            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said
 
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""
@@ -146,7 +144,7 @@ class Left:
     def _turned(self, which: str) -> tuple[Linear, Turned]:
         linear, cells = self.counted.linear(which), self.sample.cells
         holes = np.hstack([cells.fine < 0, cells.codes[:, len(self.grid.numbers) :] < 0]).astype(np.float64)
-        return linear, linear.turned(features(self.grid, cells)[:, linear.features], holes)
+        return linear, linear.turned(features(self.grid, cells, int(linear.features[0])), holes)
 
     def linear_under(self, which: str, ridge: float) -> Floats:
         """Return the joint evidence of some features under a ridge."""
@@ -160,9 +158,8 @@ class Left:
             for at in (i, j):
                 if at not in levels:
                     levels[at] = np.append(self.counted.pair_levels(at, bins), np.int32(-1))[codes[:, at]]
-            n = self.counted.pair(i, j, bins)
-            said = of_pairs_left(n, of_pairs(n), levels[i], levels[j], self.taken)
-            yield Piece("pair", bins, (i, j)), said.astype(np.float32)
+            said = of_pairs_left(self.counted.pair(i, j, bins), levels[i], levels[j], self.taken)
+            yield Piece("pair", bins, (i, j)), said
 
 
 def pairs_of(grid: Grid, bins: int) -> list[tuple[int, int]]:
@@ -180,12 +177,14 @@ def linear_kinds(grid: Grid) -> tuple[str, ...]:
     return ("numbers", "bins") if bins else ("numbers",)
 
 
-def features(grid: Grid, cells: Cells) -> Floats:
-    """Return the features of rows, [row, feature]."""
-    out = np.zeros((len(cells), grid.features))
-    out[:, 0] = 1.0
+def features(grid: Grid, cells: Cells, first: int = 0) -> Any:
+    """Return the features of rows from some feature on, [row, feature]."""
+    size = grid.features - first
+    out = np.zeros((len(cells), size), dtype=np.float64 if len(cells) * size <= EXACT else np.float32)
+    out[:, : 1 - min(first, 1)] = 1.0
     for at in range(len(grid.names)):
-        known = np.flatnonzero(cells.codes[:, at] >= 0)
-        out[known, grid.flags(at).start + cells.codes[known, at]] = 1.0
-    out[:, grid.features - len(grid.numbers) :] = cells.level
+        if grid.flags(at).start >= first:
+            known = np.flatnonzero(cells.codes[:, at] >= 0)
+            out[known, grid.flags(at).start - first + cells.codes[known, at]] = 1.0
+    out[:, size - len(grid.numbers) :] = cells.level
     return out
