@@ -230,6 +230,12 @@ class Tuned:
             self._tuning = replace(self._tuning, fresh=False)
             self._warn("The rows that were counted")
 
+    def _go_on_with(self, other: Tuned) -> None:
+        """Take over what another model chose, for rows that are not just its own."""
+        if other._tuning.calibrated and (other._tuning.learned is None or self.counts_.joint is not None):
+            self._tuning, self._tuned_with = replace(other._tuning, fresh=True), other._tuned_with
+            self._recount()
+
     def _check_fresh(self) -> None:
         """Warn if settings have changed since the model was calibrated."""
         if self._tuning.calibrated and not self._as_tuned:

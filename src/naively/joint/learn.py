@@ -21,7 +21,7 @@ from .weights import Fit, Problem
 ROWS = 20_000
 # The ridge on the weights of whole blocks; those tried on weights of single pieces, and how often the correction for
 # having fitted them is taken.
-BLOCK_RIDGE, RIDGES, CAUTION = 0.1, (100.0, 10.0, 1.0), 3.0
+BLOCK_RIDGE, RIDGES, CAUTION = 1.0, (100.0, 10.0, 1.0), 6.0
 # Pairs of a level that may have a weight of their own.
 OWN_PAIRS = 200
 

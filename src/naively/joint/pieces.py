@@ -14,7 +14,7 @@ from ..families.family import Codes
 from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
-from .bell import Bell
+from .bell import Bell, middles
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import grouped
@@ -65,7 +65,8 @@ class Counted:
     def bell(self, at: int) -> Bell:
         """Return the bell curves of a number."""
         last = self.grid.features - len(self.grid.numbers) + at
-        return Bell(self.fine(at).sum(axis=1), self.joint.products[:, 0, last], self.joint.products[:, last, last])
+        sums, squares = self.joint.products[:, 0, last], self.joint.products[:, last, last]
+        return Bell(self.fine(at).sum(axis=1), sums, squares, middles(self.grid.numbers[at]))
 
     def levels(self, at: int, bins: int) -> Codes:
         """Return the bin of each fine one, if there are to be so many."""
@@ -138,8 +139,8 @@ class Left:
                     yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
         for at, number in enumerate(self.grid.numbers):
             if number.scale:
-                x, there = self.sample.cells.level[:, at], (self.sample.cells.fine[:, at] >= 0).astype(np.float64)
-                yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, there, self.taken)
+                x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
+                yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, fine, self.taken)
         for at, n in enumerate(self.counted.tables):
             said = of_values_left(n, self.sample.labels[:, at], self.taken)
             yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said
