@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from .choosing import chosen
 from .counting import Rows
 from .engines.again import Blocks, add_together, cells
 from .engines.tables import TableCounter
@@ -13,11 +12,12 @@ from .errors import InvalidInput
 from .families.family import Codes
 from .grid import Grid
 from .joint.learn import OWN_PAIRS, ROWS, Learned, learn
+from .joint.linear import ROWS as RIDGE_ROWS
 from .joint.look import look
 from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
-from .read.frame import Frame, frame_of
+from .read.frame import frame_of
 from .read.target import Shares
-from .resample import some
+from .resample import hard, some
 from .statistics.axis import Floats
 from .together import TogetherModel
 
@@ -64,7 +64,7 @@ def laid_out(counter: TableCounter, rows: Rows, threads: int) -> tuple[Grid, str
     """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
     frame = frame_of(rows.source)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at = chosen(counter, frame, ROWS, threads)
+    at = np.arange(frame.rows) if frame.rows <= ROWS else chosen(counter, frame, hard(rows).codes, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     _, numbers = cells(counter, seen, 0, seen.rows, threads)
     numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
@@ -83,34 +83,15 @@ def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple
     return look(names, numbers, weights, labels, len(counter.classes))
 
 
-def chosen(counter: TableCounter, frame: Frame, most: int, threads: int) -> Any:
-    """Return which rows are looked at: all, or those that a hash of what they hold picks, in whatever order."""
-    if frame.rows <= most:
-        return np.arange(frame.rows)
-    codes, numbers = cells(counter, frame, 0, frame.rows, threads)
-    mixed = np.zeros(frame.rows, dtype=np.uint64)
-    if numbers is not None:
-        for column in np.asarray(numbers, dtype=np.float64).T:
-            stir(mixed, np.ascontiguousarray(column).view(np.uint64))
-    if codes is not None:
-        for at, words in enumerate(counter.words):
-            order = {label: place for place, label in enumerate(sorted(words.places, key=str))}
-            stir(mixed, np.array([order[label] for label in words.places], dtype=np.uint64)[codes[:, at]])
-    return np.sort(np.argsort(mixed, kind="stable")[:most])
-
-
-def stir(mixed: Any, more: Any) -> None:
-    """Mix more bits into hashes, in place."""
-    mixed ^= more
-    mixed *= np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-
-
 def weights_of(model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int) -> Learned:
     """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
     frame = frame_of(rows.source)
-    at = chosen(counter, frame, affordable(model), threads)
-    part = some(rows, at) if len(at) < frame.rows else rows
+    most = affordable(model)
+    if frame.rows <= min(most, RIDGE_ROWS):
+        at, part = np.arange(frame.rows), rows
+    else:  # the ridge of the joint evidence is chosen on the first rows, whatever the order of the table
+        at = chosen(counter, frame, y, most, threads)
+        part = some(rows, at)
     weights = np.ones(len(at)) if part.weights is None else part.weights
     columns = model.read(frame_of(part.source).on(model.schema), 0, len(at), threads)
     return learn(model.counted, model.sample(columns, y[at], weights))

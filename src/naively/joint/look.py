@@ -18,8 +18,9 @@ COARSEST, FINEST = 8, 16
 STEPS = ((16, 1 << 16), (16, 64), (12, 32), (8, 32), (8, 16), (6, 12), (4, 8), (0, 8), (0, 0))
 # More features make the joint evidence too slow; their products may take so many bytes.
 FEATURES, BUDGET = 1024, 256 << 20
-# Numbers beyond these quantiles are taken for the quantile in the joint evidence: one outlier must not tilt it.
-EDGES = (0.005, 0.995)
+# Beyond such a share of the rows at either end, numbers are taken for the last before them in the joint evidence: one
+# outlier must not tilt it.
+EDGE = 0.005
 
 
 def look(
@@ -79,9 +80,22 @@ def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]
     heavy = met >= met.sum() / bins
     others = np.where(heavy, 0.0, met)
     size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
-    middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
-    group = np.where(heavy, -1 - np.arange(len(met)), middle)
+    group = np.where(heavy, -1 - np.arange(len(met)), shared_out(others, size))
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
+
+
+def shared_out(met: Floats, size: float) -> npt.NDArray[np.int64]:
+    """Return which share of such a size the middle of each thing falls into; counted from either end, the same things.
+
+    What is left over is added to the first and the last share. On a border a thing belongs to the share nearer to the
+    middle of all; in the very middle it is a share of its own.
+    """
+    shares = max(int(met.sum() / size + 1e-9), 1)
+    place = (np.cumsum(met) - met / 2 - met.sum() / 2) / size + shares / 2
+    near = np.rint(place)
+    on_border, side = np.abs(place - near) < 1e-9, np.sign(near - shares / 2)
+    into = np.clip(np.floor(np.where(on_border, near - 0.5 * side, place)), 0, shares - 1)
+    return np.asarray(np.where(on_border & (side == 0), shares, into), dtype=np.int64)
 
 
 def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> Bins:
@@ -103,6 +117,5 @@ def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:
     if not len(x):
         return 0.0, 0.0
     values, met = weighed(x, weights)
-    below = np.cumsum(met) / met.sum()
-    first, last = (min(int(np.searchsorted(below, edge)), len(values) - 1) for edge in EDGES)
-    return float(values[first]), float(values[last])
+    low, high = (int(np.searchsorted(np.cumsum(part), EDGE * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
+    return float(values[low]), float(values[-1 - high])
