@@ -76,7 +76,7 @@ def dependent(rows, rng):
 
 
 def pooled_error(reported, true, groups=20):
-    """Return how far what is reported lies from what is true, in groups of rows with like reports, all classes pooled."""
+    """Return how far reports lie from what is true, in groups of rows with like reports, all classes pooled."""
     reported, true = reported.ravel(), true.ravel()
     parts = np.array_split(np.argsort(reported), groups)
     return sum(len(at) * abs(reported[at].mean() - true[at].mean()) for at in parts) / len(true)
