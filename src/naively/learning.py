@@ -101,7 +101,7 @@ def affordable(model: TogetherModel) -> int:
     """Return of how many rows the evidence can be afforded."""
     grid, classes = model.counted.grid, len(model.classes)
     pieces = (
-        len(OF_NUMBERS) * len(grid.numbers)
+        (len(OF_NUMBERS) + 1) * len(grid.numbers)
         + len(grid.labels)
         + min(len(pairs_of(grid, OF_PAIRS[0])), OWN_PAIRS) * len(OF_PAIRS)
         + 8

@@ -94,7 +94,13 @@ class TogetherModel(TableModel):
         cells, labels = self.cells(columns, rows, threads)
         codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
         codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
-        return {**columns, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, "cells": cells}
+        return {
+            **columns,
+            CODES: codes,
+            LEVEL: np.hstack([cells.level, cells.level**2]),
+            PAIRS: cells.codes,
+            "cells": cells,
+        }
 
     def cells(self, columns: dict[str, Any], rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
@@ -151,7 +157,8 @@ class TogetherModel(TableModel):
             known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
             out[known, place[name]] += table[codes[known, at]]
         for at, bins in enumerate(grid.numbers):
-            out[:, place[bins.name]] += level[:, at : at + 1] * self.tables.level.table[at]
+            both = [at, at + len(grid.numbers)]
+            out[:, place[bins.name]] += level[:, both] @ self.tables.level.table[both]
         for column in self.schema.of_kind("vectors"):
             out[:, place[column.name]] = scores_of(self.model.likelihoods[column.name], columns[column.name], threads)
         for name, (i, j), table in zip(self.pairs, self.tables.pairs.pairs, self.tables.pairs.tables, strict=True):

@@ -16,7 +16,7 @@ from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .learn import Learned
 from .linear import by_column
-from .pieces import OF_NUMBERS, Counted, Piece, summed
+from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs, of_values
 
 Indices = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class Lookups:
 
 @dataclass(frozen=True)
 class Slopes:
-    """What the level of each number adds, [column, class]."""
+    """What the level of each number adds, and then what its square does, [column, class]."""
 
     classes: Axis
     table: Floats
@@ -89,12 +89,13 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     """Return the tables of a model; places hold the code on the grid of each label of each column."""
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
     slopes, there = joint_slopes(counted, learned)
+    curves = bell_curves(counted, learned)
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
             np.array(bins.coarse if bins.size else [-1])
         ]
-        table = table + there[at]
+        table = table + there[at] + curves[at, 0]
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)
@@ -105,10 +106,19 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
         own = own + there[at] if len(own) else own
         flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
         said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
-    levels = slopes[grid.features - len(grid.numbers) :]
+    levels = np.vstack([slopes[grid.features - len(grid.numbers) :] + curves[:, 1], curves[:, 2]])
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))
     return Tables(learned.bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
+
+
+def bell_curves(counted: Counted, learned: Learned) -> Floats:
+    """Return what bell curves say of each number: a constant and by its level and its square, [column, 3, class]."""
+    out = np.zeros((len(counted.grid.numbers), 3, len(counted.joint.classes)))
+    for at in range(len(out)):
+        if by := learned.weights.get(Piece("value", BELL, (at,))):
+            out[at] = by * np.array(counted.bell(at).polynomial())
+    return np.asarray(out - out.mean(axis=2, keepdims=True))  # only differences between classes matter
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:

@@ -14,6 +14,7 @@ from ..families.family import Codes
 from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
+from .bell import Bell
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import grouped
@@ -21,6 +22,7 @@ from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
 
 # Numbers are read off bins of several widths, the finest as they are counted (0).
 OF_NUMBERS, OF_PAIRS = (5, 12, 0), (4, 0)
+BELL = "bell"
 
 
 class Piece(NamedTuple):
@@ -59,6 +61,11 @@ class Counted:
         """Return the counts of the fine bins of a number, [class, bin]."""
         begin, end = self.grid.fine_offsets[at : at + 2]
         return self.joint.fine[:, begin:end]
+
+    def bell(self, at: int) -> Bell:
+        """Return the bell curves of a number."""
+        last = self.grid.features - len(self.grid.numbers) + at
+        return Bell(self.fine(at).sum(axis=1), self.joint.products[:, 0, last], self.joint.products[:, last, last])
 
     def levels(self, at: int, bins: int) -> Codes:
         """Return the bin of each fine one, if there are to be so many."""
@@ -129,6 +136,10 @@ class Left:
                 n = summed(self.counted.fine(at), to, 1)
                 if n.shape[1] > 1:
                     yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
+        for at, number in enumerate(self.grid.numbers):
+            if number.scale:
+                x, there = self.sample.cells.level[:, at], (self.sample.cells.fine[:, at] >= 0).astype(np.float64)
+                yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, there, self.taken)
         for at, n in enumerate(self.counted.tables):
             said = of_values_left(n, self.sample.labels[:, at], self.taken)
             yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said
