@@ -168,7 +168,7 @@ def together_apart(
 
     Bins are laid out once for all folds, from rows without their classes.
     """
-    if nb.model == "textbook" or sample is None or not enough(sample):
+    if nb.model == "textbook" or sample is None or not enough(sample, len(counter.of_numbers)):
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)

@@ -13,7 +13,7 @@ from .families.family import Codes
 from .grid import Grid
 from .joint.learn import OWN_PAIRS, ROWS, Learned, learn
 from .joint.linear import ROWS as RIDGE_ROWS
-from .joint.look import look
+from .joint.look import look, most_features
 from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
 from .read.frame import frame_of
 from .read.target import Shares
@@ -28,11 +28,15 @@ FEWEST, MOST_CLASSES = 50, 100
 CELLS, SOME = 1 << 25, 250
 
 
-def enough(rows: Rows) -> bool:
-    """Tell whether rows show how columns go together: many, of several classes, each with one label."""
+def enough(rows: Rows, numbers: int) -> bool:
+    """Tell whether rows show how columns go together: many, of several classes, each with one label.
+
+    All numbers must be affordable at once; labels can be left out of it.
+    """
     if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
         return False
-    return 1 < len(np.unique(rows.target.codes)) <= MOST_CLASSES
+    classes = len(np.unique(rows.target.codes))
+    return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
 
 
 def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:

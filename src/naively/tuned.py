@@ -18,6 +18,7 @@ from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
 from .families import Settings
 from .joint.learn import Learned
+from .joint.look import most_features
 from .learning import FEWEST, MOST_CLASSES, count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
@@ -183,7 +184,12 @@ class Tuned:
 
     def _takes_together(self, rows: Rows) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
-        return self.model != "textbook" and self._expected is None and enough(rows)
+        return self.model != "textbook" and self._expected is None and enough(rows, self._numbers)
+
+    @property
+    def _numbers(self) -> int:
+        """How many columns of numbers there are."""
+        return len(self._schema.of_kind("numbers"))
 
     def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
         """Return how strongly columns taken together are believed, and count them together if they were not."""
@@ -339,7 +345,7 @@ class Tuned:
         if self._tuning.learned is not None and self.model != "textbook":
             return self._said_of_weights(self._tuning.learned)
         if self.model != "textbook":
-            return [alone(), *self._tuning.say()]
+            return [alone(self._numbers), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
         if not self._tuning.calibrated and not self._auto_smoothing:
@@ -347,8 +353,13 @@ class Tuned:
         return replace(self._tuning, fresh=self.calibrated_).say()
 
 
-def alone() -> str:
-    """Say why columns are not taken together."""
+def alone(numbers: int) -> str:
+    """Say why columns are not taken together, given how many columns of numbers there are."""
+    if numbers >= most_features(MOST_CLASSES):
+        return (
+            f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
+            f"them together, fewer than {most_features(2)} can be"
+        )
     return (
         "columns: each speaks for itself, as in the text book; to take them together fit, or calibrate "
         f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"

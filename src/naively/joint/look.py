@@ -31,21 +31,33 @@ def look(
     Labels of each column come with how often they were met.
     """
     fine = [fine_bins(column, weights) for column in numbers.T]
-    most = int(min(FEATURES, np.sqrt(BUDGET / 8 / max(classes, 1))))
+    most = most_features(classes)
     wanted = int(np.clip(round(float(weights.sum()) ** (1 / 3)), COARSEST, FINEST))
-    for step, (bins, values) in enumerate(STEPS):
+    for bins, values in STEPS:
         bins = min(bins, wanted)
         told = [Values(name, commonest(known, met, values)) for name, known, met in labels]
         laid = [binned(n, c, numbers[:, j], weights, bins) for j, (n, c) in enumerate(zip(names, fine, strict=True))]
         grid = Grid(tuple(laid), tuple(told))
-        if grid.features <= most:
-            return grid, None if step == 0 else said(bins, values)
-    return Grid((), ()), f"There are too many columns ({len(names) + len(labels)}) to take them together."
+        if grid.features <= most or (bins, values) == STEPS[-1]:
+            break
+    return grid, said(grid, bins, wanted, max((len(known) for _, known, _ in labels), default=0))
 
 
-def said(bins: int, values: int) -> str:
+def most_features(classes: int) -> int:
+    """Return how many features can be afforded."""
+    return int(min(FEATURES, np.sqrt(BUDGET / 8 / max(classes, 1))))
+
+
+def said(grid: Grid, bins: int, wanted: int, labels: int) -> str | None:
     """Return the remark on what is left out where not everything can be afforded."""
-    return f"In pairs of columns only {bins} bins of a number and {values} labels of a column are told apart."
+    told = max((column.size for column in grid.labels), default=0)
+    parts = [f"{bins} bins of a number"] * bool(grid.numbers and bins < wanted)
+    parts += [f"{told} labels of a column"] * (told < labels and labels > 1)
+    if not parts:
+        return None
+    if not any(column.size for column in grid.columns):
+        return f"There are too many columns ({len(grid.names)}) to count pairs of them."
+    return f"In pairs of columns only {' and '.join(parts)} are told apart."
 
 
 def commonest(labels: Sequence[Any], met: Floats, most: int) -> tuple[Any, ...]:

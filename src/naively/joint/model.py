@@ -93,7 +93,7 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
-            np.array(bins.coarse if bins.size else [-1])
+            np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
         ]
         table = table + there[at] + curves[at, 0]
         for level in OF_NUMBERS:
