@@ -87,18 +87,22 @@ def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple
     return look(names, numbers, weights, labels, len(counter.classes))
 
 
-def weights_of(model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int) -> Learned:
-    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
-    frame = frame_of(rows.source)
-    most = affordable(model)
-    if frame.rows <= min(most, RIDGE_ROWS):
-        at, part = np.arange(frame.rows), rows
-    else:  # the ridge of the joint evidence is chosen on the first rows, whatever the order of the table
+def looked_at(
+    model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
+) -> tuple[Rows, Codes, Floats]:
+    """Return the rows that weights are fitted on, their classes, and what they weigh."""
+    frame, most = frame_of(rows.source), affordable(model)
+    if frame.rows > min(most, RIDGE_ROWS):
+        # The ridge of the joint evidence is chosen on the first rows, whatever the order of the table.
         at = chosen(counter, frame, y, most, threads)
-        part = some(rows, at)
-    weights = np.ones(len(at)) if part.weights is None else part.weights
-    columns = model.read(frame_of(part.source).on(model.schema), 0, len(at), threads)
-    return learn(model.counted, model.sample(columns, y[at], weights))
+        rows, y = some(rows, at), y[at]
+    return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights
+
+
+def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int) -> Learned:
+    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
+    columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
+    return learn(model.counted, model.sample(columns, y, weights))
 
 
 def affordable(model: TogetherModel) -> int:
