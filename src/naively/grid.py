@@ -29,8 +29,8 @@ class Bins:
 
     @property
     def size(self) -> int:
-        """How many coarse bins there are."""
-        return self.coarse[-1] + 1 if len(self.coarse) > 1 else 0
+        """How many coarse bins there are; a single one would tell nothing."""
+        return self.coarse[-1] + 1 if self.coarse[-1:] > (0,) else 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Grid:
     @cached_property
     def _coarse(self) -> list[Codes]:
         """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
-        coarse = (bins.coarse if bins.size else (-1,) for bins in self.numbers)
+        coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
         return [np.array([*to, -1], dtype=np.int32) for to in coarse]
 
     @cached_property

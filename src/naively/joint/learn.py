@@ -16,6 +16,7 @@ from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
 from .tables import Single
 from .weights import Fit, Problem
+from .words import said_of_weights
 
 # Rows on which weights are fitted.
 ROWS = 20_000
@@ -37,6 +38,7 @@ class Learned:
     bias: Floats
     loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
+    right: float = float("nan")  # the share of these rows, each left out, that are answered rightly
 
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
@@ -48,6 +50,7 @@ class Learned:
         stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
         return [
             f"columns together: the evidence of {', '.join(parts) or 'nothing'}, each weighed on rows left out",
+            f"weights: {said_of_weights(self.weights)}",
             f"the log-loss of {self.rows:,} rows, each left out, is {', '.join(stages)}",
         ]
 
@@ -56,7 +59,7 @@ class Learned:
         weights = [[p.kind, p.level, list(p.columns), weight] for p, weight in self.weights.items()]
         return {
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
-            "rows": self.rows,
+            "rows": self.rows, "right": self.right,
         }  # fmt: skip
 
     @classmethod
@@ -68,7 +71,7 @@ class Learned:
         bias = np.array([float(by) for by in data["bias"]])
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
-        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]))
+        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]))
 
 
 def learn(counted: Counted, sample: Sample) -> Learned:
@@ -81,7 +84,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
     singles |= {Piece("vectors", name): said.astype(np.float32) for name, said in sample.vectors.items()}
     if not singles:
-        return Learned({}, {}, counted.prior, loss, len(y))
+        return Learned({}, {}, counted.prior, loss, len(y), float(w @ (y == counted.prior.argmax()) / w.sum()))
     blocks = totals(singles)
     start = at_first(blocks)
     first = Problem(list(blocks.values()), y, w, counted.prior)
@@ -93,10 +96,11 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     by_block = dict(zip(blocks, tied.weights, strict=True))
     pieces = {**singles, **together, **own}
     towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])
-    best = freed(Problem(list(pieces.values()), y, w, counted.prior), tied._replace(weights=towards))
+    problem = Problem(list(pieces.values()), y, w, counted.prior)
+    best = freed(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.expected
     weights = {piece: float(weight) for piece, weight in zip(pieces, best.weights, strict=True)}
-    return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y))
+    return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y), problem.right(best))
 
 
 def whole(pieces: Pieces, rows: int) -> Floats:

@@ -92,7 +92,7 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
-            np.array(bins.coarse if bins.size else [-1])
+            np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
         ]
         table = table + there[at]
         if by := weight(Piece("value", BELL, (at,))):

@@ -58,6 +58,11 @@ class Problem:
         shares /= whole
         return shares, own - np.log(whole)
 
+    def right(self, fit: Fit) -> float:
+        """Return the share of rows whose most probable class is their own."""
+        p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
+        return float(self.rows @ (p.argmax(axis=0) == self.y) / self.rows.sum())
+
     def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridge, and the probabilities."""
         p, own = self.probabilities(v)
