@@ -22,6 +22,8 @@ class Bins:
     name: str
     cuts: tuple[float, ...]  # of the fine bins
     coarse: tuple[int, ...]  # the coarse bin of each fine one
+    wider: tuple[int, ...]  # fine bins put together to about twelve
+    rough: tuple[int, ...]  # coarse bins put together to about four
     low: float
     high: float
     centre: float
@@ -132,7 +134,7 @@ class Grid:
         """Return the grid as plain data."""
         from .store.labels import in_json
 
-        numbers = [{**asdict(b), "cuts": list(b.cuts), "coarse": list(b.coarse)} for b in self.numbers]
+        numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
         return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
 
     @classmethod
@@ -140,7 +142,8 @@ class Grid:
         """Return the grid that to_json described."""
         from .store.labels import from_json
 
-        numbers = [Bins(**{**b, "cuts": tuple(b["cuts"]), "coarse": tuple(b["coarse"])}) for b in data["numbers"]]
+        parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
+        numbers = [Bins(**part) for part in parts]
         return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
 
 

@@ -23,8 +23,8 @@ ROWS = 20_000
 # The ridge on the weights of whole blocks; those tried on weights of single pieces, and how often the correction for
 # having fitted them is taken.
 BLOCK_RIDGE, RIDGES, CAUTION = 1.0, (100.0, 10.0, 1.0), 6.0
-# Pairs of a level that may have a weight of their own.
-OWN_PAIRS = 200
+# Columns at all levels, and pairs of a level, that may have a weight of their own.
+OWN_VALUES, OWN_PAIRS = 300, 200
 
 Pieces = dict[Piece, Single]
 
@@ -87,25 +87,25 @@ def learn(counted: Counted, sample: Sample) -> Learned:
         return Learned({}, {}, counted.prior, loss, len(y), float(w @ (y == counted.prior.argmax()) / w.sum()))
     blocks = totals(singles)
     start = at_first(blocks)
-    first = Problem(list(blocks.values()), y, w, counted.prior)
-    own, together = chosen_pairs(left, first, first.solve(start, start, BLOCK_RIDGE))
+    rated = rated_by(Problem(list(blocks.values()), y, w, counted.prior), start)
+    own, together = chosen_pairs(left, rated)
     blocks |= together
     start = at_first(blocks)
     tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, start, BLOCK_RIDGE, CAUTION)
     loss["a weight for each kind of evidence"] = tied.expected
     by_block = dict(zip(blocks, tied.weights, strict=True))
-    pieces = {**singles, **together, **own}
+    pieces = {**few(singles, rated), **together, **own}
     towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])
     problem = Problem(list(pieces.values()), y, w, counted.prior)
     best = freed(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.expected
     weights = {piece: float(weight) for piece, weight in zip(pieces, best.weights, strict=True)}
-    return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y), problem.right(best))
+    return Learned(spread_out(counted, singles, weights), ridges, best.bias, loss, len(y), problem.right(best))
 
 
 def whole(pieces: Pieces, rows: int) -> Floats:
-    """Return what single columns say of so many rows together, each by its middle-sized bins."""
-    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[1], "labels")]
+    """Return what single columns say of so many rows together, each by its wider bins."""
+    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[0], "labels")]
     return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
 
 
@@ -132,10 +132,19 @@ def at_first(blocks: Pieces) -> Floats:
     return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
 
 
-def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces]:
+def few(singles: Pieces, rated: Rated) -> Pieces:
+    """Return what is said of single columns: if there are too many, those of least gain only together."""
+    values = [piece for piece in singles if piece.kind == "value"]
+    if len(values) <= OWN_VALUES:
+        return singles
+    gains = {piece: abs(rated.gain(singles[piece])) for piece in values}
+    least = set(sorted(values, key=lambda piece: (-gains[piece], str(piece)))[OWN_VALUES:])
+    kept = {piece: said for piece, said in singles.items() if piece not in least}
+    return kept | totals({piece: singles[piece] for piece in values if piece in least})
+
+
+def chosen_pairs(left: Left, rated: Rated) -> tuple[Pieces, Pieces]:
     """Return the pairs that would clearly gain by a weight of their own, and all pairs of each level together."""
-    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
-    rated = Rated(p.astype(np.float32), problem.y, problem.rows)
     own: Pieces = {}
     together: Pieces = {}
     for bins in OF_PAIRS:
@@ -174,6 +183,13 @@ class Rated:
         return slope * abs(slope) / (2 * curve)
 
 
+def rated_by(problem: Problem, start: Floats) -> Rated:
+    """Return rows as a weight for each kind of evidence answers them."""
+    fit = problem.solve(start, start, BLOCK_RIDGE)
+    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
+    return Rated(p.astype(np.float32), problem.y, problem.rows)
+
+
 def freed(problem: Problem, tied: Fit) -> Fit:
     """Return weights of single pieces, as far from those of their blocks as they are expected to gain."""
     best, towards = tied, tied.weights
@@ -185,9 +201,10 @@ def freed(problem: Problem, tied: Fit) -> Fit:
     return best
 
 
-def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, float]:
-    """Return the weights that are not 0, those of all pairs together shared out to each."""
-    out = {piece: weight for piece, weight in weights.items() if piece.columns or piece.kind != "pair"}
+def spread_out(counted: Counted, singles: Pieces, weights: Mapping[Piece, float]) -> dict[Piece, float]:
+    """Return the weights that are not 0, those of columns or pairs together shared out to each."""
+    out = {piece: weights.get(piece, weights.get(Piece(*piece.block), 0.0)) for piece in singles}
+    out |= {piece: weight for piece, weight in weights.items() if piece.kind == "pair" and piece.columns}
     for bins in OF_PAIRS:
         shared = weights.get(Piece("pair", bins), 0.0) / size_of(counted.grid, bins)[1]
         for pair in pairs_of(counted.grid, bins):

@@ -15,6 +15,8 @@ from ..statistics.axis import Floats
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100
 # Coarse bins of a number and labels of a column that are told apart in pairs, at most: the first that can be afforded.
 COARSEST, FINEST = 8, 16
+# Fine bins and coarse ones are read off put together, too: fewer rows fill them.
+WIDER, ROUGH = 12, 4
 STEPS = ((16, 1 << 16), (16, 64), (12, 32), (8, 32), (8, 16), (6, 12), (4, 8), (0, 8), (0, 0))
 # More features make the joint evidence too slow; their products may take so many bytes.
 FEATURES, BUDGET = 1024, 256 << 20
@@ -121,7 +123,9 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     centre = float(w @ held / w.sum()) if len(x) else 0.0
     spread = float(np.sqrt(w @ (held - centre) ** 2 / w.sum())) if len(x) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
-    return Bins(name, tuple(cuts.tolist()), tuple(coarse.tolist()), low, high, centre, scale)
+    wider, rough = grouped(fine, WIDER), grouped(np.bincount(coarse, fine).astype(np.float64), ROUGH)
+    laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
+    return Bins(name, *laid, low, high, centre, scale)
 
 
 def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:

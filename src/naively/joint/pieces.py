@@ -17,11 +17,11 @@ from ..statistics.joint import Joint
 from .bell import Bell, middles
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
-from .look import grouped
+from .look import ROUGH, WIDER
 from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
 
-# Numbers are read off bins of several widths, the finest as they are counted (0).
-OF_NUMBERS, OF_PAIRS = (5, 12, 0), (4, 0)
+# Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
+OF_NUMBERS, OF_PAIRS = (WIDER, 0), (ROUGH, 0)
 BELL = "bell"
 
 
@@ -69,15 +69,16 @@ class Counted:
         return Bell(self.fine(at).sum(axis=1), sums, squares, middles(self.grid.numbers[at]))
 
     def levels(self, at: int, bins: int) -> Codes:
-        """Return the bin of each fine one, if there are to be so many."""
-        return put_together(self.fine(at).sum(axis=0), bins)
+        """Return the bin of each fine one, at a level."""
+        number = self.grid.numbers[at]
+        return np.array(number.wider if bins else range(len(number.wider)), dtype=np.int32)
 
     def pair_levels(self, at: int, bins: int) -> Codes:
         """Return the level of each code of a column in pairs: labels and fine levels are themselves."""
         flags = self.grid.flags(at)
         if at >= len(self.grid.numbers) or not bins:
             return np.arange(flags.stop - flags.start, dtype=np.int32)
-        return put_together(self.joint.products[:, 0, flags].sum(axis=0), bins)
+        return np.array(self.grid.numbers[at].rough[: flags.stop - flags.start], dtype=np.int32)
 
     def pair(self, i: int, j: int, bins: int) -> Floats:
         """Return how often two values were met together, [class, value, value]."""
@@ -89,13 +90,6 @@ class Counted:
         """Return the joint evidence of some features: all, or those that are no bins of numbers."""
         first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
         return Linear(self.joint, np.arange(first, self.grid.features))
-
-
-def put_together(met: Floats, bins: int) -> Codes:
-    """Return the bin of each of some smaller ones, if there are to be so many; 0 leaves them as they are."""
-    if not bins or not met.any():
-        return np.arange(len(met), dtype=np.int32)
-    return grouped(met, bins).astype(np.int32)
 
 
 def summed(n: Floats, to: Codes, axis: int) -> Floats:
