@@ -27,7 +27,6 @@ from .read.files import File, file_of
 from .resample import some
 from .settings import check_from_file, check_settings, scored_by
 from .statistics import Counts
-from .statistics.axis import Floats
 from .threads import allowed
 
 # Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
@@ -198,7 +197,7 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
 
 
 def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str) -> TableModel:
-    """Return a model of such a kind of all rows but some; what its settings leave open is chosen on a sample of the others."""
+    """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")

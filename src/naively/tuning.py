@@ -71,11 +71,12 @@ class Tuning:
     def to_json(self, classes: Axis) -> dict[str, Any]:
         """Return it as plain data, its biases in the order of these classes."""
         bias = self.bias_of(classes)
+        beside = {} if self.learned is None else {"learned": self.learned.to_json(), "book": list(self.book or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
             "loss_before": self.loss_before, "loss_after": self.loss_after, "rows": self.rows,
-        } | ({} if self.learned is None else {"learned": self.learned.to_json(), "book": list(self.book or ())})  # fmt: skip
+        } | beside  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
@@ -102,11 +103,11 @@ class Tuning:
         """Say what columns taken together bought over the text book."""
         if self.learned is None or self.book is None:
             return []
-        return [
-            f"the text book has a log-loss of {self.book.log_loss:.3g} on these rows, each left out, and "
-            f"{self.book.accuracy:.1%} of them right; columns together have {self.loss_after:.3g} and "
-            f"{self.learned.right:.1%}"
-        ]
+        book = (
+            f"a log-loss of {self.book.log_loss:.3g} on these rows, each left out, and {self.book.accuracy:.1%} right"
+        )
+        ours = f"{self.loss_after:.3g} and {self.learned.right:.1%}, with weights that were fitted on them"
+        return [f"the text book has {book}; columns together have {ours}"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""
