@@ -53,7 +53,7 @@ class Classifier(Answers, Tuned):
         self,
         *,
         families: Any = None,
-        model: str = "textbook",
+        model: str = "auto",
         estimate: str = "bayes",
         smoothing: float | str = 1.0,
         temperature: float | str | None = None,

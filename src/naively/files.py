@@ -111,11 +111,6 @@ def fit(
             f"folds={folds!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need "
             "to read every file again."
         )
-    if keep_counts is not None and nb.model != "textbook":
-        raise InvalidSetting(
-            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; "
-            "set model='textbook'."
-        )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     rows.sampling = nb._leaves_open
     if keep_counts is not None:
@@ -257,7 +252,8 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     counts, aside = added_up(parts, rows, kept)
     schema = kept.schema.only(name for name in kept.schema.names if name not in aside)
     hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
-    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside))))
+    alone = ["Counts that are kept are those of single columns: the text book answers."] * (nb.model != "textbook")
+    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside), *alone)))
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)

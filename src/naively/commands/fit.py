@@ -53,10 +53,10 @@ Example:
 @options.settings
 @click.option(
     "--model",
-    type=click.Choice(["textbook", "auto"]),
-    default="textbook",
+    type=click.Choice(["auto", "textbook"]),
+    default="auto",
     show_default=True,
-    help="Whether columns speak one by one, or are taken together, which reads the file once more.",
+    help="Whether columns are taken together, which reads the file once more, or speak one by one as in the text book.",
 )
 @click.option(
     "--folds",
