@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
-    from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .families import Bernoulli, Bins, Categorical, Gaussian, Poisson, Settings, Words
     from .loading import load
     from .merging import merge
     from .read.files import File
@@ -44,6 +44,7 @@ _HOMES = {
     "decide": "decision",
     "expected_cost": "decision",
     "Bernoulli": "families",
+    "Bins": "families",
     "Categorical": "families",
     "Gaussian": "families",
     "Poisson": "families",
@@ -56,6 +57,7 @@ _HOMES = {
 
 __all__ = [
     "Bernoulli",
+    "Bins",
     "Categorical",
     "Column",
     "Counts",

@@ -16,7 +16,7 @@ from .evaluate import Scores
 from .model import Model
 from .read.files import file_of
 from .resample import Places, counted_apart, counts_of, folds_of, hard, some
-from .settings import check_settings, scored_by
+from .settings import check_settings, counted_families, scored_by
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -74,7 +74,7 @@ def cross_validate(
         )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
     codes, threads = hard(rows).codes, allowed(nb.threads)
-    counter = TableCounter(rows.schema(nb.families), checked_classes(nb.classes, rows))
+    counter = TableCounter(rows.schema(counted_families(nb)), checked_classes(nb.classes, rows))
     splits = [(train, heavy(rows, tested)) for train, tested in folds_of(folds, rows, groups, nb.random_state)]
     answer = answer_apart if dealt_out(splits, rows) else answer_each
     answered, labels = answer(params, counter, [split for split in splits if len(split[1])], rows, threads)
