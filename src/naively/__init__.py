@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import plots
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
@@ -81,14 +82,17 @@ __all__ = [
     "expected_cost",
     "load",
     "merge",
+    "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":
+        return import_module(".plots", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, "plots"])
