@@ -218,6 +218,14 @@ def test_a_lambda_for_each_column_and_rows_without_a_label():
     assert (taught.predict(TABLE) == LABELS).mean() > 0.8
 
 
+def test_numbers_that_were_not_counted_in_bins_stay_as_they_are():
+    """Counts of a model that takes columns together are read by the text book, too."""
+    counts = learned(model="auto").counts_
+    book, bells = (nv.NaiveBayes.from_counts(counts, families=families) for families in (FAMILIES, None))
+
+    np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
+
+
 def test_columns_taken_together_have_bins_of_their_own():
     """There a column of bins is one of numbers."""
     told, untold = learned(model="auto"), learned(model="auto", families=None)

@@ -29,7 +29,16 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_from_file, check_settings, counted_families, plain, prior_imagined, settings_of
+from .settings import (
+    alike,
+    check_from_file,
+    check_settings,
+    counted_families,
+    held_families,
+    plain,
+    prior_imagined,
+    settings_of,
+)
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
@@ -307,8 +316,7 @@ def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True)
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
     check_kinds(list(counts.classes.labels))
-    families = counted_families(nb)
-    nb._schema = schema.with_families(families if isinstance(families, dict) else None)
+    nb._schema = schema.with_families(held_families(nb, schema))
     nb.n_features_in_ = len(schema)
     nb._hold(counts)
     labels = np.array(counts.classes.labels)

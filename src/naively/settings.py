@@ -55,6 +55,14 @@ def counted_families(nb: Any) -> Any:
     return {name: "gaussian" if is_bins(family) else family for name, family in families.items()}
 
 
+def held_families(nb: Any, schema: Schema) -> Any:
+    """Return the families by which counts are read that were made elsewhere: numbers not counted in bins have none."""
+    if not isinstance(nb.families, dict):
+        return None
+    plain = {column.name for column in schema.of_kind("numbers")}
+    return {name: family for name, family in nb.families.items() if not (is_bins(family) and name in plain)}
+
+
 def is_bins(family: Any) -> bool:
     """Tell whether a family, given in whichever way, is that of bins."""
     return isinstance(family, Bins) or family is Bins or (isinstance(family, str) and family == Bins.name)

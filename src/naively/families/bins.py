@@ -160,7 +160,7 @@ def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[fl
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return between(values, grouped(met, most, least=TINY))
+    return between(values, grouped(met, most))
 
 
 def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
@@ -178,14 +178,14 @@ def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
 
 
-def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]:
-    """Return a group for each of some ordered things, about equally many of them in each.
+def grouped(met: Floats, bins: int) -> npt.NDArray[np.int64]:
+    """Return a group for each of some ordered numbers, about equally many rows in each.
 
     What holds a bin's share alone is a group of its own, and the others share what is left.
     """
     heavy = met >= met.sum() / bins
     others = np.where(heavy, 0.0, met)
-    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
+    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), TINY)
     middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
     group = np.where(heavy, -1 - np.arange(len(met)), middle)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..families.bins import between, grouped, weighed
 from ..grid import Bins, Grid, Values
 from ..statistics.axis import Floats
 
@@ -59,7 +59,29 @@ def fine_bins(column: Floats, weights: Floats) -> Floats:
     values, met = weighed(column, weights)
     if len(values) < 2:
         return np.zeros(0)
-    return np.array(between(values, grouped(met, int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST)))))
+    groups = grouped(met, int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST)))
+    at = np.flatnonzero(np.diff(groups))
+    return np.asarray(values[at] / 2 + values[at + 1] / 2)
+
+
+def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the different numbers of a column in their order, and what the rows of each weigh."""
+    there = ~np.isnan(column) & (weights > 0)
+    values, which = np.unique(column[there], return_inverse=True)
+    return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
+
+
+def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]:
+    """Return a group for each of some ordered things, about equally many of them in each.
+
+    What holds a bin's share alone is a group of its own, and the others share what is left.
+    """
+    heavy = met >= met.sum() / bins
+    others = np.where(heavy, 0.0, met)
+    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
+    middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
+    group = np.where(heavy, -1 - np.arange(len(met)), middle)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
 
 
 def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> Bins:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..families.bins import grouped
 from ..families.family import Codes
 from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
+from .look import grouped
 from .tables import Taken, of_pairs, of_pairs_left, of_values_left
 
 # Numbers are read off bins of several widths, the finest as they are counted (0).
