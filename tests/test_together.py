@@ -17,7 +17,7 @@ from palmerpenguins import load_penguins
 
 import naively as nv
 from naively import _kernels, files
-from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
+from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
 from naively.store import file as store_file
 from naively.together import TogetherModel
 
@@ -145,8 +145,19 @@ def test_counts_add_and_subtract(fitted):
     assert (first + second).agrees(nb.counts_)
     assert (nb.counts_ - second).agrees(first)
     assert (first * 2.0).joint.products[0, 0, 0] == 2 * first.joint.products[0, 0, 0]
-    with pytest.raises(DoesNotFit, match="one side only"):
-        first + nv.count(X, y)
+
+
+def test_counts_without_pairs_or_over_other_bins_add_as_the_text_book_has_them(fitted):
+    nb, X, y = fitted
+    plain, others = nv.count(X, y), nv.NaiveBayes(model="auto").fit(X.iloc[:200], y.iloc[:200]).counts_
+    for found, more in (("one side only", plain), ("different bins", others)):
+        with pytest.warns(nv.LeftOutWarning, match=found):
+            both = nb.counts_ + more
+        assert both.joint is None
+        assert both.rows.sum() == len(X) + more.rows.sum()
+        assert not nv.NaiveBayes.from_counts(both).calibrated_
+    with pytest.warns(nv.LeftOutWarning, match="one side only"):
+        assert (nb.counts_ - nv.count(X.iloc[:9], y.iloc[:9])).agrees(nv.count(X.iloc[9:], y.iloc[9:]))
 
 
 def test_rows_that_come_later_make_what_was_learned_stale(fitted):
@@ -382,10 +393,22 @@ def test_models_over_the_same_bins_merge(fitted):
         nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
         for rows in (slice(0, None, 2), slice(1, None, 2))
     ]
-    both = nv.merge(parts)
+    with pytest.warns(StaleWarning, match="old weights"):
+        both = nv.merge(parts)
     assert both.counts_.agrees(nb.counts_, 1e-9)
+    assert both.tuning_.learned is parts[0].tuning_.learned
+    assert not both.calibrated_
     both.calibrate(X, y)
     assert np.allclose(both.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_models_over_different_bins_merge_as_the_text_book_has_them(fitted):
+    _, X, y = fitted
+    parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
+    with pytest.warns(nv.LeftOutWarning, match="different bins"):
+        both = nv.merge(parts)
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    assert np.allclose(both.predict_proba(X), book.predict_proba(X), atol=1e-9)
 
 
 # -- files -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
-    from .errors import StaleWarning
+    from .errors import LeftOutWarning, StaleWarning
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
@@ -39,6 +39,7 @@ _HOMES = {
     "File": "read.files",
     "merge": "merging",
     "Scores": "evaluate",
+    "LeftOutWarning": "errors",
     "StaleWarning": "errors",
     "Column": "schema",
     "Schema": "schema",
@@ -66,6 +67,7 @@ __all__ = [
     "Expected",
     "File",
     "Gaussian",
+    "LeftOutWarning",
     "Moments",
     "NaiveBayes",
     "Poisson",

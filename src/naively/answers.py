@@ -29,6 +29,7 @@ from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 from .together import TogetherModel
+from .tuning import Tuning
 from .unlabelled import Expected
 
 
@@ -54,6 +55,8 @@ class Answers:
         def classes_(self) -> npt.NDArray[Any]: ...  # noqa: D102
         @property
         def _table_model(self) -> TableModel: ...
+        @property
+        def tuning_(self) -> Tuning: ...  # noqa: D102
         def _said_of_tuning(self) -> list[str]: ...
 
     # -- answering ----------------------------------------------------------------------------------------------
@@ -176,7 +179,8 @@ class Answers:
         truth = truth_of(rows, counts)
         posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
-        return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels))
+        tuning = "fixed" if self.tuning_.calibrated else None
+        return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
     def _leave_one_out(self, rows: FileRows) -> Scores:
         """Return the same of rows in files, read a block at a time."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .counting import Rows, checked_classes, count_rows, rows_of
 from .engines.tables import TableCounter
-from .errors import InvalidInput
+from .errors import InvalidInput, InvalidSetting
 from .estimator import NaiveBayes
 from .evaluate import Scores
 from .model import Model
@@ -20,6 +20,7 @@ from .settings import check_settings, counted_families, scored_by
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
 from .threads import allowed
+from .tuning import Tuning
 
 Split = tuple[Places | None, Places]
 Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
@@ -33,13 +34,14 @@ def cross_validate(
     groups: Any = None,
     target: str | None = None,
     sample_weight: Any = None,
+    tuning: str = "refit",
     **params: Any,
 ) -> Scores:
     """Return how well rows are answered by models that were not shown them.
 
     All rows are counted once; the rows that a model must not know are taken out of the counts. What each column is
-    follows from the whole table. With ``smoothing="auto"`` or ``temperature="auto"`` each model chooses for itself,
-    from the rows that it learns from.
+    follows from the whole table. With ``model="auto"``, ``smoothing="auto"`` or ``temperature="auto"`` each model
+    chooses for itself, from the rows that it learns from, unless that is held fixed.
 
     Parameters
     ----------
@@ -50,6 +52,9 @@ def cross_validate(
         which.
     groups : array, optional
         For splitters that keep groups of rows together.
+    tuning : "refit" or "fixed"
+        Whether each model chooses its weights, smoothing and temperature anew, or all share those of the model of all
+        rows: quicker, but what was chosen has seen the rows asked about. The scores say which, as `tuning`.
     **params
         The settings of `NaiveBayes`.
 
@@ -68,22 +73,29 @@ def cross_validate(
     """
     nb = NaiveBayes(**params)
     check_settings(nb)
+    if tuning not in ("refit", "fixed"):
+        raise InvalidSetting(f"tuning={tuning!r} must be 'refit', anew for each fold, or 'fixed', as for all rows.")
     if file_of(X) is not None:
         raise InvalidInput(
             "cross_validate needs a table in memory; for files: naively.files.fit(nb, X, target, folds=5)."
         )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
-    codes, threads = hard(rows).codes, allowed(nb.threads)
-    counter = TableCounter(rows.schema(counted_families(nb)), checked_classes(nb.classes, rows))
+    codes, threads, held = hard(rows).codes, allowed(nb.threads), None
+    schema = rows.schema(counted_families(nb))
+    if nb._leaves_open and tuning == "fixed":
+        nb.fit(X, y, sample_weight=sample_weight, target=target)
+        schema, held = nb.schema_, nb.tuning_
+    counter = TableCounter(schema, checked_classes(nb.classes, rows))
     splits = [(train, heavy(rows, tested)) for train, tested in folds_of(folds, rows, groups, nb.random_state)]
     answer = answer_apart if dealt_out(splits, rows) else answer_each
-    answered, labels = answer(params, counter, [split for split in splits if len(split[1])], rows, threads)
+    how = Models(params, held)
+    answered, labels = answer(how, counter, [split for split in splits if len(split[1])], rows, threads)
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
     at, posterior = together(answered, len(codes))
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
-    return Scores(posterior, truth, labels, weights, *scored_by(nb, labels))
+    return Scores(posterior, truth, labels, weights, *scored_by(nb, labels), tuning if nb._leaves_open else None)
 
 
 def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
@@ -92,7 +104,7 @@ def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
     return all(train is None for train, _ in splits) and sum(len(test) for _, test in splits) == n
 
 
-def answer_apart(params: Any, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
+def answer_apart(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
     """Answer folds that were dealt out: each is counted once, and all of them together are the whole."""
     with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
         asked = list(pool.map(lambda split: some(rows, split[1]), splits))
@@ -103,19 +115,19 @@ def answer_apart(params: Any, counter: TableCounter, splits: Sequence[Split], ro
         raise
     whole, answered = counter.value(), []
     for (train, test), part, fold in zip(splits, parts, asked, strict=True):
-        nb = learned(params, counter.less(part), whole, rows, train, test)
+        nb = models.learned(counter.less(part), whole, rows, train, test)
         answered.append((test, posterior_of(nb, whole, fold, threads)))
     return answered, whole.classes.labels
 
 
-def answer_each(params: Any, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
+def answer_each(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
     """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
     count_rows(counter, rows, threads)
     whole, answered = counter.value(), []
     for train, test in splits:
         asked = some(rows, test)
         counts = counts_of(train, asked, rows, whole, threads)
-        nb = learned(params, counts, whole, rows, train, test)
+        nb = models.learned(counts, whole, rows, train, test)
         answered.append((test, posterior_of(nb, whole, asked, threads)))
     return answered, whole.classes.labels
 
@@ -135,15 +147,23 @@ def heavy(rows: Rows, at: Any) -> Any:
     return at if rows.weights is None else at[rows.weights[at] > 0]
 
 
-def learned(params: Any, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> NaiveBayes:
-    """Return the model of these counts; what its settings leave to the rows is chosen from those it learns from."""
-    if not counts.rows.any():
-        raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
-    nb = NaiveBayes.from_counts(counts, whole.schema, **params)
-    if "auto" in (nb.smoothing, nb.temperature, nb.model):
-        train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-        nb._tune_if_asked(some(rows, train))
-    return nb
+class Models(NamedTuple):
+    """How the models of folds are made: their settings, and what is held fixed of what they would choose."""
+
+    params: dict[str, Any]
+    held: Tuning | None
+
+    def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> NaiveBayes:
+        """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
+        if not counts.rows.any():
+            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
+        nb = NaiveBayes.from_counts(counts, whole.schema, **self.params)
+        if self.held is not None:
+            nb._keep(self.held)
+        elif nb._leaves_open:
+            train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
+            nb._tune_if_asked(some(rows, train))
+        return nb
 
 
 def posterior_of(nb: NaiveBayes, whole: Counts, asked: Rows, threads: int) -> Floats:

@@ -138,3 +138,7 @@ class UnreadableRows(InvalidInput):
 
 class StaleWarning(UserWarning):
     """A calibration is still used, but the counts or settings that it was made for have changed."""
+
+
+class LeftOutWarning(UserWarning):
+    """A result lacks something that could not be carried over."""

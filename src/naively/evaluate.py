@@ -42,6 +42,8 @@ class Scores:
         What a choice costs when a class is true; by default every mistake costs 1.
     reject : float, optional
         The price of not answering.
+    tuning : "refit" or "fixed", optional
+        Whether what models choose beside their counts was chosen anew without the rows asked about, or held fixed.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Scores:
     weights: Any = None
     cost: Any = None
     reject: float | None = None
+    tuning: str | None = None
 
     def __post_init__(self) -> None:
         posterior, truth = np.asarray(self.posterior, dtype=np.float64), np.asarray(self.truth)
@@ -211,7 +214,7 @@ def together(parts: Sequence[Scores]) -> Scores:
     posterior, truth = (np.concatenate([getattr(part, name) for part in parts]) for name in ("posterior", "truth"))
     weights = None if parts[0].weights is None else np.concatenate([part._w for part in parts])
     first = parts[0]
-    return Scores(posterior, truth, first.classes, weights, first.cost, first.reject)
+    return Scores(posterior, truth, first.classes, weights, first.cost, first.reject, first.tuning)
 
 
 def checked(weights: Any, truth: npt.NDArray[Any]) -> Floats | None:

@@ -27,7 +27,6 @@ from .read.files import File, file_of
 from .resample import some
 from .settings import check_from_file, check_settings, counted_families, scored_by
 from .statistics import Counts
-from .statistics.axis import Floats
 from .threads import allowed
 
 # Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
@@ -42,6 +41,8 @@ class Fitted:
     missing: int  # empty cells among the columns of the model
     set_aside: tuple[str, ...]  # columns with too many values, as identifiers have
     scores: Scores | None  # by cross-validation, if folds were asked for
+    book: Scores | None  # of the text-book model in the same folds, if another was fitted
+    passes: int  # how often the rows were gone over
     read: tuple[str, ...]  # the files that were read
     kept: tuple[str, ...]  # the files whose counts were there already
     seconds: float
@@ -75,7 +76,7 @@ def fit(
         With 2 or more, scores by cross-validation, for one more pass over the files: the fold of a row follows from its
         place, the counts of each fold are taken out of the total, and folds + 1 models are held in memory. Of very many
         rows some are scored: as many as 2**24 probabilities allow. With ``model="auto"`` each fold weighs its evidence
-        anew, and all share the bins, which are laid out without looking at classes.
+        anew, all share the bins, which are laid out without looking at classes, and the text book is scored beside it.
     keep_counts : path, optional
         A folder to keep the counts of each file in; a file is read again only if it changed.
     window : int, optional
@@ -119,13 +120,13 @@ def fit(
     rows.sampling = nb._leaves_open
     if keep_counts is not None:
         return fit_kept(nb, rows, keep_counts, window, start)
-    scores = None
+    scores, book = None, None
     if folds:
-        scores = fit_folds(nb, rows, folds)
+        scores, book = fit_folds(nb, rows, folds)
     else:
         fit_once(nb, rows)
-    seconds = time.perf_counter() - start
-    return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, source.paths, (), seconds)
+    seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
+    return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, book, passes, source.paths, (), seconds)
 
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
@@ -139,8 +140,8 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> Scores:
-    """Count all rows, each fold apart; then answer each row from the others."""
+def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Scores | None]:
+    """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, 2 if nb.model == "textbook" else 3
     counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
@@ -156,9 +157,14 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> Scores:
     nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
     whole = nb.counts_
     others = samples_without(sample, rows, folds)
-    models = [model_without(nb, whole, part.value(), other) for part, other in zip(parts, others, strict=True)]
+    kinds = [nb.model] if nb._tuning.learned is None else [nb.model, "textbook"]
+    models = [
+        [model_without(nb, whole, part.value(), other, kind) for kind in kinds]
+        for part, other in zip(parts, others, strict=True)
+    ]
     del parts
-    return answered(nb, rows, counter, models, whole)
+    found = answered(nb, rows, counter, models, whole)
+    return found[0], found[1] if len(found) > 1 else None
 
 
 def together_apart(
@@ -168,7 +174,7 @@ def together_apart(
 
     Bins are laid out once for all folds, from rows without their classes.
     """
-    if nb.model == "textbook" or sample is None or not enough(sample):
+    if nb.model == "textbook" or sample is None or not enough(sample, len(counter.of_numbers)):
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)
@@ -190,46 +196,47 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
     return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
 
 
-def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None) -> TableModel:
-    """Return the model of all rows but some; what its settings leave open is chosen on a sample of the others."""
+def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str) -> TableModel:
+    """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
-    other = type(nb).from_counts(rest, nb.schema_, **nb.get_params(deep=False))
+    other = type(nb).from_counts(rest, nb.schema_, **{**nb.get_params(deep=False), "model": kind})
     if sample is not None:
         other._tune_if_asked(sample)
     return other._table_model
 
 
 def answered(
-    nb: Classifier, rows: FileRows, counter: TableCounter, models: Sequence[TableModel], whole: Counts
-) -> Scores:
-    """Return the scores of the rows, each answered by the model that does not know it."""
+    nb: Classifier, rows: FileRows, counter: TableCounter, models: Sequence[Sequence[TableModel]], whole: Counts
+) -> list[Scores]:
+    """Return the scores of the rows, each answered by the models that do not know it; for each kind of model."""
     met = whole.classes.places(list(counter.classes.places))
     share = min(1.0, SCORED / (max(rows.rows, 1) * len(met)))
     threads, found = allowed(nb.threads), []
     for part in rows.once_more(counter, threads):
         found += [piece for at in range(len(models)) if (piece := ask(part, at, models, whole, share, threads))]
-    posterior, truth, weights = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
-    weighed = weights if rows.weight is not None else None
-    return Scores(posterior, met[truth], whole.classes.labels, weighed, *scored_by(nb, whole.classes.labels))
+    *posteriors, truth, weights = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+    weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
+    return [Scores(posterior, met[truth], labels, weighed, *scored_by(nb, labels)) for posterior in posteriors]
 
 
 def ask(
-    part: Labelled, fold: int, models: Sequence[TableModel], whole: Counts, share: float, threads: int
-) -> tuple[Floats, Any, Floats] | None:
-    """Return the probabilities, the classes and the weights of the rows of a block that are in a fold."""
+    part: Labelled, fold: int, models: Sequence[Sequence[TableModel]], whole: Counts, share: float, threads: int
+) -> list[Any] | None:
+    """Return the probabilities by each kind of model, the classes and the weights of the rows of a block in a fold."""
     hashed = place_hash(part.file, part.begin, part.frame.rows)
     weights = np.ones(part.frame.rows) if part.weights is None else part.weights
     chosen = (hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53
     at = np.flatnonzero((hashed % np.uint64(len(models)) == fold) & chosen & (weights > 0))
     if not len(at):
         return None
-    model = models[fold]
-    posterior = np.zeros((len(at), len(whole.classes)))
-    known = whole.classes.places(model.classes.labels)
-    posterior[:, known] = model.answer(Model.posterior, part.frame.take(at), threads)
-    return posterior, part.y[at], weights[at]
+    asked, posteriors = part.frame.take(at), []
+    for model in models[fold]:
+        posterior = np.zeros((len(at), len(whole.classes)))
+        posterior[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked, threads)
+        posteriors.append(posterior)
+    return [*posteriors, part.y[at], weights[at]]
 
 
 # -- counts that are kept ----------------------------------------------------------------------------------------------
@@ -254,7 +261,8 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)
-    return Fitted(rows_, missing, aside, None, tuple(read), there, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Fitted(rows_, missing, aside, None, None, min(len(read), 1), tuple(read), there, seconds)
 
 
 def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:

@@ -22,6 +22,8 @@ class Bins:
     name: str
     cuts: tuple[float, ...]  # of the fine bins
     coarse: tuple[int, ...]  # the coarse bin of each fine one
+    wider: tuple[int, ...]  # fine bins put together to about twelve
+    rough: tuple[int, ...]  # coarse bins put together to about four
     low: float
     high: float
     centre: float
@@ -29,8 +31,8 @@ class Bins:
 
     @property
     def size(self) -> int:
-        """How many coarse bins there are."""
-        return self.coarse[-1] + 1 if len(self.coarse) > 1 else 0
+        """How many coarse bins there are; a single one would tell nothing."""
+        return self.coarse[-1] + 1 if self.coarse[-1:] > (0,) else 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Grid:
     @cached_property
     def _coarse(self) -> list[Codes]:
         """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
-        coarse = (bins.coarse if bins.size else (-1,) for bins in self.numbers)
+        coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
         return [np.array([*to, -1], dtype=np.int32) for to in coarse]
 
     @cached_property
@@ -132,7 +134,7 @@ class Grid:
         """Return the grid as plain data."""
         from .store.labels import in_json
 
-        numbers = [{**asdict(b), "cuts": list(b.cuts), "coarse": list(b.coarse)} for b in self.numbers]
+        numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
         return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
 
     @classmethod
@@ -140,7 +142,8 @@ class Grid:
         """Return the grid that to_json described."""
         from .store.labels import from_json
 
-        numbers = [Bins(**{**b, "cuts": tuple(b["cuts"]), "coarse": tuple(b["coarse"])}) for b in data["numbers"]]
+        parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
+        numbers = [Bins(**part) for part in parts]
         return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
 
 

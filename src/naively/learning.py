@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from .choosing import chosen
 from .counting import Rows
 from .engines.again import Blocks, add_together, cells
 from .engines.tables import TableCounter
@@ -13,11 +12,12 @@ from .errors import InvalidInput
 from .families.family import Codes
 from .grid import Grid
 from .joint.learn import OWN_PAIRS, ROWS, Learned, learn
-from .joint.look import look
+from .joint.linear import ROWS as RIDGE_ROWS
+from .joint.look import look, most_features
 from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
-from .read.frame import Frame, frame_of
+from .read.frame import frame_of
 from .read.target import Shares
-from .resample import some
+from .resample import hard, some
 from .statistics.axis import Floats
 from .together import TogetherModel
 
@@ -28,11 +28,15 @@ FEWEST, MOST_CLASSES = 50, 100
 CELLS, SOME = 1 << 25, 250
 
 
-def enough(rows: Rows) -> bool:
-    """Tell whether rows show how columns go together: many, of several classes, each with one label."""
+def enough(rows: Rows, numbers: int) -> bool:
+    """Tell whether rows show how columns go together: many, of several classes, each with one label.
+
+    All numbers must be affordable at once; labels can be left out of it.
+    """
     if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
         return False
-    return 1 < len(np.unique(rows.target.codes)) <= MOST_CLASSES
+    classes = len(np.unique(rows.target.codes))
+    return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
 
 
 def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:
@@ -64,7 +68,7 @@ def laid_out(counter: TableCounter, rows: Rows, threads: int) -> tuple[Grid, str
     """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
     frame = frame_of(rows.source)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at = chosen(counter, frame, ROWS, threads)
+    at = np.arange(frame.rows) if frame.rows <= ROWS else chosen(counter, frame, hard(rows).codes, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     _, numbers = cells(counter, seen, 0, seen.rows, threads)
     numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
@@ -83,44 +87,29 @@ def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple
     return look(names, numbers, weights, labels, len(counter.classes))
 
 
-def chosen(counter: TableCounter, frame: Frame, most: int, threads: int) -> Any:
-    """Return which rows are looked at: all, or those that a hash of what they hold picks, in whatever order."""
-    if frame.rows <= most:
-        return np.arange(frame.rows)
-    codes, numbers = cells(counter, frame, 0, frame.rows, threads)
-    mixed = np.zeros(frame.rows, dtype=np.uint64)
-    if numbers is not None:
-        for column in np.asarray(numbers, dtype=np.float64).T:
-            stir(mixed, np.ascontiguousarray(column).view(np.uint64))
-    if codes is not None:
-        for at, words in enumerate(counter.words):
-            order = {label: place for place, label in enumerate(sorted(words.places, key=str))}
-            stir(mixed, np.array([order[label] for label in words.places], dtype=np.uint64)[codes[:, at]])
-    return np.sort(np.argsort(mixed, kind="stable")[:most])
+def looked_at(
+    model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
+) -> tuple[Rows, Codes, Floats]:
+    """Return the rows that weights are fitted on, their classes, and what they weigh."""
+    frame, most = frame_of(rows.source), affordable(model)
+    if frame.rows > min(most, RIDGE_ROWS):
+        # The ridge of the joint evidence is chosen on the first rows, whatever the order of the table.
+        at = chosen(counter, frame, y, most, threads)
+        rows, y = some(rows, at), y[at]
+    return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights
 
 
-def stir(mixed: Any, more: Any) -> None:
-    """Mix more bits into hashes, in place."""
-    mixed ^= more
-    mixed *= np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-
-
-def weights_of(model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int) -> Learned:
+def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int) -> Learned:
     """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
-    frame = frame_of(rows.source)
-    at = chosen(counter, frame, affordable(model), threads)
-    part = some(rows, at) if len(at) < frame.rows else rows
-    weights = np.ones(len(at)) if part.weights is None else part.weights
-    columns = model.read(frame_of(part.source).on(model.schema), 0, len(at), threads)
-    return learn(model.counted, model.sample(columns, y[at], weights))
+    columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
+    return learn(model.counted, model.sample(columns, y, weights))
 
 
 def affordable(model: TogetherModel) -> int:
     """Return of how many rows the evidence can be afforded."""
     grid, classes = model.counted.grid, len(model.classes)
     pieces = (
-        len(OF_NUMBERS) * len(grid.numbers)
+        (len(OF_NUMBERS) + 1) * len(grid.numbers)
         + len(grid.labels)
         + min(len(pairs_of(grid, OF_PAIRS[0])), OWN_PAIRS) * len(OF_PAIRS)
         + 8

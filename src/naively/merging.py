@@ -14,6 +14,9 @@ Merged = TypeVar("Merged", bound=Classifier)
 def merge(models: Sequence[Merged], names: Sequence[Any] | None = None) -> Merged:
     """Return the model of the rows of all models; columns and settings are those of the first.
 
+    What was fitted on top of the counts is taken from the model of the most rows until `calibrate` fits it anew. Models
+    that take columns together have to share their bins: fit the others with ``families=first.schema_``.
+
     `names` are what an error calls the models, such as the files they came from.
 
     >>> import naively as nv
@@ -36,6 +39,7 @@ def merge(models: Sequence[Merged], names: Sequence[Any] | None = None) -> Merge
     settings = {key: value for key, value in first.get_params(deep=False).items() if key != "families"}
     nb = holding(type(first)(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
     nb._label_type = first._label_type if counts.classes == first.counts_.classes else nb._label_type
+    nb._go_on_with(max(models, key=lambda model: float(model.counts_.rows.sum())))
     return nb
 
 

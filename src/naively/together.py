@@ -120,9 +120,9 @@ class TogetherModel(TableModel):
     def sample(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Sample:
         """Return rows that were counted as they are left out."""
         vectors = {
-            column.name: self.book.likelihoods[column.name].leave_one_out(
-                columns[column.name], y, np.minimum(weights, 1.0)
-            )
+            column.name: self.book.likelihoods[column.name]
+            .leave_one_out(columns[column.name], y, np.minimum(weights, 1.0))
+            .T
             for column in self.schema.of_kind("vectors")
         }
         labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
@@ -138,7 +138,7 @@ class TogetherModel(TableModel):
             rows = slice(begin, begin + LEFT)
             some = {name: matrix.take(rows) if name == "cells" else matrix[rows] for name, matrix in columns.items()}
             parts.append(left_scores(self.counted, self.learned, self.sample(some, y[rows], weights[rows])))
-        return np.concatenate(parts) + (self.model.log_prior - self.tables.bias)
+        return np.hstack(parts).T + (self.model.log_prior - self.tables.bias)
 
     def said(self, columns: dict[str, Any], threads: int) -> Floats:
         """Return what each column, and then each pair of columns, says about each class, [row, column, class]."""

@@ -16,20 +16,24 @@ from .engines.again import Blocks
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
+from .evaluate import Scores
 from .families import Settings
+from .families.family import Codes
 from .joint.learn import Learned
-from .learning import FEWEST, MOST_CLASSES, count_together, enough, weights_of
+from .joint.look import most_features
+from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
 from .read.target import Shares
-from .resample import of_weight, truth_of
+from .resample import left_out, of_weight, truth_of
 from .schema import Schema
 from .settings import alike, log_prior, prior_without, settings_of
 from .statistics import Counts
+from .statistics.axis import Floats
 from .threads import allowed
 from .together import TogetherModel
-from .tuning import GRID, MOST_SCORES, UNTUNED, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
+from .tuning import GRID, MOST_SCORES, UNTUNED, Book, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
 
 # What a model is estimated with; changes act at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
@@ -183,7 +187,12 @@ class Tuned:
 
     def _takes_together(self, rows: Rows) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
-        return self.model != "textbook" and self._expected is None and enough(rows)
+        return self.model != "textbook" and self._expected is None and enough(rows, self._numbers)
+
+    @property
+    def _numbers(self) -> int:
+        """How many columns of numbers there are."""
+        return len(self._schema.of_kind("numbers"))
 
     def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
         """Return how strongly columns taken together are believed, and count them together if they were not."""
@@ -195,10 +204,20 @@ class Tuned:
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
-        found = weights_of(model, counter, rows, truth_of(rows, counts), threads)
-        losses = list(found.loss.values())
+        part, y, weights = looked_at(model, counter, rows, truth_of(rows, counts), threads)
+        found = weights_of(model, part, y, weights, threads)
+        book = self._by_the_book(part, y, weights)
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
-        return replace(tuning, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
+        loss = list(found.loss.values())[-1]
+        return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
+
+    def _by_the_book(self, rows: Rows, y: Codes, weights: Floats) -> Book:
+        """Return how well the text-book model answers rows that were counted, each left out."""
+        out = Rows(rows.source, rows.target, None if rows.weights is None else np.minimum(weights, 1.0))
+        model, counts = self._with_smoothing(self.smoothing_), self.counts_
+        posterior = left_out(model, counts, out, y, prior_without(self), allowed(self.threads))
+        scores = Scores(posterior, y, counts.classes.labels, weights)
+        return Book(scores.log_loss, scores.accuracy)
 
     def _keep(self, tuning: Tuning) -> None:
         self._tuning, self._warned = tuning, False
@@ -229,6 +248,12 @@ class Tuned:
         if self._tuning.fresh and self._tuning.calibrated:
             self._tuning = replace(self._tuning, fresh=False)
             self._warn("The rows that were counted")
+
+    def _go_on_with(self, other: Tuned) -> None:
+        """Take over what another model chose, for rows that are not just its own."""
+        if other._tuning.calibrated and (other._tuning.learned is None or self.counts_.joint is not None):
+            self._tuning, self._tuned_with = replace(other._tuning, fresh=True), other._tuned_with
+            self._recount()
 
     def _check_fresh(self) -> None:
         """Warn if settings have changed since the model was calibrated."""
@@ -332,14 +357,14 @@ class Tuned:
         if not self._known_together():
             return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
-        return [*self._tuning.say_smoothing(), *learned.say(), *stale]
+        return [*self._tuning.say_smoothing(), *learned.say(), *self._tuning.say_book(), *stale]
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
         if self._tuning.learned is not None and self.model != "textbook":
             return self._said_of_weights(self._tuning.learned)
         if self.model != "textbook":
-            return [alone(), *self._tuning.say()]
+            return [alone(self._numbers), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
         if not self._tuning.calibrated and not self._auto_smoothing:
@@ -347,8 +372,13 @@ class Tuned:
         return replace(self._tuning, fresh=self.calibrated_).say()
 
 
-def alone() -> str:
-    """Say why columns are not taken together."""
+def alone(numbers: int) -> str:
+    """Say why columns are not taken together, given how many columns of numbers there are."""
+    if numbers >= most_features(MOST_CLASSES):
+        return (
+            f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
+            f"them together, fewer than {most_features(2)} can be"
+        )
     return (
         "columns: each speaks for itself, as in the text book; to take them together fit, or calibrate "
         f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"

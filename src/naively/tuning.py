@@ -33,6 +33,13 @@ SWEEPS = 3
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
 
+class Book(NamedTuple):
+    """How well the text-book model answers the rows that weights were fitted on, each left out."""
+
+    log_loss: float
+    accuracy: float
+
+
 @dataclass(frozen=True, eq=False)
 class Tuning:
     """What was chosen on top of the counts: log P(class | row) = bias + scale · log joint, up to a constant.
@@ -52,6 +59,7 @@ class Tuning:
     loss_after: float | None = None
     rows: float = 0.0
     learned: Learned | None = None  # how strongly columns taken together are believed
+    book: Book | None = None  # beside it, the text book on the same rows
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -63,11 +71,12 @@ class Tuning:
     def to_json(self, classes: Axis) -> dict[str, Any]:
         """Return it as plain data, its biases in the order of these classes."""
         bias = self.bias_of(classes)
+        beside = {} if self.learned is None else {"learned": self.learned.to_json(), "book": list(self.book or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
             "loss_before": self.loss_before, "loss_after": self.loss_after, "rows": self.rows,
-        } | ({} if self.learned is None else {"learned": self.learned.to_json()})  # fmt: skip
+        } | beside  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
@@ -75,8 +84,11 @@ class Tuning:
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
             raise KeyError("bias or scale")
-        learned = Learned.from_json(data["learned"], len(classes)) if "learned" in data else None
-        return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels), "learned": learned}))
+        own: dict[str, Any] = {"bias": bias, "classes": tuple(classes.labels)}
+        if "learned" in data:
+            own["learned"] = Learned.from_json(data["learned"], len(classes))
+            own["book"] = Book(*map(float, data["book"]))
+        return cls(**(dict(data) | own))
 
     def say_smoothing(self) -> list[str]:
         """Say how much is smoothed, if that was chosen."""
@@ -86,6 +98,16 @@ class Tuning:
         if self.smoothing is not None:
             return [f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out"]
         return []
+
+    def say_book(self) -> list[str]:
+        """Say what columns taken together bought over the text book."""
+        if self.learned is None or self.book is None:
+            return []
+        book = (
+            f"a log-loss of {self.book.log_loss:.3g} on these rows, each left out, and {self.book.accuracy:.1%} right"
+        )
+        ours = f"{self.loss_after:.3g} and {self.learned.right:.1%}, with weights that were fitted on them"
+        return [f"the text book has {book}; columns together have {ours}"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""

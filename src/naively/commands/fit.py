@@ -157,7 +157,7 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
     if found.scores is not None:
         page.print()
         page.print(verdict(found.scores), style="bold")
-        page.print(views.scores(found.scores))
+        page.print(views.scores(found.scores, found.book))
         if found.scores.log_loss > found.scores.baseline.log_loss:
             page.print(TOO_SURE, soft_wrap=True)
     page.print()
@@ -178,6 +178,9 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
             "are amounts, --cost squared answers with their mean and --cost absolute with their median."
         )
     lines += [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
+    lines += [f"The rows were read {found.passes} times: columns taken together are counted once more."] * (
+        nb.counts_.joint is not None
+    )
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
@@ -224,6 +227,8 @@ def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
         "seconds": found.seconds,
         "smoothing": nb.smoothing_,
         "temperature": nb.temperature_,
+        "passes": found.passes,
         "scores": None if found.scores is None else found.scores.to_dict(),
+        "textbook_scores": None if found.book is None else found.book.to_dict(),
         "model": out,
     }

@@ -72,15 +72,17 @@ def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS) -> Table:
     return shown
 
 
-def scores(found: Scores) -> Table:
-    """Return the scores beside those of always giving the most frequent answer."""
+def scores(found: Scores, book: Scores | None = None) -> Table:
+    """Return the scores beside those of the text book, if they are known, and of always giving the same answer."""
     from ..evaluate import FIGURES
 
     often = found.classes[int(found.baseline.answers[0])]
-    shown = table("", "model", f"always {clean(str(often))}", right=(1, 2))
+    columns = {"model": found, "text book": book, f"always {clean(str(often))}": found.baseline}
+    beside = {title: one for title, one in columns.items() if one is not None}
+    shown = table("", *beside, right=range(1, len(beside) + 1))
     for name in FIGURES:
-        both = (getattr(found, name), getattr(found.baseline, name))
-        cells = [percent(f) if "accuracy" in name else f"{f:.4f}" if f == f else "–" for f in both]
+        figures = (getattr(one, name) for one in beside.values())
+        cells = [percent(f) if "accuracy" in name else f"{f:.4f}" if f == f else "–" for f in figures]
         shown.add_row(name.replace("_", " "), *cells)
     return shown
 

@@ -280,6 +280,9 @@ class TableCounter:
         for name, mine in self.vectors.items():
             rest.vectors[name] = started(self.schema[name], mine.width)
             rest.vectors[name].take(statistic_of(mine, axis) - statistic_of(part.vectors[name], axis), axis.labels)
+        if rest.together is not None:
+            mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
+            rest.together.take(mine - theirs, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from ..families.family import Codes
 from ..grid import Grid
 from ..statistics.axis import Floats
 from .linear import log_loss
-from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, Single, linear_kinds, pairs_of
+from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
+from .tables import Single
 from .weights import Fit, Problem
+from .words import said_of_weights
 
 # Rows on which weights are fitted.
 ROWS = 20_000
 # The ridge on the weights of whole blocks; those tried on weights of single pieces, and how often the correction for
 # having fitted them is taken.
-BLOCK_RIDGE, RIDGES, CAUTION = 0.1, (100.0, 10.0, 1.0), 3.0
-# Pairs of a level that may have a weight of their own.
-OWN_PAIRS = 200
+BLOCK_RIDGE, RIDGES, CAUTION = 1.0, (100.0, 10.0, 1.0), 6.0
+# Columns at all levels, and pairs of a level, that may have a weight of their own.
+OWN_VALUES, OWN_PAIRS = 300, 200
 
 Pieces = dict[Piece, Single]
 
@@ -35,6 +38,7 @@ class Learned:
     bias: Floats
     loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
+    right: float = float("nan")  # the share of these rows, each left out, that are answered rightly
 
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
@@ -46,6 +50,7 @@ class Learned:
         stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
         return [
             f"columns together: the evidence of {', '.join(parts) or 'nothing'}, each weighed on rows left out",
+            f"weights: {said_of_weights(self.weights)}",
             f"the log-loss of {self.rows:,} rows, each left out, is {', '.join(stages)}",
         ]
 
@@ -54,7 +59,7 @@ class Learned:
         weights = [[p.kind, p.level, list(p.columns), weight] for p, weight in self.weights.items()]
         return {
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
-            "rows": self.rows,
+            "rows": self.rows, "right": self.right,
         }  # fmt: skip
 
     @classmethod
@@ -66,50 +71,58 @@ class Learned:
         bias = np.array([float(by) for by in data["bias"]])
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
-        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]))
+        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]))
 
 
 def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"each column alone": log_loss(counted.prior + whole(singles, len(y)), y, w)}
+    loss = {"each column alone": log_loss(counted.prior[:, None] + whole(singles, len(y)), y, w)}
     ridges: dict[str, float] = {}
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
     singles |= {Piece("vectors", name): said.astype(np.float32) for name, said in sample.vectors.items()}
     if not singles:
-        return Learned({}, {}, counted.prior, loss, len(y))
+        return Learned({}, {}, counted.prior, loss, len(y), float(w @ (y == counted.prior.argmax()) / w.sum()))
     blocks = totals(singles)
     start = at_first(blocks)
-    first = Problem(list(blocks.values()), y, w, counted.prior)
-    own, together = chosen_pairs(left, first, first.solve(start, start, BLOCK_RIDGE))
+    rated = rated_by(Problem(list(blocks.values()), y, w, counted.prior), start)
+    own, together = chosen_pairs(left, rated)
     blocks |= together
     start = at_first(blocks)
     tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, start, BLOCK_RIDGE, CAUTION)
     loss["a weight for each kind of evidence"] = tied.expected
     by_block = dict(zip(blocks, tied.weights, strict=True))
-    pieces = {**singles, **together, **own}
+    pieces = {**few(singles, rated), **together, **own}
     towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])
-    best = freed(Problem(list(pieces.values()), y, w, counted.prior), tied._replace(weights=towards))
+    problem = Problem(list(pieces.values()), y, w, counted.prior)
+    best = freed(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.expected
     weights = {piece: float(weight) for piece, weight in zip(pieces, best.weights, strict=True)}
-    return Learned(spread_out(counted, weights), ridges, best.bias, loss, len(y))
+    return Learned(spread_out(counted, singles, weights), ridges, best.bias, loss, len(y), problem.right(best))
 
 
 def whole(pieces: Pieces, rows: int) -> Floats:
-    """Return what single columns say of so many rows together, each by its middle-sized bins."""
-    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[1], "labels")]
-    return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((rows, 1))
+    """Return what single columns say of so many rows together, each by its wider bins."""
+    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[0], "labels")]
+    return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
 
 
 def totals(pieces: Pieces) -> Pieces:
     """Return what the pieces of each block say together."""
     out: Pieces = {}
     for piece, said in pieces.items():
-        block = Piece(*piece.block)
-        out[block] = out[block] + said if block in out else said
+        add_to(out, Piece(*piece.block), said)
     return out
+
+
+def add_to(totals: Pieces, block: Piece, said: Single) -> None:
+    """Add what a piece says to what its block does."""
+    if block in totals:
+        totals[block] += said
+    else:
+        totals[block] = said.copy()
 
 
 def at_first(blocks: Pieces) -> Floats:
@@ -119,20 +132,27 @@ def at_first(blocks: Pieces) -> Floats:
     return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
 
 
-def chosen_pairs(left: Left, problem: Problem, fit: Fit) -> tuple[Pieces, Pieces]:
+def few(singles: Pieces, rated: Rated) -> Pieces:
+    """Return what is said of single columns: if there are too many, those of least gain only together."""
+    values = [piece for piece in singles if piece.kind == "value"]
+    if len(values) <= OWN_VALUES:
+        return singles
+    gains = {piece: abs(rated.gain(singles[piece])) for piece in values}
+    least = set(sorted(values, key=lambda piece: (-gains[piece], str(piece)))[OWN_VALUES:])
+    kept = {piece: said for piece, said in singles.items() if piece not in least}
+    return kept | totals({piece: singles[piece] for piece in values if piece in least})
+
+
+def chosen_pairs(left: Left, rated: Rated) -> tuple[Pieces, Pieces]:
     """Return the pairs that would clearly gain by a weight of their own, and all pairs of each level together."""
-    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
-    error = -p * problem.rows[:, None]
-    error[np.arange(len(p)), problem.y] += problem.rows
     own: Pieces = {}
     together: Pieces = {}
     for bins in OF_PAIRS:
         number, wide = size_of(left.grid, bins)
         found = []
         for piece, said in left.pairs(bins):
-            block, share = Piece(*piece.block), said / np.float32(wide)
-            together[block] = together[block] + share if block in together else share
-            gain = gain_of(said, p, error, problem.rows)
+            add_to(together, Piece(*piece.block), said / np.float32(wide))
+            gain = rated.gain(said)
             if gain > max(0.5, np.log(number)):
                 found.append((gain, piece, said))
         found.sort(key=lambda one: (-one[0], one[1].columns))
@@ -146,13 +166,28 @@ def size_of(grid: Grid, bins: int) -> tuple[int, int]:
     return len(pairs_of(grid, bins)), max(len({at for pair in pairs for at in pair}) - 1, 1)
 
 
-def gain_of(said: Single, p: Floats, error: Floats, rows: Floats) -> float:
-    """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
-    slope, weighed = float(np.vdot(error, said)), p * said
-    mean = weighed.sum(axis=1)
-    weighed *= said
-    curve = float(rows @ (weighed.sum(axis=1) - mean * mean)) + 1.0
-    return slope * abs(slope) / (2 * curve)
+class Rated:
+    """Rows as they are answered so far, [class, row], to tell what one more piece of evidence would gain."""
+
+    def __init__(self, p: Single, y: Codes, rows: Floats) -> None:
+        self.p, self.rows = p, rows.astype(np.float32)
+        self.error = -p * self.rows
+        self.error[y, np.arange(len(y))] += self.rows
+
+    def gain(self, said: Single) -> float:
+        """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
+        slope, weighed = float(np.vdot(self.error, said)), self.p * said
+        mean = weighed.sum(axis=0)
+        weighed *= said
+        curve = float(self.rows @ (weighed.sum(axis=0) - mean * mean)) + 1.0
+        return slope * abs(slope) / (2 * curve)
+
+
+def rated_by(problem: Problem, start: Floats) -> Rated:
+    """Return rows as a weight for each kind of evidence answers them."""
+    fit = problem.solve(start, start, BLOCK_RIDGE)
+    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
+    return Rated(p.astype(np.float32), problem.y, problem.rows)
 
 
 def freed(problem: Problem, tied: Fit) -> Fit:
@@ -166,9 +201,10 @@ def freed(problem: Problem, tied: Fit) -> Fit:
     return best
 
 
-def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, float]:
-    """Return the weights that are not 0, those of all pairs together shared out to each."""
-    out = {piece: weight for piece, weight in weights.items() if piece.columns or piece.kind != "pair"}
+def spread_out(counted: Counted, singles: Pieces, weights: Mapping[Piece, float]) -> dict[Piece, float]:
+    """Return the weights that are not 0, those of columns or pairs together shared out to each."""
+    out = {piece: weights.get(piece, weights.get(Piece(*piece.block), 0.0)) for piece in singles}
+    out |= {piece: weight for piece, weight in weights.items() if piece.kind == "pair" and piece.columns}
     for bins in OF_PAIRS:
         shared = weights.get(Piece("pair", bins), 0.0) / size_of(counted.grid, bins)[1]
         for pair in pairs_of(counted.grid, bins):
@@ -178,9 +214,9 @@ def spread_out(counted: Counted, weights: Mapping[Piece, float]) -> dict[Piece, 
 
 
 def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
-    """Return the scores of rows that were counted, each left out, [row, class]; the weights stay as they are."""
+    """Return the scores of rows that were counted, each left out, [class, row]; the weights stay as they are."""
     left, weight = Left(counted, sample), learned.weights.get
-    total = np.tile(learned.bias, (len(sample.y), 1))
+    total = np.tile(learned.bias[:, None], len(sample.y))
     for piece, said in left.values():
         total += weight(piece, 0.0) * said
     for which, ridge in learned.ridges.items():

@@ -108,33 +108,33 @@ class Linear:
         return np.maximum(width, 0.0), axes
 
     def turned(self, x: Floats, holes: Floats) -> Turned:
-        """Return rows of features along the axes of the scatter."""
-        return Turned(self.centring.of(x) @ self._axes[1], holes)
+        """Return rows of features along the axes of the scatter; the axes are centred, which is as good."""
+        return Turned(x @ self.centring.back(self._axes[1]).astype(x.dtype), holes)
 
     def left(self, rows: Turned, taken: Taken, ridge: float) -> Floats:
-        """Return the score of each row and class as if the row had not been counted, up to what all classes share."""
+        """Return the score of each class and row as if the row had not been counted, up to what all classes share."""
         turned, holes = rows
-        narrow, means = 1 / (self._axes[0] + ridge), self.means @ self._axes[1]
-        own, at = self.rows[taken.y], np.arange(len(taken.y))
-        more = np.where(
-            own >= 2, own / np.maximum(own - taken.weights, 1e-9), 1.0
-        )  # how much further the own mean lies
-        lost = np.where(own >= 2, taken.weights * more, 0.0)  # of the scatter, in the direction of the row
-        gap = turned - means[taken.y]
-        far = ((turned * turned) @ narrow)[:, None] - 2 * (turned * narrow) @ means.T + (means * means) @ narrow
-        along = ((turned * gap) @ narrow)[:, None] - (gap * narrow) @ means.T
-        rest = np.maximum(1 - lost * ((gap * gap) @ narrow), 1e-3)
-        far += (lost / rest)[:, None] * along**2
-        far[at, taken.y] *= more**2
-        scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=1, keepdims=True)))
-        return scores - holes @ self.by_column(self.coefficients(ridge)[1]) if holes.any() else scores
+        narrow, means, y = 1 / (self._axes[0] + ridge), self.means @ self._axes[1], taken.y
+        own, enough = self.rows[y], self.rows[y] >= 2
+        more = np.where(enough, own / np.maximum(own - taken.weights, 1e-9), 1.0)  # how much further the own mean lies
+        lost = np.where(enough, taken.weights * more, 0.0)  # of the scatter, in the direction of the row
+        # Products under the narrowed scatter: of rows with themselves, with means, and of means with each other.
+        squares, crossed, between = (turned * turned) @ narrow, (means * narrow) @ turned.T, (means * narrow) @ means.T
+        mine = crossed.reshape(-1)[taken.own]
+        far = squares - 2 * crossed + np.diag(between)[:, None]
+        along = squares - crossed - mine + between[:, y]
+        rest = np.maximum(1 - lost * far.reshape(-1)[taken.own], 1e-3)
+        far += (lost / rest) * along**2
+        far.reshape(-1)[taken.own] *= more**2
+        scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
+        return scores - self.by_column(self.coefficients(ridge)[1]).T @ holes.T if holes.any() else scores
 
     def best_ridge(self, turned: Turned, taken: Taken, weights: Floats, prior: Floats) -> float:
         """Return the ridge under which rows left out are answered best, however strongly the scores are believed."""
         losses = []
         for ridge in RIDGES:
             scores = self.left(turned, taken, ridge)
-            losses.append(min(log_loss(prior + belief * scores, taken.y, weights) for belief in BELIEF))
+            losses.append(min(log_loss(prior[:, None] + belief * scores, taken.y, weights) for belief in BELIEF))
         return RIDGES[int(np.argmin(losses))]
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
@@ -151,7 +151,7 @@ class Linear:
 
 
 def log_loss(scores: Floats, y: Any, weights: Floats) -> float:
-    """Return the mean log-loss of scores."""
-    below = scores - scores.max(axis=1, keepdims=True)
-    own = below[np.arange(len(y)), y]
-    return float(weights @ (np.log(np.exp(below).sum(axis=1)) - own) / weights.sum())
+    """Return the mean log-loss of scores [class, row]."""
+    below = scores - scores.max(axis=0)
+    own = below[y, np.arange(len(y))]
+    return float(weights @ (np.log(np.exp(below).sum(axis=0)) - own) / weights.sum())

@@ -15,11 +15,14 @@ from ..statistics.axis import Floats
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100
 # Coarse bins of a number and labels of a column that are told apart in pairs, at most: the first that can be afforded.
 COARSEST, FINEST = 8, 16
+# Fine bins and coarse ones are read off put together, too: fewer rows fill them.
+WIDER, ROUGH = 12, 4
 STEPS = ((16, 1 << 16), (16, 64), (12, 32), (8, 32), (8, 16), (6, 12), (4, 8), (0, 8), (0, 0))
 # More features make the joint evidence too slow; their products may take so many bytes.
 FEATURES, BUDGET = 1024, 256 << 20
-# Numbers beyond these quantiles are taken for the quantile in the joint evidence: one outlier must not tilt it.
-EDGES = (0.005, 0.995)
+# Beyond such a share of the rows at either end, numbers are taken for the last before them in the joint evidence: one
+# outlier must not tilt it.
+EDGE = 0.005
 
 
 def look(
@@ -30,21 +33,33 @@ def look(
     Labels of each column come with how often they were met.
     """
     fine = [fine_bins(column, weights) for column in numbers.T]
-    most = int(min(FEATURES, np.sqrt(BUDGET / 8 / max(classes, 1))))
+    most = most_features(classes)
     wanted = int(np.clip(round(float(weights.sum()) ** (1 / 3)), COARSEST, FINEST))
-    for step, (bins, values) in enumerate(STEPS):
+    for bins, values in STEPS:
         bins = min(bins, wanted)
         told = [Values(name, commonest(known, met, values)) for name, known, met in labels]
         laid = [binned(n, c, numbers[:, j], weights, bins) for j, (n, c) in enumerate(zip(names, fine, strict=True))]
         grid = Grid(tuple(laid), tuple(told))
-        if grid.features <= most:
-            return grid, None if step == 0 else said(bins, values)
-    return Grid((), ()), f"There are too many columns ({len(names) + len(labels)}) to take them together."
+        if grid.features <= most or (bins, values) == STEPS[-1]:
+            break
+    return grid, said(grid, bins, wanted, max((len(known) for _, known, _ in labels), default=0))
 
 
-def said(bins: int, values: int) -> str:
+def most_features(classes: int) -> int:
+    """Return how many features can be afforded."""
+    return int(min(FEATURES, np.sqrt(BUDGET / 8 / max(classes, 1))))
+
+
+def said(grid: Grid, bins: int, wanted: int, labels: int) -> str | None:
     """Return the remark on what is left out where not everything can be afforded."""
-    return f"In pairs of columns only {bins} bins of a number and {values} labels of a column are told apart."
+    told = max((column.size for column in grid.labels), default=0)
+    parts = [f"{bins} bins of a number"] * bool(grid.numbers and bins < wanted)
+    parts += [f"{told} labels of a column"] * (told < labels and labels > 1)
+    if not parts:
+        return None
+    if not any(column.size for column in grid.columns):
+        return f"There are too many columns ({len(grid.names)}) to count pairs of them."
+    return f"In pairs of columns only {' and '.join(parts)} are told apart."
 
 
 def commonest(labels: Sequence[Any], met: Floats, most: int) -> tuple[Any, ...]:
@@ -79,9 +94,22 @@ def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]
     heavy = met >= met.sum() / bins
     others = np.where(heavy, 0.0, met)
     size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
-    middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
-    group = np.where(heavy, -1 - np.arange(len(met)), middle)
+    group = np.where(heavy, -1 - np.arange(len(met)), shared_out(others, size))
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
+
+
+def shared_out(met: Floats, size: float) -> npt.NDArray[np.int64]:
+    """Return which share of such a size the middle of each thing falls into; counted from either end, the same things.
+
+    What is left over is added to the first and the last share. On a border a thing belongs to the share nearer to the
+    middle of all; in the very middle it is a share of its own.
+    """
+    shares = max(int(met.sum() / size + 1e-9), 1)
+    place = (np.cumsum(met) - met / 2 - met.sum() / 2) / size + shares / 2
+    near = np.rint(place)
+    on_border, side = np.abs(place - near) < 1e-9, np.sign(near - shares / 2)
+    into = np.clip(np.floor(np.where(on_border, near - 0.5 * side, place)), 0, shares - 1)
+    return np.asarray(np.where(on_border & (side == 0), shares, into), dtype=np.int64)
 
 
 def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> Bins:
@@ -95,7 +123,9 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     centre = float(w @ held / w.sum()) if len(x) else 0.0
     spread = float(np.sqrt(w @ (held - centre) ** 2 / w.sum())) if len(x) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
-    return Bins(name, tuple(cuts.tolist()), tuple(coarse.tolist()), low, high, centre, scale)
+    wider, rough = grouped(fine, WIDER), grouped(np.bincount(coarse, fine).astype(np.float64), ROUGH)
+    laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
+    return Bins(name, *laid, low, high, centre, scale)
 
 
 def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:
@@ -103,6 +133,5 @@ def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:
     if not len(x):
         return 0.0, 0.0
     values, met = weighed(x, weights)
-    below = np.cumsum(met) / met.sum()
-    first, last = (min(int(np.searchsorted(below, edge)), len(values) - 1) for edge in EDGES)
-    return float(values[first]), float(values[last])
+    low, high = (int(np.searchsorted(np.cumsum(part), EDGE * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
+    return float(values[low]), float(values[-1 - high])

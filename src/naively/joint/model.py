@@ -16,7 +16,7 @@ from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .learn import Learned
 from .linear import by_column
-from .pieces import OF_NUMBERS, Counted, Piece, summed
+from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs, of_values
 
 Indices = npt.NDArray[np.int64]
@@ -92,9 +92,11 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     said: list[Floats] = []
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
-            np.array(bins.coarse if bins.size else [-1])
+            np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
         ]
         table = table + there[at]
+        if by := weight(Piece("value", BELL, (at,))):
+            table = table + by * counted.bell(at).said().T
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)
@@ -118,7 +120,7 @@ def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, in
         if piece.kind == "pair":
             i, j = piece.columns
             to = np.ix_(*(counted.pair_levels(at, piece.level) for at in (i, j)))
-            table = weight * of_pairs(counted.pair(i, j, piece.level))[to]
+            table = weight * of_pairs(counted.pair(i, j, piece.level)).transpose(1, 2, 0)[to]
             found[i, j] = found[i, j] + table if (i, j) in found else table
     return tuple(found), tuple(found.values())
 

@@ -9,20 +9,20 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..families.family import Codes
 from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
+from .bell import Bell, middles
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
-from .look import grouped
-from .tables import Taken, of_pairs, of_pairs_left, of_values_left
+from .look import ROUGH, WIDER
+from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
 
-# Numbers are read off bins of several widths, the finest as they are counted (0).
-OF_NUMBERS, OF_PAIRS = (5, 12, 0), (4, 0)
-Single = npt.NDArray[np.float32]
+# Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
+OF_NUMBERS, OF_PAIRS = (WIDER, 0), (ROUGH, 0)
+BELL = "bell"
 
 
 class Piece(NamedTuple):
@@ -62,16 +62,23 @@ class Counted:
         begin, end = self.grid.fine_offsets[at : at + 2]
         return self.joint.fine[:, begin:end]
 
+    def bell(self, at: int) -> Bell:
+        """Return the bell curves of a number."""
+        last = self.grid.features - len(self.grid.numbers) + at
+        sums, squares = self.joint.products[:, 0, last], self.joint.products[:, last, last]
+        return Bell(self.fine(at).sum(axis=1), sums, squares, middles(self.grid.numbers[at]))
+
     def levels(self, at: int, bins: int) -> Codes:
-        """Return the bin of each fine one, if there are to be so many."""
-        return put_together(self.fine(at).sum(axis=0), bins)
+        """Return the bin of each fine one, at a level."""
+        number = self.grid.numbers[at]
+        return np.array(number.wider if bins else range(len(number.wider)), dtype=np.int32)
 
     def pair_levels(self, at: int, bins: int) -> Codes:
         """Return the level of each code of a column in pairs: labels and fine levels are themselves."""
         flags = self.grid.flags(at)
         if at >= len(self.grid.numbers) or not bins:
             return np.arange(flags.stop - flags.start, dtype=np.int32)
-        return put_together(self.joint.products[:, 0, flags].sum(axis=0), bins)
+        return np.array(self.grid.numbers[at].rough[: flags.stop - flags.start], dtype=np.int32)
 
     def pair(self, i: int, j: int, bins: int) -> Floats:
         """Return how often two values were met together, [class, value, value]."""
@@ -83,13 +90,6 @@ class Counted:
         """Return the joint evidence of some features: all, or those that are no bins of numbers."""
         first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
         return Linear(self.joint, np.arange(first, self.grid.features))
-
-
-def put_together(met: Floats, bins: int) -> Codes:
-    """Return the bin of each of some smaller ones, if there are to be so many; 0 leaves them as they are."""
-    if not bins or not met.any():
-        return np.arange(len(met), dtype=np.int32)
-    return grouped(met, bins).astype(np.int32)
 
 
 def summed(n: Floats, to: Codes, axis: int) -> Floats:
@@ -108,7 +108,7 @@ class Sample:
     cells: Cells
     y: Codes
     weights: Floats
-    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [row, class]
+    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [class, row]
 
     @property
     def taken(self) -> Taken:
@@ -117,7 +117,7 @@ class Sample:
 
 
 class Left:
-    """Pieces of evidence of a sample of rows, each row left out of the counts."""
+    """Pieces of evidence of a sample of rows, [class, row], each row left out of the counts."""
 
     def __init__(self, counted: Counted, sample: Sample) -> None:
         self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
@@ -130,10 +130,14 @@ class Left:
                 codes = np.append(to, np.int32(-1))[self.sample.cells.fine[:, at]]
                 n = summed(self.counted.fine(at), to, 1)
                 if n.shape[1] > 1:
-                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken).astype(np.float32)
+                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
+        for at, number in enumerate(self.grid.numbers):
+            if number.scale:
+                x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
+                yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, fine, self.taken)
         for at, n in enumerate(self.counted.tables):
             said = of_values_left(n, self.sample.labels[:, at], self.taken)
-            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said.astype(np.float32)
+            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said
 
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""
@@ -146,7 +150,7 @@ class Left:
     def _turned(self, which: str) -> tuple[Linear, Turned]:
         linear, cells = self.counted.linear(which), self.sample.cells
         holes = np.hstack([cells.fine < 0, cells.codes[:, len(self.grid.numbers) :] < 0]).astype(np.float64)
-        return linear, linear.turned(features(self.grid, cells)[:, linear.features], holes)
+        return linear, linear.turned(features(self.grid, cells, int(linear.features[0])), holes)
 
     def linear_under(self, which: str, ridge: float) -> Floats:
         """Return the joint evidence of some features under a ridge."""
@@ -160,9 +164,8 @@ class Left:
             for at in (i, j):
                 if at not in levels:
                     levels[at] = np.append(self.counted.pair_levels(at, bins), np.int32(-1))[codes[:, at]]
-            n = self.counted.pair(i, j, bins)
-            said = of_pairs_left(n, of_pairs(n), levels[i], levels[j], self.taken)
-            yield Piece("pair", bins, (i, j)), said.astype(np.float32)
+            said = of_pairs_left(self.counted.pair(i, j, bins), levels[i], levels[j], self.taken)
+            yield Piece("pair", bins, (i, j)), said
 
 
 def pairs_of(grid: Grid, bins: int) -> list[tuple[int, int]]:
@@ -180,12 +183,14 @@ def linear_kinds(grid: Grid) -> tuple[str, ...]:
     return ("numbers", "bins") if bins else ("numbers",)
 
 
-def features(grid: Grid, cells: Cells) -> Floats:
-    """Return the features of rows, [row, feature]."""
-    out = np.zeros((len(cells), grid.features))
-    out[:, 0] = 1.0
+def features(grid: Grid, cells: Cells, first: int = 0) -> Any:
+    """Return the features of rows from some feature on, [row, feature]."""
+    size = grid.features - first
+    out = np.zeros((len(cells), size), dtype=np.float64 if len(cells) * size <= EXACT else np.float32)
+    out[:, : 1 - min(first, 1)] = 1.0
     for at in range(len(grid.names)):
-        known = np.flatnonzero(cells.codes[:, at] >= 0)
-        out[known, grid.flags(at).start + cells.codes[known, at]] = 1.0
-    out[:, grid.features - len(grid.numbers) :] = cells.level
+        if grid.flags(at).start >= first:
+            known = np.flatnonzero(cells.codes[:, at] >= 0)
+            out[known, grid.flags(at).start - first + cells.codes[known, at]] = 1.0
+    out[:, size - len(grid.numbers) :] = cells.level
     return out

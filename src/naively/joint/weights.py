@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..families.family import Codes
 from ..statistics.axis import Floats
+from .tables import EXACT, Single
 
-Single = npt.NDArray[np.float32]
 # The ridge on the biases of the classes, around their log prior.
 BIAS_RIDGE = 3.0
 # Steps at most, how many go by one look at the curvature, and the gain per row at which they end.
 STEPS, SAME_CURVE, ENOUGH = 60, 8, 1e-11
-# Up to so many numbers all digits are kept; beyond, half of them serve as well and take half the time.
-EXACT = 1 << 22
 
 
 class Fit(NamedTuple):
@@ -30,35 +27,41 @@ class Fit(NamedTuple):
 class Problem:
     """Minimise the log-loss of rows over weights (not negative) and biases, near to what is given.
 
-    Each piece of evidence is [row, class]; rows have a class and a weight.
+    Each piece of evidence is [class, row]; rows have a class and a weight.
     """
 
     def __init__(self, pieces: list[Single], y: Codes, rows: Floats, prior: Floats) -> None:
         self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(pieces), len(prior)
         cells = len(y) * (self.size + self.classes) * self.classes
         self.kind: Any = np.float64 if cells <= EXACT else np.float32
+        self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]
         # Only differences to the first class matter; the biases are pieces, too: flags of their class.
         flags = np.eye(self.classes, dtype=self.kind)
         self._parts = []
         for k in range(1, self.classes):
-            part = np.empty((len(y), self.size + self.classes), dtype=self.kind)
+            part = np.empty((self.size + self.classes, len(y)), dtype=self.kind)
             for at, piece in enumerate(pieces):
-                np.subtract(piece[:, k], piece[:, 0], out=part[:, at])
-            part[:, self.size :] = flags[k] - flags[0]
+                np.subtract(piece[k], piece[0], out=part[at])
+            part[self.size :] = (flags[k] - flags[0])[:, None]
             self._parts.append(part)
         self._curve: Floats | None = None
 
     def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
-        """Return the probability of each row's classes, and the logarithm of its own class's."""
-        z = np.zeros((len(self.y), self.classes))
+        """Return the probability of each class and row, and the logarithm of its own class's."""
+        z = np.zeros((self.classes, len(self.y)))
         for k, part in enumerate(self._parts, 1):
-            z[:, k] = part @ v.astype(self.kind)
-        z -= z.max(axis=1, keepdims=True)
-        own = z[np.arange(len(self.y)), self.y]
+            z[k] = v.astype(self.kind) @ part
+        z -= z.max(axis=0)
+        own = z.reshape(-1).take(self._own)
         shares = np.exp(z, out=z)
-        whole = shares.sum(axis=1, keepdims=True)
+        whole = shares.sum(axis=0)
         shares /= whole
-        return shares, own - np.log(whole[:, 0])
+        return shares, own - np.log(whole)
+
+    def right(self, fit: Fit) -> float:
+        """Return the share of rows whose most probable class is their own."""
+        p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
+        return float(self.rows @ (p.argmax(axis=0) == self.y) / self.rows.sum())
 
     def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridge, and the probabilities."""
@@ -67,29 +70,28 @@ class Problem:
 
     def slope(self, p: Floats) -> Floats:
         """Return the slope of the loss without its ridge."""
-        error = p * self.rows[:, None]
-        error[np.arange(len(self.y)), self.y] -= self.rows
-        parts = (error[:, k].astype(self.kind) @ part for k, part in enumerate(self._parts, 1))
+        error = p * self.rows
+        error.reshape(-1)[self._own] -= self.rows
+        parts = (part @ error[k].astype(self.kind) for k, part in enumerate(self._parts, 1))
         return np.asarray(np.sum([slope.astype(np.float64) for slope in parts], axis=0))
 
     def curve(self, p: Floats) -> Floats:
         """Return the curvature of the loss without its ridge."""
         total, mean = np.zeros((self.size + self.classes,) * 2), None
         for k, part in enumerate(self._parts, 1):
-            own = p[:, k] * (1 - p[:, k]) if self.classes == 2 else p[:, k]
-            total += (part * (own * self.rows).astype(self.kind)[:, None]).T @ part
-            weighed = part * p[:, k].astype(self.kind)[:, None]
-            mean = weighed if mean is None else mean + weighed
-        if self.classes > 2 and mean is not None:
-            total -= (mean * self.rows.astype(self.kind)[:, None]).T @ mean
-        return total
+            own = p[k] * (1 - p[k]) if self.classes == 2 else p[k]
+            total += squared(part * np.sqrt(own * self.rows).astype(self.kind))
+            if self.classes > 2:
+                weighed = part * (p[k] * np.sqrt(self.rows)).astype(self.kind)
+                mean = weighed if mean is None else np.add(mean, weighed, out=mean)
+        return total if mean is None else total - squared(mean)
 
     def scatter(self, p: Floats) -> Floats:
         """Return the sum over the rows of their slopes, each with itself."""
         error = p.copy()
-        error[np.arange(len(self.y)), self.y] -= 1.0
-        per_row = sum(error[:, k].astype(self.kind)[:, None] * part for k, part in enumerate(self._parts, 1))
-        return np.asarray((per_row * self.rows.astype(self.kind)[:, None]).T @ per_row, dtype=np.float64)
+        error.reshape(-1)[self._own] -= 1.0
+        error *= np.sqrt(self.rows)
+        return squared(sum(error[k].astype(self.kind) * part for k, part in enumerate(self._parts, 1)))
 
     def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> Fit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
@@ -136,3 +138,8 @@ class Problem:
         on = np.concatenate([v[: self.size] > 0, np.ones(self.classes, dtype=bool)])
         inner = np.ix_(on, on)
         return float(np.trace(np.linalg.solve((self.curve(p) + np.diag(pull))[inner], self.scatter(p)[inner])))
+
+
+def squared(lines: Any) -> Floats:
+    """Return the products of lines with each other."""
+    return np.asarray(lines @ lines.T, dtype=np.float64)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..errors import DoesNotFit, NotAPart
+from ..errors import DoesNotFit, LeftOutWarning, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis, Floats
 from .joint import Joint
@@ -69,7 +70,8 @@ class Counts:
         self._check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
-        joint = None if self.joint is None or other.joint is None else self.joint + other.joint
+        both = self._together_with(other)
+        joint = None if both is None else both[0] + both[1]
         return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other), joint)
 
     def __radd__(self, other: object) -> Counts:
@@ -86,7 +88,8 @@ class Counts:
             k = int(np.argmin(rows))
             raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
         columns = {name: self._column_without(name, part) for name in self.columns}
-        joint = None if self.joint is None or part.joint is None else self.joint - part.joint
+        both = self._together_with(part)
+        joint = None if both is None else both[0] - both[1]
         return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
 
     def _column_without(self, name: str, part: Counts) -> Any:
@@ -131,12 +134,22 @@ class Counts:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
 
+    def _together_with(self, other: Counts) -> tuple[Joint, Joint] | None:
+        """Return what both have counted of columns together, over the same bins; warn if only that does not fit."""
+        if self.joint is None and other.joint is None:
+            return None
+        if self.joint is not None and other.joint is not None and self.joint.grid == other.joint.grid:
+            return self.joint, other.joint
+        found = "on one side only" if self.joint is None or other.joint is None else "over different bins"
+        warnings.warn(
+            f"Pairs of columns were counted {found}: the result holds single columns alone, and answers by the text "
+            "book. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
+            LeftOutWarning,
+            stacklevel=3,
+        )
+        return None
+
     def _check_columns(self, other: Counts) -> None:
-        if (self.joint is None) != (other.joint is None):
-            raise DoesNotFit(
-                "Pairs of columns are counted on one side only; count both with the same schema, or neither: "
-                "NaiveBayes(model='textbook')."
-            )
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
             raise DoesNotFit(f"Column {name!r} is counted on one side only; count the same columns to combine them.")
         for name, column in self.columns.items():
