@@ -36,6 +36,7 @@ FAMILIES: dict[str, Schema] = {
     "bernoulli": Schema((Column("flag", "boolean", nv.Bernoulli()),)),
     "gaussian": Schema((Column("size", "number"),)),
     "poisson": Schema((Column("events", "number", nv.Poisson()),)),
+    "bins": Schema((Column("size", "number", nv.Bins(cuts=[-1.0, 0.0, 2.5])),)),
     "words": Schema((Column("words", "vector"),)),
     "flags": Schema((Column("words", "vector", nv.Bernoulli()),)),
     "vectors": Schema((Column("words", "vector", nv.Gaussian()),)),
@@ -50,7 +51,7 @@ FAMILIES: dict[str, Schema] = {
     ),
     "everything": Schema((Column("colour", "text"), Column("size", "number"), Column("words", "vector"))),
 }
-EXACT = ("categorical", "bernoulli", "words", "flags")
+EXACT = ("categorical", "bernoulli", "bins", "words", "flags")
 each_family = pytest.mark.parametrize("family", FAMILIES)
 single = pytest.mark.parametrize("family", [f for f in FAMILIES if not FAMILIES[f].of_kind("vectors")])
 

@@ -62,11 +62,14 @@ class Answers:
     # -- answering ----------------------------------------------------------------------------------------------
 
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
+        return self._ask(lambda model, *rows: model.answer(ask, *rows, **how), X)
+
+    def _ask(self, ask: Any, X: Any) -> Any:
+        """Return what is asked of the model about rows; ask is given it, the rows and the threads they are worth."""
         model, file = self._table_model, file_of(X)
         if file is not None:
-            return np.concatenate(each_block(file, model.schema, lambda t: self._answer(ask, t, **how), self.threads))
-        source, threads = self._source(X, model)
-        return model.answer(ask, source, threads, **how)
+            return np.concatenate(each_block(file, model.schema, lambda t: self._ask(ask, t), self.threads))
+        return ask(model, *self._source(X, model))
 
     def _source(self, X: Any, model: TableModel) -> tuple[Any, int]:
         """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
@@ -139,7 +142,7 @@ class Answers:
 
     def score_samples(self, X: Any) -> Floats:
         """Return log P(row): how usual each row is, whatever its class. Calibration changes nothing here."""
-        density: Floats = self._answer(Model.log_density, X)
+        density: Floats = self._ask(TableModel.log_density, X)
         return density
 
     # -- why, and how good --------------------------------------------------------------------------------------

@@ -29,7 +29,16 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_from_file, check_settings, plain, prior_imagined, settings_of
+from .settings import (
+    alike,
+    check_from_file,
+    check_settings,
+    counted_families,
+    held_families,
+    plain,
+    prior_imagined,
+    settings_of,
+)
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
@@ -95,7 +104,7 @@ class Classifier(Answers, Tuned):
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
-        counter = TableCounter(rows.schema(self.families), declared)
+        counter = TableCounter(rows.schema(counted_families(self)), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open
@@ -307,7 +316,7 @@ def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True)
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
     check_kinds(list(counts.classes.labels))
-    nb._schema = schema.with_families(nb.families if isinstance(nb.families, dict) else None)
+    nb._schema = schema.with_families(held_families(nb, schema))
     nb.n_features_in_ = len(schema)
     nb._hold(counts)
     labels = np.array(counts.classes.labels)

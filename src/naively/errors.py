@@ -4,6 +4,7 @@
 
     NaivelyError
     ├── LikelihoodFell (also a RuntimeError)  learning without labels went down instead of up
+    ├── NotInstalled (also an ImportError)    a library that only an extra brings
     └── InvalidInput (also a ValueError)
         ├── NotAPart        rows taken away that were never counted
         ├── DoesNotFit      two statistics that cannot be added
@@ -47,6 +48,13 @@ class LikelihoodFell(NaivelyError, RuntimeError):
             "billionth of their size. Subtract their mean; if that does not help, please report it."
         )
         self.step, self.before, self.after = step, before, after
+
+
+class NotInstalled(NaivelyError, ImportError):
+    """A library that is needed for this alone, and is not there."""
+
+    def __init__(self, why: str, extra: str) -> None:
+        super().__init__(f'{why}, which is not installed: pip install "naively[{extra}]".')
 
 
 class InvalidInput(NaivelyError, ValueError):

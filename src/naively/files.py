@@ -25,7 +25,7 @@ from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of
 from .resample import some
-from .settings import check_from_file, check_settings, scored_by
+from .settings import check_from_file, check_settings, counted_families, scored_by
 from .statistics import Counts
 from .threads import allowed
 
@@ -127,7 +127,7 @@ def fit(
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
     rows.passes = 0, 1 if nb.model == "textbook" else 2
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
 
@@ -139,7 +139,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, 2 if nb.model == "textbook" else 3
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
     for name in rows.set_aside:

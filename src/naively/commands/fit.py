@@ -47,7 +47,7 @@ Example:
     "--family",
     multiple=True,
     metavar="COLUMN=FAMILY",
-    help="What a column is: categorical, gaussian, poisson, bernoulli.",
+    help="What a column is: categorical, gaussian, bins, poisson, bernoulli.",
 )
 @options.WEIGHT
 @options.settings
