@@ -113,7 +113,7 @@ class Classifier(Answers, Tuned):
         try:
             if isinstance(rows, FileRows):
                 if rows.sampling:
-                    self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
+                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, allowed(self.threads)))
             else:
                 self._tune_if_asked(rows)
         except Exception:

@@ -140,7 +140,7 @@ def learned(params: Any, counts: Counts, whole: Counts, rows: Rows, train: Any, 
     if not counts.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
     nb = NaiveBayes.from_counts(counts, whole.schema, **params)
-    if "auto" in (nb.smoothing, nb.temperature, nb.model):
+    if nb._leaves_open:
         train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
         nb._tune_if_asked(some(rows, train))
     return nb

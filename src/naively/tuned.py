@@ -12,17 +12,20 @@ import numpy as np
 
 from .calibration import Fit, Rated, fitted
 from .counting import Rows, check_widths, rows_of
-from .engines.again import Blocks
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, StaleWarning
 from .estimate import empirical_prior
 from .families import Settings
+from .grid import Grid
 from .joint.learn import Learned
 from .learning import FEWEST, MOST_CLASSES, count_together, enough, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
 from .read.target import Shares
+from .refine.learned import Refined
+from .refined import RefinedModel
+from .refining import Again, refine
 from .resample import of_weight, truth_of
 from .schema import Schema
 from .settings import alike, log_prior, prior_without, settings_of
@@ -50,6 +53,7 @@ class Tuned:
         columns: Any
         unseen: str
         max_categories: int | None
+        prior_smoothing: float
         model: str
         threads: int | None
         unlabelled: str
@@ -150,7 +154,7 @@ class Tuned:
 
     def _check_held_out(self) -> None:
         """Refuse to soften by rows held out what was weighed already on rows left out."""
-        if self.model != "textbook" and self._tuning.learned is not None:
+        if self.model != "textbook" and (self._tuning.learned or self._tuning.refined) is not None:
             raise InvalidSetting(
                 f"model={self.model!r} weighs its evidence on the rows that were counted: calibrate(X, y) with those. "
                 "To soften the text book by rows held out set model='textbook'."
@@ -171,7 +175,7 @@ class Tuned:
         """Whether something is left to the rows to choose."""
         return self.model != "textbook" or self._auto_smoothing or isinstance(self.temperature, str)
 
-    def _tune_if_asked(self, rows: Rows, blocks: Blocks | None = None) -> None:
+    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None) -> None:
         """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
         together = self._takes_together(rows)
@@ -185,11 +189,13 @@ class Tuned:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
         return self.model != "textbook" and self._expected is None and enough(rows)
 
-    def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
+    def _learn(self, rows: Rows, blocks: Again | None = None) -> Tuning:
         """Return how strongly columns taken together are believed, and count them together if they were not."""
+        if self.model == "refined":
+            return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
         if counter.together is None:
-            remark = count_together(counter, rows, threads, blocks)
+            remark = count_together(counter, rows, threads, None if blocks is None else blocks())
             hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
@@ -199,6 +205,16 @@ class Tuned:
         losses = list(found.loss.values())
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
+
+    def _refine(self, rows: Rows, again: Again | None) -> Tuning:
+        """Return how far single values are adjusted."""
+        counts, threads = self.counts_, allowed(self.threads)
+        place = counts.classes.places(list(self._live_counter().classes.places)).astype(np.int32)
+        every = None if again is None else lambda: ((f, place[y], w, s) for f, y, w, s in again())
+        found = refine(self._refined, rows, truth_of(rows, counts), threads, every)
+        losses = [*found.loss.values()] or [None]
+        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, refined=found)
+        return replace(tuning, learned=None, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
 
     def _keep(self, tuning: Tuning) -> None:
         self._tuning, self._warned = tuning, False
@@ -248,9 +264,16 @@ class Tuned:
     @property
     def _old(self) -> str:
         """What a stale model goes on with."""
-        if self._tuning.learned is None:
+        if self._chosen is None:
             return "The old temperature is"
-        return "The old weights of its evidence are" if self._known_together() else "The text-book model is"
+        if not self._known_together():
+            return "The text-book model is"
+        return "The old weights of its evidence are" if self.model == "auto" else "The old adjustments are"
+
+    @property
+    def _chosen(self) -> Learned | Refined | None:
+        """What was fitted on top of the counts for the model as it is set."""
+        return {"auto": self._tuning.learned, "refined": self._tuning.refined}.get(self.model)
 
     # -- what is in effect ----------------------------------------------------------------------------------------
 
@@ -281,16 +304,17 @@ class Tuned:
         """Return the model under the settings as they are, and what was chosen."""
         if not len(self._learned.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
-        learned = self._tuning.learned if self.model != "textbook" else None
-        if learned is not None and self._known_together():
-            return self._together(learned)
+        chosen = self._chosen
+        if chosen is not None and self._known_together():
+            return self._together(chosen) if isinstance(chosen, Learned) else self._refined(chosen.grid, chosen)
         return self._made(self.smoothing_, self.unseen, *self._scale_and_bias())
 
     def _known_together(self) -> bool:
         """Tell whether the columns and classes are those whose evidence was weighed."""
         then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
         same = all(alike(then.get(name), getattr(self, name)) for name in ("columns", "missing", "max_categories"))
-        return same and self.counts_.joint is not None and tuple(self.counts_.classes.labels) == self._tuning.classes
+        counted = self.model != "auto" or self.counts_.joint is not None
+        return same and counted and tuple(self.counts_.classes.labels) == self._tuning.classes
 
     def _together(self, learned: Learned | None) -> TogetherModel:
         """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
@@ -302,6 +326,19 @@ class Tuned:
         return TogetherModel(
             self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift, scale
         )
+
+    def _refined(self, grid: Grid, refined: Refined | None = None) -> RefinedModel:
+        """Return the model of adjusted values; without adjustments, what they are fitted to."""
+        smoothing = self.smoothing_
+        schema, one = smoothed(self._schema, smoothing), 1.0 if isinstance(smoothing, dict) else smoothing
+        settings = settings_of(self, one)
+        usual = empirical_prior(self.counts_.rows, settings_of(self, self.prior_smoothing))
+        if refined is None:  # a value never met but in the row that is left out is no error
+            settings = replace(settings, unseen="skip" if self.unseen == "error" else self.unseen)
+        shift = None if self._biased else log_prior(self) - usual
+        schema = schema if self.columns is None else schema.only(self.columns)
+        scale = 1.0 if isinstance(self.temperature, str) or refined is None else 1.0 / float(self.temperature or 1.0)
+        return RefinedModel(self.counts_, schema, settings, usual, self.max_categories, grid, refined, shift, scale)
 
     def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
         """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""
@@ -324,10 +361,11 @@ class Tuned:
             return None
         fresh = self.calibrated_ or not self._tuning.calibrated
         # Weights are of no use to other columns or classes than those they were learned with.
-        learned = self._tuning.learned if self._known_together() else None
-        return replace(self._tuning, fresh=fresh, learned=learned).to_json(self.counts_.classes)
+        known = self._known_together()
+        learned, refined = (self._tuning.learned, self._tuning.refined) if known else (None, None)
+        return replace(self._tuning, fresh=fresh, learned=learned, refined=refined).to_json(self.counts_.classes)
 
-    def _said_of_weights(self, learned: Learned) -> list[str]:
+    def _said_of_weights(self, learned: Learned | Refined) -> list[str]:
         """Say which kinds of evidence are believed, and what they bought."""
         if not self._known_together():
             return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
@@ -336,8 +374,8 @@ class Tuned:
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
-        if self._tuning.learned is not None and self.model != "textbook":
-            return self._said_of_weights(self._tuning.learned)
+        if self._chosen is not None:
+            return self._said_of_weights(self._chosen)
         if self.model != "textbook":
             return [alone(), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:

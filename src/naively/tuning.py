@@ -15,6 +15,7 @@ from .families.family import Codes
 from .joint.learn import Learned
 from .mixed import LABELS, TableModel
 from .model import softened
+from .refine.learned import Moved, Refined
 from .resample import PriorWithout, left, left_joint, some, truth_of
 from .schema import Column, Schema
 from .statistics import Axis, Counts
@@ -52,6 +53,7 @@ class Tuning:
     loss_after: float | None = None
     rows: float = 0.0
     learned: Learned | None = None  # how strongly columns taken together are believed
+    refined: Refined | None = None  # how far single values are adjusted
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -67,16 +69,22 @@ class Tuning:
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
             "loss_before": self.loss_before, "loss_after": self.loss_after, "rows": self.rows,
-        } | ({} if self.learned is None else {"learned": self.learned.to_json()})  # fmt: skip
+        } | {
+            name: found.to_json()
+            for name, found in (("learned", self.learned), ("refined", self.refined))
+            if found is not None
+        }  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
-        """Return the tuning that to_json described."""
+    def from_json(cls, data: Mapping[str, Any], classes: Axis, moved: Mapping[str, Moved] | None = None) -> Tuning:
+        """Return the tuning that to_json described, with how far values moved."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
             raise KeyError("bias or scale")
         learned = Learned.from_json(data["learned"], len(classes)) if "learned" in data else None
-        return cls(**(dict(data) | {"bias": bias, "classes": tuple(classes.labels), "learned": learned}))
+        refined = Refined.from_json(data["refined"], len(classes), moved or {}) if "refined" in data else None
+        found = {"bias": bias, "classes": tuple(classes.labels), "learned": learned, "refined": refined}
+        return cls(**(dict(data) | found))
 
     def say_smoothing(self) -> list[str]:
         """Say how much is smoothed, if that was chosen."""

@@ -1,0 +1,217 @@
+"""How far values are adjusted: least log-loss of rows left out, with a ridge that pulls towards naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..families.family import Codes
+from ..families.wide import total
+from ..statistics.axis import Floats
+
+# The ridges on the biases of the classes, around their log prior, and on how much naive Bayes counts, around 1.
+BIAS_RIDGE, BOOK_RIDGE = 3.0, 0.1
+# However alike classes are in a value, it may move a little.
+LEAST_SCALE = 0.1
+# Steps that are remembered to guess the curvature.
+REMEMBERED = 6
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: their values as features, what naive Bayes says of them, left out, their classes and weights."""
+
+    features: Any  # [row, value]
+    book: Floats  # [kind of column, row, class]
+    y: Codes
+    weights: Floats
+
+    @cached_property
+    def back(self) -> Any:
+        """The features, transposed."""
+        return sparse.csr_array(self.features.T.tocsr())
+
+    def take(self, rows: Any) -> Block:
+        """Return some of the rows."""
+        return Block(self.features[rows], self.book[:, rows], self.y[rows], self.weights[rows])
+
+
+Blocks = Callable[[], Iterable[Block]]
+
+
+class Seen(NamedTuple):
+    """How often rows of each class hold each value [value, class], their squares [value], and rows of each class."""
+
+    held: Floats
+    squares: Floats
+    rows: Floats
+
+    def scale(self, levels: Any) -> Floats:
+        """Return how easily each value is adjusted: as far as classes differ in how often they hold it.
+
+        Levels of numbers, which every row has, are told apart by places. Rows have length 1 in the mean, so that one
+        ridge means the same everywhere.
+        """
+        logs = np.log((self.held + 1) / (self.rows + 2))
+        spread = np.sqrt(((logs - logs.mean(axis=1, keepdims=True)) ** 2).mean(axis=1))
+        scale = np.where(levels, 1.0, np.hypot(spread, LEAST_SCALE))
+        length = float(scale**2 @ self.squares) / max(float(self.rows.sum()), 1e-300)
+        return np.asarray(scale / np.sqrt(length) if length > 0 else scale)
+
+
+def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
+    """Return how often classes hold values: one pass."""
+    held, squares, rows = np.zeros((values, classes)), np.zeros(values), np.zeros(classes)
+    for block in blocks():
+        own = np.zeros((len(block.y), classes))
+        own[np.arange(len(block.y)), block.y] = block.weights
+        back = block.back
+        held += total(sparse.csr_array((np.ones(back.nnz), back.indices, back.indptr), shape=back.shape), own, 1, threads)
+        squares += total(back, block.weights[:, None], 2, threads)[:, 0]
+        rows += own.sum(axis=0)
+    return Seen(held, squares, rows)
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """How much naive Bayes counts, by kind of column, the biases of classes, and how far each value moves."""
+
+    book: Floats  # [kind]
+    bias: Floats  # [class], beyond the log prior
+    moved: Floats  # [value, class], over its scale
+
+    def flat(self) -> Floats:
+        """Return all numbers in a row."""
+        return np.concatenate([self.book, self.bias, self.moved.ravel()])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise the log-loss of rows, each left out of naive Bayes, plus ridges."""
+
+    blocks: Blocks
+    prior: Floats
+    kinds: int
+    scale: Floats
+    ridge: float
+    seen: Seen
+    threads: int = 1
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.prior)
+
+    def under(self, ridge: float) -> Problem:
+        """Return the same problem under another ridge."""
+        return replace(self, ridge=ridge)
+
+    def named(self, v: Floats) -> Adjusted:
+        """Return numbers in a row as what they mean."""
+        first, second = self.kinds, self.kinds + self.classes
+        return Adjusted(v[:first], v[first:second], v[second:].reshape(len(self.scale), self.classes))
+
+    def scores(self, block: Block, at: Adjusted) -> Floats:
+        """Return the scores of rows, [row, class]."""
+        moved = total(block.features, at.moved * self.scale[:, None], 1, self.threads)
+        return np.asarray(self.prior + at.bias + np.tensordot(at.book, block.book, 1) + moved)
+
+    def loss(self, block: Block, at: Adjusted) -> float:
+        """Return the log-loss of the rows of a block, summed."""
+        return -float(block.weights @ log_shares(self.scores(block, at))[np.arange(len(block.y)), block.y])
+
+    def ridges(self) -> Floats:
+        """Return what pulls each number."""
+        sizes = (self.kinds, self.classes, len(self.scale) * self.classes)
+        return np.repeat([BOOK_RIDGE, BIAS_RIDGE, self.ridge], sizes)
+
+    def towards(self) -> Floats:
+        """Return where each number is pulled to: naive Bayes as it is."""
+        return np.repeat([1.0, 0.0], [self.kinds, self.classes * (1 + len(self.scale))])
+
+    def value(self, v: Floats) -> tuple[float, Floats]:
+        """Return the loss with its ridges, and its slope: one pass."""
+        at, loss = self.named(v), 0.0
+        book, bias, moved = np.zeros(self.kinds), np.zeros(self.classes), np.zeros((len(self.scale), self.classes))
+        for block in self.blocks():
+            logs, row = log_shares(self.scores(block, at)), np.arange(len(block.y))
+            loss -= float(block.weights @ logs[row, block.y])
+            error = np.exp(logs) * block.weights[:, None]
+            error[row, block.y] -= block.weights
+            book += np.tensordot(block.book, error, ([1, 2], [0, 1]))
+            bias += error.sum(axis=0)
+            moved += total(block.back, error, 1, self.threads)
+        away = v - self.towards()
+        pull = self.ridges() * away
+        moved *= self.scale[:, None]
+        return loss + 0.5 * float(pull @ away), Adjusted(book, bias, moved).flat() + pull
+
+    def steps(self, block: Block, at: Adjusted) -> Floats:
+        """Return how far to go along each number, by its own curvature: that of values is guessed from class shares."""
+        p = np.exp(log_shares(self.scores(block, at))) * block.weights[:, None]
+        whole = float(self.seen.rows.sum()) / max(float(block.weights.sum()), 1e-300)
+        mean = np.einsum("nk,tnk->tn", p, block.book)
+        curve = np.einsum("nk,tnk->t", p, block.book**2) - (
+            mean**2 / np.where(block.weights > 0, block.weights, 1.0)
+        ).sum(axis=1)
+        share = p.sum(axis=0) / max(float(p.sum()), 1e-300)
+        spread = share * (1 - share)
+        of_values = np.outer(self.scale**2 * self.seen.squares, spread)
+        found = Adjusted(curve * whole, spread * float(self.seen.rows.sum()), of_values).flat()
+        return np.asarray(1.0 / (found + self.ridges()))
+
+
+def log_shares(scores: Floats) -> Floats:
+    """Return the logarithms of the shares of each row."""
+    scores -= scores.max(axis=1, keepdims=True)
+    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+
+def descended(
+    value: Callable[[Floats], tuple[float, Floats]], v: Floats, steps: Floats, passes: int, enough: float
+) -> tuple[Floats, int]:
+    """Return where a function is least, by so many looks at most (L-BFGS), and how many were taken.
+
+    It ends when a step gains less than a share of what is left.
+    """
+    (loss, slope), looks = value(v), 1
+    past: list[tuple[Floats, Floats, float]] = []
+    while looks < passes:
+        move = direction(slope, steps, past)
+        fall, length = float(slope @ move), 1.0
+        while True:
+            tried = v + length * move
+            found, there = value(tried)
+            looks += 1
+            if found <= loss + 1e-4 * length * fall or looks >= passes:
+                break
+            length *= 0.4
+        if not found < loss:
+            break
+        change, bend = tried - v, there - slope
+        if (along := float(change @ bend)) > 1e-12 * float(bend @ bend) ** 0.5:
+            past = [*past, (change, bend, along)][-REMEMBERED:]
+        gain, v, loss, slope = loss - found, tried, found, there
+        if gain <= enough * abs(loss):
+            break
+    return v, looks
+
+
+def direction(slope: Floats, steps: Floats, past: list[tuple[Floats, Floats, float]]) -> Floats:
+    """Return where to go from here, by the slope and the last steps."""
+    move, back = -slope, []
+    for change, bend, along in reversed(past):
+        back.append(float(change @ move) / along)
+        move = move - back[-1] * bend
+    move = move * steps
+    if past:
+        _, bend, along = past[-1]
+        move *= along / float(bend @ (steps * bend))
+    for (change, bend, along), by in zip(past, reversed(back), strict=True):
+        move += (by - float(bend @ move) / along) * change
+    return move
