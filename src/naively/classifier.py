@@ -278,7 +278,7 @@ class Classifier(Answers, Tuned):
         from . import store
 
         if (expected := self._expected) is None:
-            store.write(path, self.counts_, about)
+            store.write(path, self.counts_, about, None, self._moved())
         else:
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 

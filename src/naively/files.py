@@ -113,7 +113,7 @@ def fit(
         )
     if keep_counts is not None and nb.model != "textbook":
         raise InvalidSetting(
-            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; "
+            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} looks at the rows again; "
             "set model='textbook'."
         )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)

@@ -32,7 +32,7 @@ BINS, LEVELS, NUMBERS = "bins", "levels", "numbers"
 # What no row of a class holds rules it out in the text book; here it speaks as strongly as this, in logarithms.
 STRONGEST = 30.0
 # Adjustments that are fitted: a number for each value and class.
-PARAMETERS = 1 << 22
+PARAMETERS = 1 << 21
 
 
 class RefinedModel(TableModel):

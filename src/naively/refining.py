@@ -24,11 +24,13 @@ from .statistics.axis import Floats
 # Rows on which the ridge is chosen, and what they may cost: cells times classes; but some rows in any case.
 CHOOSING, WORK, SOME = 20_000, 1 << 25, 500
 # A fifth of those rows is held out at a time, until so many were.
-FOLDS, HELD = 5, 4_000
+FOLDS, HELD = 5, 2_000
 # The ridges that are tried, the strongest first; where the loss has risen by such a share, no weaker one is.
-RIDGES, RISEN = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 0.02
-# Looks at all rows, at most, if they are in memory and if they are read from files; and on which gain a fit ends.
-LOOKS, PASSES, ENOUGH, ROUGHLY = 100, 12, 1e-7, 1e-4
+RIDGES, RISEN = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 0.02
+# What a weaker ridge must save, in nats: where two are as good as equal the stronger one is safer.
+PRICE = 1.0
+# Looks at all rows, at most, if they are kept in memory and if they are read again each time; on which gain a fit ends.
+LOOKS, PASSES, ENOUGH, ROUGHLY = 40, 12, 1e-6, 3e-4
 # Cells of rows that are kept in memory rather than made anew for each look.
 KEPT = 1 << 25
 # Cells times squares of classes of the rows on which it is fitted how much naive Bayes counts.
@@ -58,8 +60,13 @@ def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None =
     sample = joined(list(encoded(model, part, y[at], weights[at], threads)))
     prior = model.model.log_prior
     chosen = choose(model, sample, hashed[at] // np.uint64(1 << 20) % np.uint64(FOLDS), prior, threads)
-    blocks = blocks_of(model, sample, frame, y, weights, threads, again)
-    return fitted(model, sample, blocks, chosen, PASSES if again else LOOKS, threads)
+    blocks, most = blocks_of(model, sample, frame, y, weights, threads, again)
+    if most < LOOKS and chosen.ridge is not None:  # few looks at all rows are spared by many at some of them
+        chosen = chosen._replace(start=adjusted(model, lambda: [sample], sample, chosen, LOOKS, threads)[0])
+    start, looks = adjusted(model, blocks, sample, chosen, most, threads)
+    book = dict(zip(model.kinds, start.book.tolist(), strict=True))
+    moved = model.moved(start.moved)
+    return Refined(book, prior + start.bias, model.grid, moved, chosen.ridge, chosen.loss, chosen.rows, looks)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -120,21 +127,21 @@ def joined(blocks: list[Block]) -> Block:
 
 def blocks_of(
     model: RefinedModel, sample: Block, frame: Frame, y: Codes, weights: Floats, threads: int, again: Again | None
-) -> Callable[[], Any]:
-    """Return what goes over all rows: kept in memory if they are few enough, else made anew each time."""
+) -> tuple[Callable[[], Any], int]:
+    """Return what goes over all rows, and how often it may: they are kept in memory if few enough, else made anew."""
     if again is not None:
         return lambda: (
             block
             for part, codes, heavy, _ in again()
             for block in encoded(model, part, codes, np.ones(part.rows) if heavy is None else heavy, threads)
-        )
+        ), PASSES
     if len(sample.y) == np.count_nonzero(weights):
-        return lambda: [sample]
+        return lambda: [sample], LOOKS
     cells = frame.rows * (cells_of_row(model, frame) + len(model.classes) * len(model.kinds))
     if cells <= KEPT:
         kept = list(encoded(model, frame, y, weights, threads))
-        return lambda: kept
-    return lambda: encoded(model, frame, y, weights, threads)
+        return lambda: kept, LOOKS
+    return lambda: encoded(model, frame, y, weights, threads), PASSES
 
 
 # -- fitting -----------------------------------------------------------------------------------------------------------
@@ -158,8 +165,9 @@ def choose(model: RefinedModel, sample: Block, fold: Any, prior: Floats, threads
         if asked >= HELD:
             break
     stages = {"by naive Bayes": alone, "with its temperature": tempered}
-    best = min(losses, key=lambda ridge: losses[ridge]) if asked else None
-    if best is None or losses[best] >= tempered or not len(model.kept):
+    least = min(losses.values())
+    best = next(ridge for ridge in RIDGES if losses[ridge] <= least + PRICE)
+    if not asked or losses[best] > tempered - PRICE or not len(model.kept):
         _, start = begun(model, sample, prior, threads)
         return Chosen(None, start, means(stages, asked), round(asked))
     return Chosen(best, starts[best], means(stages | {"with values adjusted": losses[best]}, asked), round(asked))
@@ -198,20 +206,17 @@ def begun(model: RefinedModel, learn: Block, prior: Floats, threads: int) -> tup
     return problem, Adjusted(tied.weights, tied.bias - prior, np.zeros((len(model.kept), classes)))
 
 
-def fitted(
-    model: RefinedModel, sample: Block, blocks: Callable[[], Any], chosen: Chosen, most: int, threads: int
-) -> Refined:
-    """Return what all rows say under the ridge that was chosen."""
-    prior, start, looks = model.model.log_prior, chosen.start, 0
-    moved = np.zeros_like(start.moved)
-    if chosen.ridge is not None:
-        seen = look(blocks, len(model.kept), len(prior), threads)
-        scale = seen.scale(model.levels)
-        problem = Problem(blocks, prior, len(model.kinds), scale, chosen.ridge, seen, threads)
-        v = Adjusted(start.book, start.bias, start.moved / scale[:, None])
-        found, looks = descended(problem.value, v.flat(), problem.steps(sample, v), most, ENOUGH)
-        start, looks = problem.named(found), looks + 1
-        moved = start.moved * scale[:, None]
-    book = dict(zip(model.kinds, start.book.tolist(), strict=True))
-    bias = prior + start.bias
-    return Refined(book, bias, model.grid, model.moved(moved), chosen.ridge, chosen.loss, chosen.rows, looks)
+def adjusted(
+    model: RefinedModel, blocks: Callable[[], Any], sample: Block, chosen: Chosen, most: int, threads: int
+) -> tuple[Adjusted, int]:
+    """Return how far values move under the ridge that was chosen, and how many looks at the rows that took."""
+    prior, start = model.model.log_prior, chosen.start
+    if chosen.ridge is None:
+        return start, 0
+    seen = look(blocks, len(model.kept), len(prior), threads)
+    scale = seen.scale(model.levels)
+    problem = Problem(blocks, prior, len(model.kinds), scale, chosen.ridge, seen, threads)
+    begin = start._replace(moved=start.moved / scale[:, None])
+    v, looks = descended(problem.value, begin.flat(), problem.steps(sample, begin), most, ENOUGH)
+    found = problem.named(v)
+    return found._replace(moved=found.moved * scale[:, None]), looks + 1

@@ -210,6 +210,9 @@ class Tuned:
         """Return how far single values are adjusted."""
         counts, threads = self.counts_, allowed(self.threads)
         place = counts.classes.places(list(self._live_counter().classes.places)).astype(np.int32)
+        weights = np.ones(rows.target.rows) if rows.weights is None else rows.weights
+        if again is not None and np.isclose(weights.sum(), counts.rows.sum()):
+            again = None  # the sample holds all rows
         every = None if again is None else lambda: ((f, place[y], w, s) for f, y, w, s in again())
         found = refine(self._refined, rows, truth_of(rows, counts), threads, every)
         losses = [*found.loss.values()] or [None]
@@ -365,6 +368,11 @@ class Tuned:
         learned, refined = (self._tuning.learned, self._tuning.refined) if known else (None, None)
         return replace(self._tuning, fresh=fresh, learned=learned, refined=refined).to_json(self.counts_.classes)
 
+    def _moved(self) -> dict[str, Any] | None:
+        """Return how far values were moved, if that is of use to the columns and classes as they are."""
+        refined = self._tuning.refined
+        return None if refined is None or not self._known_together() else dict(refined.moved)
+
     def _said_of_weights(self, learned: Learned | Refined) -> list[str]:
         """Say which kinds of evidence are believed, and what they bought."""
         if not self._known_together():
@@ -377,7 +385,7 @@ class Tuned:
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            return [alone(), *self._tuning.say()]
+            return [alone(self.model), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
         if not self._tuning.calibrated and not self._auto_smoothing:
@@ -385,10 +393,11 @@ class Tuned:
         return replace(self._tuning, fresh=self.calibrated_).say()
 
 
-def alone() -> str:
-    """Say why columns are not taken together."""
+def alone(model: str) -> str:
+    """Say why columns are not taken together, or values not adjusted."""
+    what = "take them together" if model == "auto" else "adjust their values"
     return (
-        "columns: each speaks for itself, as in the text book; to take them together fit, or calibrate "
+        f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
         f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
     )
 

@@ -60,7 +60,7 @@ class Seen(NamedTuple):
         logs = np.log((self.held + 1) / (self.rows + 2))
         spread = np.sqrt(((logs - logs.mean(axis=1, keepdims=True)) ** 2).mean(axis=1))
         scale = np.where(levels, 1.0, np.hypot(spread, LEAST_SCALE))
-        length = float(scale**2 @ self.squares) / max(float(self.rows.sum()), 1e-300)
+        length = dot(scale**2, self.squares) / max(float(self.rows.sum()), 1e-300)
         return np.asarray(scale / np.sqrt(length) if length > 0 else scale)
 
 
@@ -77,8 +77,7 @@ def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
     return Seen(held, squares, rows)
 
 
-@dataclass(frozen=True)
-class Adjusted:
+class Adjusted(NamedTuple):
     """How much naive Bayes counts, by kind of column, the biases of classes, and how far each value moves."""
 
     book: Floats  # [kind]
@@ -119,37 +118,35 @@ class Problem:
     def scores(self, block: Block, at: Adjusted) -> Floats:
         """Return the scores of rows, [row, class]."""
         moved = total(block.features, at.moved * self.scale[:, None], 1, self.threads)
-        return np.asarray(self.prior + at.bias + np.tensordot(at.book, block.book, 1) + moved)
+        return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", at.book, block.book) + moved)
 
     def loss(self, block: Block, at: Adjusted) -> float:
         """Return the log-loss of the rows of a block, summed."""
-        return -float(block.weights @ log_shares(self.scores(block, at))[np.arange(len(block.y)), block.y])
+        return -dot(block.weights, log_shares(self.scores(block, at))[np.arange(len(block.y)), block.y])
 
-    def ridges(self) -> Floats:
-        """Return what pulls each number."""
-        sizes = (self.kinds, self.classes, len(self.scale) * self.classes)
-        return np.repeat([BOOK_RIDGE, BIAS_RIDGE, self.ridge], sizes)
-
-    def towards(self) -> Floats:
-        """Return where each number is pulled to: naive Bayes as it is."""
-        return np.repeat([1.0, 0.0], [self.kinds, self.classes * (1 + len(self.scale))])
+    @property
+    def ridges(self) -> tuple[float, float, float]:
+        """What pulls naive Bayes to count once, biases and values not to move."""
+        return BOOK_RIDGE, BIAS_RIDGE, self.ridge
 
     def value(self, v: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridges, and its slope: one pass."""
-        at, loss = self.named(v), 0.0
-        book, bias, moved = np.zeros(self.kinds), np.zeros(self.classes), np.zeros((len(self.scale), self.classes))
+        at, slope, loss = self.named(v), np.zeros(len(v)), 0.0
+        to = self.named(slope)
         for block in self.blocks():
             logs, row = log_shares(self.scores(block, at)), np.arange(len(block.y))
-            loss -= float(block.weights @ logs[row, block.y])
-            error = np.exp(logs) * block.weights[:, None]
+            loss -= dot(block.weights, logs[row, block.y])
+            error = np.exp(logs, out=logs) * block.weights[:, None]
             error[row, block.y] -= block.weights
-            book += np.tensordot(block.book, error, ([1, 2], [0, 1]))
-            bias += error.sum(axis=0)
-            moved += total(block.back, error, 1, self.threads)
-        away = v - self.towards()
-        pull = self.ridges() * away
-        moved *= self.scale[:, None]
-        return loss + 0.5 * float(pull @ away), Adjusted(book, bias, moved).flat() + pull
+            to.book[:] += np.einsum("tnk,nk->t", block.book, error)
+            to.bias[:] += error.sum(axis=0)
+            to.moved[:] += total(block.back, error, 1, self.threads)
+        to.moved[:] *= self.scale[:, None]
+        for part, here, ridge, towards in zip(to, at, self.ridges, (1.0, 0.0, 0.0), strict=True):
+            away = here - towards
+            loss += 0.5 * ridge * dot(away.ravel(), away.ravel())
+            part += np.multiply(away, ridge, out=away)
+        return loss, slope
 
     def steps(self, block: Block, at: Adjusted) -> Floats:
         """Return how far to go along each number, by its own curvature: that of values is guessed from class shares."""
@@ -162,8 +159,14 @@ class Problem:
         share = p.sum(axis=0) / max(float(p.sum()), 1e-300)
         spread = share * (1 - share)
         of_values = np.outer(self.scale**2 * self.seen.squares, spread)
-        found = Adjusted(curve * whole, spread * float(self.seen.rows.sum()), of_values).flat()
-        return np.asarray(1.0 / (found + self.ridges()))
+        curves = Adjusted(curve * whole, spread * float(self.seen.rows.sum()), of_values)
+        pulled = Adjusted(*(part + ridge for part, ridge in zip(curves, self.ridges, strict=True)))
+        return np.asarray(1.0 / pulled.flat())
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the sum of products: always in the same order, whatever the threads."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def log_shares(scores: Floats) -> Floats:
@@ -183,7 +186,7 @@ def descended(
     past: list[tuple[Floats, Floats, float]] = []
     while looks < passes:
         move = direction(slope, steps, past)
-        fall, length = float(slope @ move), 1.0
+        fall, length = dot(slope, move), 1.0
         while True:
             tried = v + length * move
             found, there = value(tried)
@@ -194,7 +197,7 @@ def descended(
         if not found < loss:
             break
         change, bend = tried - v, there - slope
-        if (along := float(change @ bend)) > 1e-12 * float(bend @ bend) ** 0.5:
+        if (along := dot(change, bend)) > 1e-12 * dot(bend, bend) ** 0.5:
             past = [*past, (change, bend, along)][-REMEMBERED:]
         gain, v, loss, slope = loss - found, tried, found, there
         if gain <= enough * abs(loss):
@@ -204,14 +207,14 @@ def descended(
 
 def direction(slope: Floats, steps: Floats, past: list[tuple[Floats, Floats, float]]) -> Floats:
     """Return where to go from here, by the slope and the last steps."""
-    move, back = -slope, []
+    move, back, room = -slope, [], np.empty_like(slope)
     for change, bend, along in reversed(past):
-        back.append(float(change @ move) / along)
-        move = move - back[-1] * bend
-    move = move * steps
+        back.append(dot(change, move) / along)
+        move -= np.multiply(bend, back[-1], out=room)
+    move *= steps
     if past:
         _, bend, along = past[-1]
-        move *= along / float(bend @ (steps * bend))
+        move *= along / dot(bend, np.multiply(steps, bend, out=room))
     for (change, bend, along), by in zip(past, reversed(back), strict=True):
-        move += (by - float(bend @ move) / along) * change
+        move += np.multiply(change, by - dot(bend, move) / along, out=room)
     return move
