@@ -74,8 +74,9 @@ class RefinedModel(TableModel):
             Adjustable(name, "labels", table.values.labels, np.where(rare(table), 0.0, table.n.sum(axis=0)))
             for name, table in self._label_tables
         ]
-        for bins in self.grid.numbers:
-            out.append(Adjustable(bins.name, "numbers", [*map(str, range(bins.size)), LEVEL], None))
+        out += [
+            Adjustable(bins.name, "numbers", [*map(str, range(bins.size)), LEVEL], None) for bins in self.grid.numbers
+        ]
         for column in self._wide:
             table = self.counts.columns[column.name]
             out.append(Adjustable(column.name, "vectors", table.values.labels, table.n.sum(axis=0)))
@@ -153,7 +154,7 @@ class RefinedModel(TableModel):
             if isinstance(column.family, Words):
                 parts.append(columns[said_of(column)])
             else:
-                parts.append(sparse.csr_array(there(columns[column.name], column.family.threshold), dtype=np.float64))
+                parts.append(sparse.csr_array(there(columns[column.name], threshold_of(column)), dtype=np.float64))
         whole = sparse.csr_array(sparse.hstack([part for part in parts if part.shape[1]] or parts[:1], format="csr"))
         return whole if len(self.kept) == whole.shape[1] else whole[:, self.kept]
 
@@ -214,7 +215,7 @@ class RefinedModel(TableModel):
             return {said_of(column): Wide(self.classes, table)}
         if isinstance(column.family, Words):
             return {column.name: Weighed(likelihood, times), said_of(column): Wide(self.classes, moved)}
-        wide = Wide(self.classes, moved, column.family.threshold)  # type: ignore[attr-defined]
+        wide = Wide(self.classes, moved, threshold_of(column))
         return {column.name: Both(Weighed(likelihood, times), wide)}
 
     def _moved_on(self, refined: Refined, name: str, values: Sequence[Any]) -> Floats:
@@ -237,7 +238,9 @@ class RefinedModel(TableModel):
         """Return the scores of rows that were counted, each left out; the adjustments stay as they are."""
         assert self.refined is not None
         book = self.without(columns, y, np.minimum(weights, 1.0), 1)
-        scores = sum((self.refined.book[kind] * centred(said) for kind, said in zip(self.kinds, book, strict=True)), 0.0)
+        scores = sum(
+            (self.refined.book[kind] * centred(said) for kind, said in zip(self.kinds, book, strict=True)), 0.0
+        )
         tables = [self._moved_on(self.refined, a.name, a.values) for a in self.adjustable]
         moved = np.vstack([*tables, np.zeros((0, len(self.classes)))])[self.kept]
         return np.asarray(self.model.log_prior + scores + total(self.features(columns), moved))
@@ -283,6 +286,11 @@ def said_of(column: Column) -> str:
 def plain_words(column: Column) -> bool:
     """Tell whether a column holds words that speak for their own class."""
     return isinstance(column.family, Words) and not column.family.complement
+
+
+def threshold_of(column: Column) -> float | None:
+    """Return above what a cell of a column of flags is there."""
+    return column.family.threshold if isinstance(column.family, Bernoulli) else None
 
 
 def rare(table: LogTable) -> Any:

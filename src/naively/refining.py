@@ -1,11 +1,13 @@
-"""How single values are adjusted: a ridge chosen on rows held out, then a fit to all rows, in a bounded number of passes."""
+"""How single values are adjusted: a ridge chosen on rows held out, then a fit to all rows in a few passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .counting import Rows
 from .engines.again import Blocks
@@ -49,8 +51,11 @@ class Chosen(NamedTuple):
     rows: int
 
 
-def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None = None) -> Refined:
-    """Return how far values are adjusted, from rows that were counted; again gives all of them, if these are some."""
+def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, place: Codes) -> Refined:
+    """Return how far values are adjusted, from rows that were counted; again gives all of them, if these are some.
+
+    Those that are read again have codes of their own for classes; place says which each is here.
+    """
     first, frame = make(Grid((), ())), frame_of(rows.source)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     hashed = hashes_of(first, frame.on(first.schema), threads)
@@ -60,7 +65,10 @@ def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None =
     sample = joined(list(encoded(model, part, y[at], weights[at], threads)))
     prior = model.model.log_prior
     chosen = choose(model, sample, hashed[at] // np.uint64(1 << 20) % np.uint64(FOLDS), prior, threads)
-    blocks, most = blocks_of(model, sample, frame, y, weights, threads, again)
+    if again is None:
+        blocks, most = blocks_of(model, sample, frame, y, weights, threads)
+    else:
+        blocks, most = partial(read_again, model, again, place, threads), PASSES
     if most < LOOKS and chosen.ridge is not None:  # few looks at all rows are spared by many at some of them
         chosen = chosen._replace(start=adjusted(model, lambda: [sample], sample, chosen, LOOKS, threads)[0])
     start, looks = adjusted(model, blocks, sample, chosen, most, threads)
@@ -89,7 +97,7 @@ def affordable(model: RefinedModel, frame: Frame) -> int:
 def cells_of_row(model: RefinedModel, frame: Frame) -> int:
     """Return how many values a row holds, in the mean."""
     wide = [frame.columns[column.name].data for column in model.schema.of_kind("vectors")]
-    there = sum(getattr(x, "nnz", x.size) for x in wide) // max(frame.rows, 1)
+    there = sum(int(getattr(x, "nnz", x.size)) for x in wide) // max(frame.rows, 1)
     return len(model.labels) + 2 * len(model.schema.of_kind("numbers")) + there + 1
 
 
@@ -118,23 +126,21 @@ def encoded(model: RefinedModel, frame: Frame, y: Codes, weights: Floats, thread
 
 def joined(blocks: list[Block]) -> Block:
     """Return all rows as one block."""
-    from scipy import sparse
-
     features = sparse.csr_array(sparse.vstack([block.features for block in blocks], format="csr"))
     book = np.concatenate([block.book for block in blocks], axis=1)
     return Block(features, book, *(np.concatenate([getattr(b, part) for b in blocks]) for part in ("y", "weights")))
 
 
+def read_again(model: RefinedModel, again: Again, place: Codes, threads: int) -> Iterator[Block]:
+    """Return all rows of files as values to be adjusted: one pass."""
+    for frame, y, weights, _ in again():
+        yield from encoded(model, frame, place[y], np.ones(frame.rows) if weights is None else weights, threads)
+
+
 def blocks_of(
-    model: RefinedModel, sample: Block, frame: Frame, y: Codes, weights: Floats, threads: int, again: Again | None
+    model: RefinedModel, sample: Block, frame: Frame, y: Codes, weights: Floats, threads: int
 ) -> tuple[Callable[[], Any], int]:
     """Return what goes over all rows, and how often it may: they are kept in memory if few enough, else made anew."""
-    if again is not None:
-        return lambda: (
-            block
-            for part, codes, heavy, _ in again()
-            for block in encoded(model, part, codes, np.ones(part.rows) if heavy is None else heavy, threads)
-        ), PASSES
     if len(sample.y) == np.count_nonzero(weights):
         return lambda: [sample], LOOKS
     cells = frame.rows * (cells_of_row(model, frame) + len(model.classes) * len(model.kinds))

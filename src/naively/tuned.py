@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 from .calibration import Fit, Rated, fitted
 from .counting import Rows, check_widths, rows_of
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting, StaleWarning
+from .errors import InvalidInput, InvalidSetting, StaleWarning, levels_to_caller
 from .estimate import empirical_prior
 from .families import Settings
 from .grid import Grid
@@ -210,12 +209,10 @@ class Tuned:
         """Return how far single values are adjusted."""
         counts, threads = self.counts_, allowed(self.threads)
         place = counts.classes.places(list(self._live_counter().classes.places)).astype(np.int32)
-        weights = np.ones(rows.target.rows) if rows.weights is None else rows.weights
-        if again is not None and np.isclose(weights.sum(), counts.rows.sum()):
-            again = None  # the sample holds all rows
-        every = None if again is None else lambda: ((f, place[y], w, s) for f, y, w, s in again())
-        found = refine(self._refined, rows, truth_of(rows, counts), threads, every)
-        losses = [*found.loss.values()] or [None]
+        shown = rows.target.rows if rows.weights is None else rows.weights.sum()
+        again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
+        found = refine(self._refined, rows, truth_of(rows, counts), threads, again, place)
+        losses: list[float | None] = [*found.loss.values()] or [None]
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, refined=found)
         return replace(tuning, learned=None, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
 
@@ -337,7 +334,7 @@ class Tuned:
         settings = settings_of(self, one)
         usual = empirical_prior(self.counts_.rows, settings_of(self, self.prior_smoothing))
         if refined is None:  # a value never met but in the row that is left out is no error
-            settings = replace(settings, unseen="skip" if self.unseen == "error" else self.unseen)
+            settings = replace(settings, unseen="skip" if settings.unseen == "error" else settings.unseen)
         shift = None if self._biased else log_prior(self) - usual
         schema = schema if self.columns is None else schema.only(self.columns)
         scale = 1.0 if isinstance(self.temperature, str) or refined is None else 1.0 / float(self.temperature or 1.0)
@@ -400,11 +397,3 @@ def alone(model: str) -> str:
         f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
         f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
     )
-
-
-def levels_to_caller() -> int:
-    """Return how many calls up the first line outside this package is: a warning shall point there."""
-    level, frame = 0, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
-        level, frame = level + 1, frame.f_back
-    return level + 1

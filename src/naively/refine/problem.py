@@ -71,7 +71,9 @@ def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
         own = np.zeros((len(block.y), classes))
         own[np.arange(len(block.y)), block.y] = block.weights
         back = block.back
-        held += total(sparse.csr_array((np.ones(back.nnz), back.indices, back.indptr), shape=back.shape), own, 1, threads)
+        held += total(
+            sparse.csr_array((np.ones(back.nnz), back.indices, back.indptr), shape=back.shape), own, 1, threads
+        )
         squares += total(back, block.weights[:, None], 2, threads)[:, 0]
         rows += own.sum(axis=0)
     return Seen(held, squares, rows)

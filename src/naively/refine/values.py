@@ -77,12 +77,14 @@ def row_hashes(parts: Sequence[Any]) -> npt.NDArray[np.uint64]:
     for part in parts:
         if sparse.issparse(part):
             row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-            cells = stirred(part.indices.astype(np.uint64)) ^ part.data.astype(np.float64).view(np.uint64)
+            cells = stirred(part.indices.astype(np.uint64))
+            cells ^= part.data.astype(np.float64).view(np.uint64)
             np.add.at(out, row, stirred(cells))
         else:
             for at in range(part.shape[1]):
                 column = np.ascontiguousarray(part[:, at], dtype=np.float64) + 0.0  # -0 and 0 are alike
-                out = stirred(out ^ column.view(np.uint64))
+                out ^= column.view(np.uint64)
+                out = stirred(out)
     return stirred(out)
 
 

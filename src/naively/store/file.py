@@ -104,9 +104,7 @@ def replace(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(
-    counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None
-) -> bytes:
+def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):

@@ -22,7 +22,7 @@ def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[d
         raise InvalidInput(f"adjustments of column {name!r} are not finite.")
     of, texts = in_text(values)
     rows = laid_out(f"{MARK} {name}", classes, texts, [table])
-    met = stored(table).any(axis=0)
+    met = np.asarray(stored(table).any(axis=0))
     return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, met)}, rows
 
 
