@@ -40,12 +40,13 @@ def table(rows=700, seed=1):
 
 
 def texts(rows=400, words=120, seed=2):
-    """Return bags of words of two classes: some words of each, each of them said in bursts."""
+    """Return bags of words of two classes: some words of each, said in bursts, and each in company of two others."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, rows)
     rate = np.full((2, words), 0.04)
     rate[0, :15], rate[1, 15:30] = 0.12, 0.12
     x = rng.poisson(rate[y] * rng.gamma(0.5, 2.0, (rows, words)))
+    x[:, 30:60] = x[:, 60:90] = x[:, :30]
     return sparse.csr_array(x.astype(np.float64)), np.array(["no", "yes"])[y]
 
 

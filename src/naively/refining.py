@@ -28,7 +28,7 @@ CHOOSING, WORK, SOME = 20_000, 1 << 25, 500
 # A fifth of those rows is held out at a time, until so many were.
 FOLDS, HELD = 5, 2_000
 # The ridges that are tried, the strongest first; where the loss has risen by such a share, no weaker one is.
-RIDGES, RISEN = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01), 0.02
+RIDGES, RISEN = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003), 0.02
 # What a weaker ridge must save, in nats: where two are as good as equal the stronger one is safer.
 PRICE = 1.0
 # Looks at all rows, at most, if they are kept in memory and if they are read again each time; on which gain a fit ends.
