@@ -15,8 +15,7 @@ from naively import commands, files
 from naively.engines import sample as kept
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
 from naively.grid import Grid
-from naively.joint.weights import Problem as Tied
-from naively.refine.problem import BIAS_RIDGE, BOOK_RIDGE, Adjusted, Block, Problem, descended, look
+from naively.refine.problem import BIAS_RIDGE, Adjusted, Block, Problem, descended, look
 from naively.refine.values import row_hashes, scaled_words
 from naively.refined import RefinedModel
 from naively.refining import PASSES, hashes_of
@@ -78,12 +77,12 @@ def problem(one, ridge=0.7, scale=None):
     values = one.features.shape[1]
     seen = look(lambda: [one], values, classes, 1)
     scale = seen.scale(np.zeros(values, bool)) if scale is None else scale
-    return Problem(lambda: [one], np.log(np.full(classes, 1 / classes)), kinds, scale, ridge, seen)
+    return Problem(lambda: [one], np.log(np.full(classes, 1 / classes)), np.full(kinds, 0.6), scale, ridge, seen)
 
 
 def test_the_slope_is_the_slope_of_the_loss():
     made = problem(block())
-    v = RNG.normal(size=2 + 3 + 9 * 3)
+    v = RNG.normal(size=3 + 9 * 3)
     steps = np.eye(len(v)) * 1e-6
     numeric = [(made.value(v + step)[0] - made.value(v - step)[0]) / 2e-6 for step in steps]
 
@@ -95,7 +94,7 @@ def test_without_naive_bayes_it_is_logistic_regression():
     one, ridge = block(rows=200, kinds=0), 0.7
     made = problem(one, ridge, np.ones(9))
     start = np.zeros(3 + 9 * 3)
-    v, _ = descended(made.value, start, made.steps(one, made.named(start)), 500, 1e-15)
+    v, _ = descended(made.value, start, made.steps(), 500, 1e-15)
     constant = np.full((200, 1), np.sqrt(ridge / BIAS_RIDGE))
     peer = LogisticRegression(C=1 / ridge, fit_intercept=False, tol=1e-12, max_iter=10_000)
     peer.fit(np.hstack([one.features.toarray(), constant]), one.y, one.weights)
@@ -108,21 +107,21 @@ def test_without_naive_bayes_it_is_logistic_regression():
 def test_a_strong_ridge_leaves_naive_bayes_with_its_temperature():
     one = block(rows=150)
     made = problem(one, 1e9)
-    start = Adjusted(np.ones(2), np.zeros(3), np.zeros((9, 3))).flat()
-    v, _ = descended(made.value, start, made.steps(one, made.named(start)), 500, 1e-15)
-    tied = Tied(list(one.book), one.y, one.weights, made.prior).solve(np.ones(2), np.ones(2), BOOK_RIDGE)
+    start = Adjusted(np.zeros(3), np.zeros((9, 3))).flat()
+    v, _ = descended(made.value, start, made.steps(), 500, 1e-15)
+    said = made.prior + np.einsum("t,tnk->nk", made.book, one.book)
 
     found = made.named(v)
     assert np.abs(found.moved).max() < 1e-6
-    assert_allclose(np.maximum(found.book, 0), tied.weights, atol=1e-3)
+    assert_allclose(made.scores(one, found), said + found.bias, atol=1e-5)
 
 
 def test_rows_cut_into_blocks_have_the_same_loss_and_slope():
     one = block()
     made = problem(one)
     parts = [one.take(slice(0, 25)), one.take(slice(25, 60))]
-    v = RNG.normal(size=2 + 3 + 9 * 3)
-    cut = Problem(lambda: parts, made.prior, 2, made.scale, made.ridge, made.seen)
+    v = RNG.normal(size=3 + 9 * 3)
+    cut = Problem(lambda: parts, made.prior, made.book, made.scale, made.ridge, made.seen)
 
     assert cut.value(v)[0] == pytest.approx(made.value(v)[0], rel=1e-12)
     assert_allclose(cut.value(v)[1], made.value(v)[1], rtol=1e-9, atol=1e-9)
@@ -207,6 +206,17 @@ def test_columns_that_are_independent_are_left_as_they_are():
         losses.append(loss_of(nb, ask, y[1500:]))
 
     assert losses[1] < losses[0] + 0.003
+
+
+def test_labels_of_pure_chance_do_not_move():
+    """Left out one by one, rows of the same rare label tell their classes apart; nothing may learn from that."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 4000)
+    chance = pd.DataFrame({"id": rng.integers(0, 400, 4000).astype(str), "size": rng.normal(y, 1.0)})
+    nb = nv.NaiveBayes(model="refined").fit(chance[:2000], y[:2000])
+    alone = nv.NaiveBayes().fit(chance[["size"]][:2000], y[:2000])
+
+    assert loss_of(nb, chance[2000:], y[2000:]) < loss_of(alone, chance[["size"]][2000:], y[2000:]) + 0.01
 
 
 # -- rows, in any order and of any weight ------------------------------------------------------------------------------

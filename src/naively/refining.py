@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from .joint.weights import Problem as Tied
 from .read.block import ROWS
 from .read.frame import Frame, frame_of
 from .refine.learned import Refined
-from .refine.problem import BOOK_RIDGE, Adjusted, Block, Problem, descended, look
+from .refine.problem import Adjusted, Block, Problem, descended, look
 from .refine.values import row_hashes
 from .refined import RefinedModel
 from .statistics.axis import Floats
@@ -35,17 +36,18 @@ PRICE = 1.0
 LOOKS, PASSES, ENOUGH, ROUGHLY = 40, 12, 1e-6, 3e-4
 # Cells of rows that are kept in memory rather than made anew for each look.
 KEPT = 1 << 25
-# Cells times squares of classes of the rows on which it is fitted how much naive Bayes counts.
-TIED = 1 << 25
+# Cells times squares of classes of the rows on which it is fitted how much naive Bayes counts, and its ridge, around 1.
+TIED, BOOK_RIDGE = 1 << 25, 0.1
 
 Make = Callable[[Grid], RefinedModel]
 Again = Callable[[], Blocks]
 
 
 class Chosen(NamedTuple):
-    """The ridge of least loss, None if naive Bayes is best alone; where to begin; and the losses of rows held out."""
+    """The ridge, None if none pays; how much naive Bayes counts; where to begin; and losses of rows held out."""
 
     ridge: float | None
+    book: Floats
     start: Adjusted
     loss: dict[str, float]
     rows: int
@@ -70,9 +72,9 @@ def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, 
     else:
         blocks, most = partial(read_again, model, again, place, threads), PASSES
     if most < LOOKS and chosen.ridge is not None:  # few looks at all rows are spared by many at some of them
-        chosen = chosen._replace(start=adjusted(model, lambda: [sample], sample, chosen, LOOKS, threads)[0])
-    start, looks = adjusted(model, blocks, sample, chosen, most, threads)
-    book = dict(zip(model.kinds, start.book.tolist(), strict=True))
+        chosen = chosen._replace(start=adjusted(model, lambda: [sample], chosen, LOOKS, threads)[0])
+    start, looks = adjusted(model, blocks, chosen, most, threads)
+    book = dict(zip(model.kinds, chosen.book.tolist(), strict=True))
     moved = model.moved(start.moved)
     return Refined(book, prior + start.bias, model.grid, moved, chosen.ridge, chosen.loss, chosen.rows, looks)
 
@@ -163,20 +165,21 @@ def choose(model: RefinedModel, sample: Block, fold: Any, prior: Floats, threads
         if not len(held.y) or len(np.unique(learn.y)) < 2:
             continue
         problem, start = begun(model, learn, prior, threads)
-        book = np.ones(len(model.kinds))
-        alone += problem.loss(held, Adjusted(book, np.zeros(len(prior)), start.moved))
+        as_it_is = replace(problem, book=np.ones(len(model.kinds)))
+        alone += as_it_is.loss(held, Adjusted(np.zeros(len(prior)), start.moved))
         tempered += problem.loss(held, start)
         asked += float(held.weights.sum())
-        losses = {ridge: losses[ridge] + by for ridge, by in path(problem, learn, held, start, list(losses), starts)}
+        losses = {ridge: losses[ridge] + by for ridge, by in path(problem, held, start, list(losses), starts)}
         if asked >= HELD:
             break
     stages = {"by naive Bayes": alone, "with its temperature": tempered}
     least = min(losses.values())
     best = next(ridge for ridge in RIDGES if losses[ridge] <= least + PRICE)
+    problem, start = begun(model, sample, prior, threads)
     if not asked or losses[best] > tempered - PRICE or not len(model.kept):
-        _, start = begun(model, sample, prior, threads)
-        return Chosen(None, start, means(stages, asked), round(asked))
-    return Chosen(best, starts[best], means(stages | {"with values adjusted": losses[best]}, asked), round(asked))
+        return Chosen(None, problem.book, start, means(stages, asked), round(asked))
+    stages["with values adjusted"] = losses[best]
+    return Chosen(best, problem.book, starts[best], means(stages, asked), round(asked))
 
 
 def means(losses: dict[str, float], rows: float) -> dict[str, float]:
@@ -185,15 +188,15 @@ def means(losses: dict[str, float], rows: float) -> dict[str, float]:
 
 
 def path(
-    problem: Problem, learn: Block, held: Block, start: Adjusted, ridges: list[float], starts: dict[float, Adjusted]
+    problem: Problem, held: Block, start: Adjusted, ridges: list[float], starts: dict[float, Adjusted]
 ) -> Iterator[tuple[float, float]]:
     """Return the loss of rows held out under each ridge, from the strongest down until it rises."""
     v, least = start.flat(), np.inf
     for ridge in ridges:
         under = problem.under(ridge)
-        v, _ = descended(under.value, v, under.steps(learn, under.named(v)), LOOKS, ROUGHLY)
+        v, _ = descended(under.value, v, under.steps(), LOOKS, ROUGHLY)
         found = under.named(v)
-        starts.setdefault(ridge, Adjusted(found.book, found.bias, found.moved * problem.scale[:, None]))
+        starts.setdefault(ridge, Adjusted(found.bias, found.moved * problem.scale[:, None]))
         loss = problem.loss(held, found)
         yield ridge, loss
         least = min(least, loss)
@@ -205,15 +208,15 @@ def begun(model: RefinedModel, learn: Block, prior: Floats, threads: int) -> tup
     """Return the problem of some rows, and where it begins: naive Bayes as much as it counts alone."""
     classes = len(prior)
     seen = look(lambda: [learn], len(model.kept), classes, threads)
-    problem = Problem(lambda: [learn], prior, len(model.kinds), seen.scale(model.levels), RIDGES[0], seen, threads)
     few = learn.take(slice(0, max(TIED // (classes * (classes + len(model.kinds))), SOME)))
     ones = np.ones(len(model.kinds))
     tied = Tied(list(few.book), few.y, few.weights, prior).solve(ones, ones, BOOK_RIDGE)
-    return problem, Adjusted(tied.weights, tied.bias - prior, np.zeros((len(model.kept), classes)))
+    problem = Problem(lambda: [learn], prior, tied.weights, seen.scale(model.levels), RIDGES[0], seen, threads)
+    return problem, Adjusted(tied.bias - prior, np.zeros((len(model.kept), classes)))
 
 
 def adjusted(
-    model: RefinedModel, blocks: Callable[[], Any], sample: Block, chosen: Chosen, most: int, threads: int
+    model: RefinedModel, blocks: Callable[[], Any], chosen: Chosen, most: int, threads: int
 ) -> tuple[Adjusted, int]:
     """Return how far values move under the ridge that was chosen, and how many looks at the rows that took."""
     prior, start = model.model.log_prior, chosen.start
@@ -221,8 +224,8 @@ def adjusted(
         return start, 0
     seen = look(blocks, len(model.kept), len(prior), threads)
     scale = seen.scale(model.levels)
-    problem = Problem(blocks, prior, len(model.kinds), scale, chosen.ridge, seen, threads)
+    problem = Problem(blocks, prior, chosen.book, scale, chosen.ridge, seen, threads)
     begin = start._replace(moved=start.moved / scale[:, None])
-    v, looks = descended(problem.value, begin.flat(), problem.steps(sample, begin), most, ENOUGH)
+    v, looks = descended(problem.value, begin.flat(), problem.steps(), most, ENOUGH)
     found = problem.named(v)
     return found._replace(moved=found.moved * scale[:, None]), looks + 1

@@ -14,8 +14,8 @@ from ..families.family import Codes
 from ..families.wide import total
 from ..statistics.axis import Floats
 
-# The ridges on the biases of the classes, around their log prior, and on how much naive Bayes counts, around 1.
-BIAS_RIDGE, BOOK_RIDGE = 3.0, 0.1
+# The ridge on the biases of the classes, around their log prior.
+BIAS_RIDGE = 3.0
 # However alike classes are in a value, it may move a little.
 LEAST_SCALE = 0.1
 # Steps that are remembered to guess the curvature.
@@ -80,24 +80,27 @@ def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
 
 
 class Adjusted(NamedTuple):
-    """How much naive Bayes counts, by kind of column, the biases of classes, and how far each value moves."""
+    """The biases of classes, and how far each value moves."""
 
-    book: Floats  # [kind]
     bias: Floats  # [class], beyond the log prior
     moved: Floats  # [value, class], over its scale
 
     def flat(self) -> Floats:
         """Return all numbers in a row."""
-        return np.concatenate([self.book, self.bias, self.moved.ravel()])
+        return np.concatenate([self.bias, self.moved.ravel()])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Minimise the log-loss of rows, each left out of naive Bayes, plus ridges."""
+    """Minimise the log-loss of rows, each left out of naive Bayes, plus ridges.
+
+    How much naive Bayes counts is given. Fitted along with the values it would go astray: of two rows that share their
+    values, left out one by one, naive Bayes expects less of the class that each has, and so tells which that is.
+    """
 
     blocks: Blocks
     prior: Floats
-    kinds: int
+    book: Floats  # how much naive Bayes counts, by kind of column
     scale: Floats
     ridge: float
     seen: Seen
@@ -114,22 +117,21 @@ class Problem:
 
     def named(self, v: Floats) -> Adjusted:
         """Return numbers in a row as what they mean."""
-        first, second = self.kinds, self.kinds + self.classes
-        return Adjusted(v[:first], v[first:second], v[second:].reshape(len(self.scale), self.classes))
+        return Adjusted(v[: self.classes], v[self.classes :].reshape(len(self.scale), self.classes))
 
     def scores(self, block: Block, at: Adjusted) -> Floats:
         """Return the scores of rows, [row, class]."""
         moved = total(block.features, at.moved * self.scale[:, None], 1, self.threads)
-        return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", at.book, block.book) + moved)
+        return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", self.book, block.book) + moved)
 
     def loss(self, block: Block, at: Adjusted) -> float:
         """Return the log-loss of the rows of a block, summed."""
         return -dot(block.weights, log_shares(self.scores(block, at))[np.arange(len(block.y)), block.y])
 
     @property
-    def ridges(self) -> tuple[float, float, float]:
-        """What pulls naive Bayes to count once, biases and values not to move."""
-        return BOOK_RIDGE, BIAS_RIDGE, self.ridge
+    def ridges(self) -> tuple[float, float]:
+        """What pulls biases and values not to move."""
+        return BIAS_RIDGE, self.ridge
 
     def value(self, v: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridges, and its slope: one pass."""
@@ -140,28 +142,19 @@ class Problem:
             loss -= dot(block.weights, logs[row, block.y])
             error = np.exp(logs, out=logs) * block.weights[:, None]
             error[row, block.y] -= block.weights
-            to.book[:] += np.einsum("tnk,nk->t", block.book, error)
             to.bias[:] += error.sum(axis=0)
             to.moved[:] += total(block.back, error, 1, self.threads)
         to.moved[:] *= self.scale[:, None]
-        for part, here, ridge, towards in zip(to, at, self.ridges, (1.0, 0.0, 0.0), strict=True):
-            away = here - towards
-            loss += 0.5 * ridge * dot(away.ravel(), away.ravel())
-            part += np.multiply(away, ridge, out=away)
+        for part, here, ridge in zip(to, at, self.ridges, strict=True):
+            loss += 0.5 * ridge * dot(here.ravel(), here.ravel())
+            part += ridge * here
         return loss, slope
 
-    def steps(self, block: Block, at: Adjusted) -> Floats:
-        """Return how far to go along each number, by its own curvature: that of values is guessed from class shares."""
-        p = np.exp(log_shares(self.scores(block, at))) * block.weights[:, None]
-        whole = float(self.seen.rows.sum()) / max(float(block.weights.sum()), 1e-300)
-        mean = np.einsum("nk,tnk->tn", p, block.book)
-        curve = np.einsum("nk,tnk->t", p, block.book**2) - (
-            mean**2 / np.where(block.weights > 0, block.weights, 1.0)
-        ).sum(axis=1)
-        share = p.sum(axis=0) / max(float(p.sum()), 1e-300)
+    def steps(self) -> Floats:
+        """Return how far to go along each number, by its own curvature as the shares of classes let guess it."""
+        share = self.seen.rows / max(float(self.seen.rows.sum()), 1e-300)
         spread = share * (1 - share)
-        of_values = np.outer(self.scale**2 * self.seen.squares, spread)
-        curves = Adjusted(curve * whole, spread * float(self.seen.rows.sum()), of_values)
+        curves = Adjusted(spread * self.seen.rows.sum(), np.outer(self.scale**2 * self.seen.squares, spread))
         pulled = Adjusted(*(part + ridge for part, ridge in zip(curves, self.ridges, strict=True)))
         return np.asarray(1.0 / pulled.flat())
 
