@@ -24,6 +24,7 @@ from .learning import enough, laid_out
 from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of
+from .refining import PASSES
 from .resample import some
 from .settings import check_from_file, check_settings, counted_families, scored_by
 from .statistics import Counts
@@ -126,7 +127,7 @@ def fit(
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
-    rows.passes = 0, 1 if nb.model == "textbook" else 2
+    rows.passes = 0, {"textbook": 1, "auto": 2, "refined": 2 + PASSES}[nb.model]
     counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
@@ -138,7 +139,7 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
 def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Scores | None]:
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
-    rows.passes = 0, 2 if nb.model == "textbook" else 3
+    rows.passes = 0, {"textbook": 2, "auto": 3, "refined": 3 + PASSES}[nb.model]
     counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
@@ -169,7 +170,7 @@ def together_apart(
 
     Bins are laid out once for all folds, from rows without their classes.
     """
-    if nb.model == "textbook" or sample is None or not enough(sample, len(counter.of_numbers)):
+    if nb.model != "auto" or sample is None or not enough(sample, len(counter.of_numbers)):
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)
