@@ -62,6 +62,7 @@ def fitted(**parameters):
 @pytest.mark.parametrize("parameters", [{}, SETTINGS, {"missing": "value", "unseen": "smooth", "max_categories": 2}])
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb)), copy.copy])
 @pytest.mark.parametrize("asked", [False, True], ids=["as fitted", "after answering"])
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
 def test_copies_answer_alike_and_go_their_own_way(parameters, way, asked):
     """A copy has the settings, counts and answers of the original; what it learns later is its own."""
     nb = fitted(**parameters)

@@ -151,7 +151,7 @@ def test_words_of_a_row_left_out_are_those_of_a_model_without_it():
     (said,) = model.without(model.read(nv_frame(nb), 0, len(y), 1), y, np.ones(len(y)), 1)
     for row in (0, 7, 123):
         rest = np.arange(len(y)) != row
-        other = nv.NaiveBayes().fit(WORDS[rest], LABELS[rest])
+        other = nv.NaiveBayes(model="textbook").fit(WORDS[rest], LABELS[rest])
         log_p = other._table_model.book.likelihoods["X"].log_p
         expected = (scaled_words(WORDS[[row]]) @ log_p.T)[0]
         assert_allclose(said[row] - said[row].mean(), expected - expected.mean(), atol=1e-9)
@@ -167,7 +167,7 @@ def test_leaving_rows_out_is_what_the_fit_looked_at():
     nb = fitted()
     scores = nb.leave_one_out(X, Y)
 
-    assert scores.log_loss < nv.NaiveBayes().fit(X, Y).leave_one_out(X, Y).log_loss
+    assert scores.log_loss < nv.NaiveBayes(model="textbook").fit(X, Y).leave_one_out(X, Y).log_loss
     rows = nb.predict_proba(X)
     assert -np.log(rows[np.arange(len(Y)), np.searchsorted(nb.classes_, Y)]).mean() < scores.log_loss
 
@@ -214,7 +214,7 @@ def test_labels_of_pure_chance_do_not_move():
     y = rng.integers(0, 2, 4000)
     chance = pd.DataFrame({"id": rng.integers(0, 400, 4000).astype(str), "size": rng.normal(y, 1.0)})
     nb = nv.NaiveBayes(model="refined").fit(chance[:2000], y[:2000])
-    alone = nv.NaiveBayes().fit(chance[["size"]][:2000], y[:2000])
+    alone = nv.NaiveBayes(model="textbook").fit(chance[["size"]][:2000], y[:2000])
 
     assert loss_of(nb, chance[2000:], y[2000:]) < loss_of(alone, chance[["size"]][2000:], y[2000:]) + 0.01
 
@@ -318,7 +318,7 @@ def test_intervals_are_about_the_text_book():
 
 
 def test_counts_are_those_of_the_text_book():
-    assert fitted().counts_ == nv.NaiveBayes().fit(X, Y).counts_
+    assert fitted().counts_ == nv.NaiveBayes(model="textbook").fit(X, Y).counts_
 
 
 @pytest.mark.parametrize(("x", "y"), [(X, Y), (WORDS, LABELS)], ids=["table", "words"])
@@ -394,7 +394,7 @@ def test_merged_models_are_the_text_book_until_calibrated():
     parts = [nv.NaiveBayes(model="refined").fit(X[at], Y[at]) for at in (slice(0, half), slice(half, None))]
     nb = nv.merge(parts)
 
-    assert_allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X, Y).predict_proba(X), atol=1e-12)
+    assert_allclose(nb.predict_proba(X), nv.NaiveBayes(model="textbook").fit(X, Y).predict_proba(X), atol=1e-12)
     assert_allclose(nb.calibrate(X, Y).predict_proba(X), fitted().predict_proba(X), atol=1e-9)
 
 
@@ -415,7 +415,7 @@ def test_what_teaches_too_little_is_left_to_the_text_book(x, y):
     y = pd.DataFrame(y, columns=["a", "b", "c"]) if np.ndim(y) == 2 else y
     nb = nv.NaiveBayes(model="refined").fit(x, y)
 
-    assert_allclose(nb.predict_proba(x), nv.NaiveBayes().fit(x, y).predict_proba(x), atol=1e-12)
+    assert_allclose(nb.predict_proba(x), nv.NaiveBayes(model="textbook").fit(x, y).predict_proba(x), atol=1e-12)
     assert "to adjust their values fit, or calibrate with, at least 50 rows" in nb.summary()
 
 

@@ -210,7 +210,7 @@ def begun(model: RefinedModel, learn: Block, prior: Floats, threads: int) -> tup
     seen = look(lambda: [learn], len(model.kept), classes, threads)
     few = learn.take(slice(0, max(TIED // (classes * (classes + len(model.kinds))), SOME)))
     ones = np.ones(len(model.kinds))
-    tied = Tied(list(few.book), few.y, few.weights, prior).solve(ones, ones, BOOK_RIDGE)
+    tied = Tied([said.T for said in few.book], few.y, few.weights, prior).solve(ones, ones, BOOK_RIDGE)
     problem = Problem(lambda: [learn], prior, tied.weights, seen.scale(model.levels), RIDGES[0], seen, threads)
     return problem, Adjusted(tied.bias - prior, np.zeros((len(model.kept), classes)))
 
