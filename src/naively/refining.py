@@ -225,7 +225,7 @@ def adjusted(
     seen = look(blocks, len(model.kept), len(prior), threads)
     scale = seen.scale(model.levels)
     problem = Problem(blocks, prior, chosen.book, scale, chosen.ridge, seen, threads)
-    begin = start._replace(moved=start.moved / scale[:, None])
+    begin = Adjusted(chosen.book.times, start.bias, start.moved / scale[:, None])
     v, looks = descended(problem.value, begin.flat(), problem.steps(), most, ENOUGH)
     found = problem.named(v)
     return found._replace(moved=found.moved * scale[:, None]), looks + 1
