@@ -15,7 +15,7 @@ from naively import commands, files
 from naively.engines import sample as kept
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
 from naively.grid import Grid
-from naively.refine.problem import BIAS_RIDGE, Adjusted, Block, Problem, descended, look
+from naively.refine.problem import BIAS_RIDGE, Adjusted, Block, Book, Problem, descended, look
 from naively.refine.values import row_hashes, scaled_words
 from naively.refined import RefinedModel
 from naively.refining import PASSES, hashes_of
@@ -77,12 +77,13 @@ def problem(one, ridge=0.7, scale=None):
     values = one.features.shape[1]
     seen = look(lambda: [one], values, classes, 1)
     scale = seen.scale(np.zeros(values, bool)) if scale is None else scale
-    return Problem(lambda: [one], np.log(np.full(classes, 1 / classes)), np.full(kinds, 0.6), scale, ridge, seen)
+    book = Book.of(np.full(kinds, 0.6), np.ones(kinds), one, np.zeros((len(one.y), classes)))
+    return Problem(lambda: [one], np.log(np.full(classes, 1 / classes)), book, scale, ridge, seen)
 
 
 def test_the_slope_is_the_slope_of_the_loss():
     made = problem(block())
-    v = RNG.normal(size=3 + 9 * 3)
+    v = RNG.normal(size=2 + 3 + 9 * 3)
     steps = np.eye(len(v)) * 1e-6
     numeric = [(made.value(v + step)[0] - made.value(v - step)[0]) / 2e-6 for step in steps]
 
@@ -107,11 +108,10 @@ def test_without_naive_bayes_it_is_logistic_regression():
 def test_a_strong_ridge_leaves_naive_bayes_with_its_temperature():
     one = block(rows=150)
     made = problem(one, 1e9)
-    start = Adjusted(np.zeros(3), np.zeros((9, 3))).flat()
+    start = Adjusted(np.ones(2), np.zeros(3), np.zeros((9, 3))).flat()
     v, _ = descended(made.value, start, made.steps(), 500, 1e-15)
-    said = made.prior + np.einsum("t,tnk->nk", made.book, one.book)
-
     found = made.named(v)
+    said = made.prior + np.einsum("t,tnk->nk", found.book, one.book)
     assert np.abs(found.moved).max() < 1e-6
     assert_allclose(made.scores(one, found), said + found.bias, atol=1e-5)
 
@@ -120,7 +120,7 @@ def test_rows_cut_into_blocks_have_the_same_loss_and_slope():
     one = block()
     made = problem(one)
     parts = [one.take(slice(0, 25)), one.take(slice(25, 60))]
-    v = RNG.normal(size=3 + 9 * 3)
+    v = RNG.normal(size=2 + 3 + 9 * 3)
     cut = Problem(lambda: parts, made.prior, made.book, made.scale, made.ridge, made.seen)
 
     assert cut.value(v)[0] == pytest.approx(made.value(v)[0], rel=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,9 +18,9 @@ from .joint.weights import Problem as Tied
 from .read.block import ROWS
 from .read.frame import Frame, frame_of
 from .refine.learned import Refined
-from .refine.problem import Adjusted, Block, Problem, descended, look
+from .refine.problem import BOOK_RIDGE, Adjusted, Block, Book, Problem, descended, look
 from .refine.values import row_hashes
-from .refined import RefinedModel
+from .refined import NUMBERS, RefinedModel
 from .statistics.axis import Floats
 
 # Rows on which the ridge is chosen, and what they may cost: cells times classes; but some rows in any case.
@@ -36,8 +35,8 @@ PRICE = 1.0
 LOOKS, PASSES, ENOUGH, ROUGHLY = 40, 12, 1e-6, 3e-4
 # Cells of rows that are kept in memory rather than made anew for each look.
 KEPT = 1 << 25
-# Cells times squares of classes of the rows on which it is fitted how much naive Bayes counts, and its ridge, around 1.
-TIED, BOOK_RIDGE = 1 << 25, 0.1
+# Cells times squares of classes of the rows on which it is fitted how much naive Bayes counts.
+TIED = 1 << 25
 
 Make = Callable[[Grid], RefinedModel]
 Again = Callable[[], Blocks]
@@ -47,7 +46,7 @@ class Chosen(NamedTuple):
     """The ridge, None if none pays; how much naive Bayes counts; where to begin; and losses of rows held out."""
 
     ridge: float | None
-    book: Floats
+    book: Book
     start: Adjusted
     loss: dict[str, float]
     rows: int
@@ -74,7 +73,7 @@ def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, 
     if most < LOOKS and chosen.ridge is not None:  # few looks at all rows are spared by many at some of them
         chosen = chosen._replace(start=adjusted(model, lambda: [sample], chosen, LOOKS, threads)[0])
     start, looks = adjusted(model, blocks, chosen, most, threads)
-    book = dict(zip(model.kinds, chosen.book.tolist(), strict=True))
+    book = dict(zip(model.kinds, start.book.tolist(), strict=True))
     moved = model.moved(start.moved)
     return Refined(book, prior + start.bias, model.grid, moved, chosen.ridge, chosen.loss, chosen.rows, looks)
 
@@ -165,8 +164,7 @@ def choose(model: RefinedModel, sample: Block, fold: Any, prior: Floats, threads
         if not len(held.y) or len(np.unique(learn.y)) < 2:
             continue
         problem, start = begun(model, learn, prior, threads)
-        as_it_is = replace(problem, book=np.ones(len(model.kinds)))
-        alone += as_it_is.loss(held, Adjusted(np.zeros(len(prior)), start.moved))
+        alone += problem.loss(held, Adjusted(np.ones(len(model.kinds)), np.zeros(len(prior)), start.moved))
         tempered += problem.loss(held, start)
         asked += float(held.weights.sum())
         losses = {ridge: losses[ridge] + by for ridge, by in path(problem, held, start, list(losses), starts)}
@@ -196,7 +194,7 @@ def path(
         under = problem.under(ridge)
         v, _ = descended(under.value, v, under.steps(), LOOKS, ROUGHLY)
         found = under.named(v)
-        starts.setdefault(ridge, Adjusted(found.bias, found.moved * problem.scale[:, None]))
+        starts.setdefault(ridge, found._replace(moved=found.moved * problem.scale[:, None]))
         loss = problem.loss(held, found)
         yield ridge, loss
         least = min(least, loss)
@@ -211,8 +209,10 @@ def begun(model: RefinedModel, learn: Block, prior: Floats, threads: int) -> tup
     few = learn.take(slice(0, max(TIED // (classes * (classes + len(model.kinds))), SOME)))
     ones = np.ones(len(model.kinds))
     tied = Tied([said.T for said in few.book], few.y, few.weights, prior).solve(ones, ones, BOOK_RIDGE)
-    problem = Problem(lambda: [learn], prior, tied.weights, seen.scale(model.levels), RIDGES[0], seen, threads)
-    return problem, Adjusted(tied.bias - prior, np.zeros((len(model.kept), classes)))
+    free = np.array([kind == NUMBERS for kind in model.kinds], dtype=np.float64)
+    book = Book.of(tied.weights, free, few, tied.bias + np.einsum("t,tnk->nk", tied.weights, few.book))
+    problem = Problem(lambda: [learn], prior, book, seen.scale(model.levels), RIDGES[0], seen, threads)
+    return problem, Adjusted(tied.weights, tied.bias - prior, np.zeros((len(model.kept), classes)))
 
 
 def adjusted(
@@ -225,7 +225,7 @@ def adjusted(
     seen = look(blocks, len(model.kept), len(prior), threads)
     scale = seen.scale(model.levels)
     problem = Problem(blocks, prior, chosen.book, scale, chosen.ridge, seen, threads)
-    begin = start._replace(moved=start.moved / scale[:, None])
+    begin = Adjusted(chosen.book.times, start.bias, start.moved / scale[:, None])
     v, looks = descended(problem.value, begin.flat(), problem.steps(), most, ENOUGH)
     found = problem.named(v)
     return found._replace(moved=found.moved * scale[:, None]), looks + 1

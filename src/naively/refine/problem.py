@@ -14,8 +14,8 @@ from ..families.family import Codes
 from ..families.wide import total
 from ..statistics.axis import Floats
 
-# The ridge on the biases of the classes, around their log prior.
-BIAS_RIDGE = 3.0
+# The ridges on the biases of the classes, around their log prior, and on how much naive Bayes counts.
+BIAS_RIDGE, BOOK_RIDGE = 3.0, 0.1
 # However alike classes are in a value, it may move a little.
 LEAST_SCALE = 0.1
 # Steps that are remembered to guess the curvature.
@@ -80,27 +80,47 @@ def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
 
 
 class Adjusted(NamedTuple):
-    """The biases of classes, and how far each value moves."""
+    """How much naive Bayes counts, by kind of column, the biases of classes, and how far each value moves."""
 
+    book: Floats  # [kind]
     bias: Floats  # [class], beyond the log prior
     moved: Floats  # [value, class], over its scale
 
     def flat(self) -> Floats:
         """Return all numbers in a row."""
-        return np.concatenate([self.bias, self.moved.ravel()])
+        return np.concatenate([self.book, self.bias, self.moved.ravel()])
+
+
+class Book(NamedTuple):
+    """How much naive Bayes counts, by kind of column, whether that may change, and the curvature of the loss by row."""
+
+    times: Floats
+    free: Any
+    curves: Floats
+
+    @classmethod
+    def of(cls, times: Floats, free: Any, block: Block, scores: Floats) -> Book:
+        """Return it with the curvature among some rows, given their scores."""
+        p, mean = np.exp(log_shares(scores)), np.zeros((len(times), len(block.y)))
+        np.einsum("nk,tnk->tn", p, block.book, out=mean)
+        curves = np.einsum("nk,tnk,n->t", p, block.book**2, block.weights) - np.einsum(
+            "tn,n->t", mean**2, block.weights
+        )
+        return cls(times, free, np.maximum(curves, 0.0) / max(float(block.weights.sum()), 1e-300))
 
 
 @dataclass(frozen=True)
 class Problem:
     """Minimise the log-loss of rows, each left out of naive Bayes, plus ridges.
 
-    How much naive Bayes counts is given. Fitted along with the values it would go astray: of two rows that share their
-    values, left out one by one, naive Bayes expects less of the class that each has, and so tells which that is.
+    How much naive Bayes counts is given, for columns whose values move one by one. Fitted along with them it would go
+    astray: of rows that share a label, left out one by one, naive Bayes expects less of the class that each has, and so
+    tells which that is. With numbers no such thing happens, and it may change.
     """
 
     blocks: Blocks
     prior: Floats
-    book: Floats  # how much naive Bayes counts, by kind of column
+    book: Book
     scale: Floats
     ridge: float
     seen: Seen
@@ -117,21 +137,22 @@ class Problem:
 
     def named(self, v: Floats) -> Adjusted:
         """Return numbers in a row as what they mean."""
-        return Adjusted(v[: self.classes], v[self.classes :].reshape(len(self.scale), self.classes))
+        first, second = len(self.book.times), len(self.book.times) + self.classes
+        return Adjusted(v[:first], v[first:second], v[second:].reshape(len(self.scale), self.classes))
 
     def scores(self, block: Block, at: Adjusted) -> Floats:
         """Return the scores of rows, [row, class]."""
         moved = total(block.features, at.moved * self.scale[:, None], 1, self.threads)
-        return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", self.book, block.book) + moved)
+        return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", at.book, block.book) + moved)
 
     def loss(self, block: Block, at: Adjusted) -> float:
         """Return the log-loss of the rows of a block, summed."""
         return -dot(block.weights, log_shares(self.scores(block, at))[np.arange(len(block.y)), block.y])
 
     @property
-    def ridges(self) -> tuple[float, float]:
-        """What pulls biases and values not to move."""
-        return BIAS_RIDGE, self.ridge
+    def ridges(self) -> tuple[float, float, float]:
+        """What pulls naive Bayes to count as much as alone, biases and values not to move."""
+        return BOOK_RIDGE, BIAS_RIDGE, self.ridge
 
     def value(self, v: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridges, and its slope: one pass."""
@@ -142,19 +163,24 @@ class Problem:
             loss -= dot(block.weights, logs[row, block.y])
             error = np.exp(logs, out=logs) * block.weights[:, None]
             error[row, block.y] -= block.weights
+            to.book[:] += np.einsum("tnk,nk->t", block.book, error)
             to.bias[:] += error.sum(axis=0)
             to.moved[:] += total(block.back, error, 1, self.threads)
         to.moved[:] *= self.scale[:, None]
-        for part, here, ridge in zip(to, at, self.ridges, strict=True):
+        away = at._replace(book=at.book - self.book.times)
+        for part, here, ridge in zip(to, away, self.ridges, strict=True):
             loss += 0.5 * ridge * dot(here.ravel(), here.ravel())
             part += ridge * here
+        to.book[:] *= self.book.free
         return loss, slope
 
     def steps(self) -> Floats:
         """Return how far to go along each number, by its own curvature as the shares of classes let guess it."""
         share = self.seen.rows / max(float(self.seen.rows.sum()), 1e-300)
         spread = share * (1 - share)
-        curves = Adjusted(spread * self.seen.rows.sum(), np.outer(self.scale**2 * self.seen.squares, spread))
+        rows = float(self.seen.rows.sum())
+        of_values = np.outer(self.scale**2 * self.seen.squares, spread)
+        curves = Adjusted(self.book.curves * rows, spread * rows, of_values)
         pulled = Adjusted(*(part + ridge for part, ridge in zip(curves, self.ridges, strict=True)))
         return np.asarray(1.0 / pulled.flat())
 
