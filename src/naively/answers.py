@@ -21,6 +21,7 @@ from .model import Model
 from .read.files import file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
+from .refined import RefinedModel
 from .report import importance, probabilities, summary
 from .resample import left_out, of_weight, truth_of
 from .schema import Schema
@@ -126,13 +127,14 @@ class Answers:
         Wide where few rows stand behind an answer. The shares, centres and rates of every column and, if it is
         "empirical", the class prior are known no better than their posterior with λ, whatever `estimate` says; the
         middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`. It is about
-        the text-book model: ``model="auto"`` has none.
+        the text-book model: ``model="auto"`` and ``"refined"`` have none.
         """
         model = self._table_model
-        if isinstance(model, TogetherModel):
+        if isinstance(model, (RefinedModel, TogetherModel)):
+            does = "takes columns together" if isinstance(model, TogetherModel) else "adjusts what its values say"
             raise InvalidSetting(
-                "predict_interval knows how far the counts of single columns can be trusted, and this model takes "
-                "columns together; set model='textbook' to ask what the text book says."
+                f"predict_interval knows how far the counts of single columns can be trusted, and this model {does}; "
+                "set model='textbook' to ask what the text book says."
             )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(

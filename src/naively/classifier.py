@@ -62,7 +62,7 @@ class Classifier(Answers, Tuned):
         self,
         *,
         families: Any = None,
-        model: str = "textbook",
+        model: str = "auto",
         estimate: str = "bayes",
         smoothing: float | str = 1.0,
         temperature: float | str | None = None,
@@ -122,7 +122,7 @@ class Classifier(Answers, Tuned):
         try:
             if isinstance(rows, FileRows):
                 if rows.sampling:
-                    self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
+                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, allowed(self.threads)))
             else:
                 self._tune_if_asked(rows)
         except Exception:
@@ -287,7 +287,7 @@ class Classifier(Answers, Tuned):
         from . import store
 
         if (expected := self._expected) is None:
-            store.write(path, self.counts_, about)
+            store.write(path, self.counts_, about, None, self._moved())
         else:
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 

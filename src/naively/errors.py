@@ -20,6 +20,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -142,3 +143,11 @@ class StaleWarning(UserWarning):
 
 class LeftOutWarning(UserWarning):
     """A result lacks something that could not be carried over."""
+
+
+def levels_to_caller() -> int:
+    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
+        level, frame = level + 1, frame.f_back
+    return level + 1

@@ -22,7 +22,7 @@ from .threads import allowed
 
 def check_settings(nb: Any) -> None:
     """Refuse settings of counting and estimating that mean nothing."""
-    one_of("model", nb.model, ("auto", "textbook"))
+    one_of("model", nb.model, ("auto", "refined", "textbook"))
     one_of("unlabelled", nb.unlabelled, ("error", "skip", "em"))
     check_unlabelled(nb)
     if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):

@@ -53,10 +53,11 @@ Example:
 @options.settings
 @click.option(
     "--model",
-    type=click.Choice(["textbook", "auto"]),
-    default="textbook",
+    type=click.Choice(["auto", "textbook", "refined"]),
+    default="auto",
     show_default=True,
-    help="Whether columns speak one by one, or are taken together, which reads the file once more.",
+    help="Whether columns are taken together, which reads the file once more; speak one by one as in the text book; or "
+    "do so with their values adjusted, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",
