@@ -152,7 +152,7 @@ def compared(X: Any, y: Any) -> dict[str, nv.Scores]:
     peer = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
     return {
         "scikit-learn": nv.Scores(peer, y, range(peer.shape[1])),
-        "text book": nv.cross_validate(X, y, folds=folds),
+        "text book": nv.cross_validate(X, y, folds=folds, model="textbook"),
         'model="auto"': nv.cross_validate(X, y, folds=folds, model="auto"),
     }
 

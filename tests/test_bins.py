@@ -1,6 +1,7 @@
 """Numbers in bins: how they are cut, that they count as labels do, that they follow any shape, their density."""
 
 import pickle
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -30,8 +31,14 @@ TABLE = pd.DataFrame(
 FAMILIES = dict.fromkeys(TABLE, "bins")
 
 
+# Columns taken together have bins of their own, so these are the text book's.
+NaiveBayes, cross_validate, from_counts = (
+    partial(make, model="textbook") for make in (nv.NaiveBayes, nv.cross_validate, nv.NaiveBayes.from_counts)
+)
+
+
 def learned(table=TABLE, labels=LABELS, **settings):
-    return nv.NaiveBayes(**{"families": FAMILIES, **settings}).fit(table, labels)
+    return NaiveBayes(**{"families": FAMILIES, **settings}).fit(table, labels)
 
 
 # -- cuts -------------------------------------------------------------------------------------------------------------
@@ -78,7 +85,7 @@ def test_without_different_numbers_there_is_one_bin(column):
     """It says nothing."""
     assert cuts_of(np.array(column), np.ones(len(column))) == []
     if len(column):
-        nb = nv.NaiveBayes(families={"x": "bins"}).fit(
+        nb = NaiveBayes(families={"x": "bins"}).fit(
             {"x": column, "y": [1.0] * len(column)}, list("abab")[: len(column)]
         )
         assert (nb.explain({"x": 9.0, "y": 1.0}).scores[0, 0] == 0).all()
@@ -95,8 +102,8 @@ def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     table.to_parquet(tmp_path / "rows.parquet")
     families = {"x": nv.Bins(bins=7)}
 
-    here = nv.NaiveBayes(families=families).fit(table, target="y")
-    there = nv.NaiveBayes(families=families).fit(tmp_path / "rows.parquet", target="y")
+    here = NaiveBayes(families=families).fit(table, target="y")
+    there = NaiveBayes(families=families).fit(tmp_path / "rows.parquet", target="y")
 
     assert here.schema_ == there.schema_
     assert here.counts_ == there.counts_
@@ -120,7 +127,7 @@ def test_bins_speak_as_labels_do(missing, estimate, smoothing):
     how = {"missing": missing, "estimate": estimate, "smoothing": smoothing}
     nb = learned(**how)
     labels = coded(nb)
-    categories = nv.NaiveBayes(families=dict.fromkeys(TABLE, "categorical"), **how).fit(labels, LABELS)
+    categories = NaiveBayes(families=dict.fromkeys(TABLE, "categorical"), **how).fit(labels, LABELS)
 
     for ask in ("predict_proba", "predict_joint_log_proba", "predict_interval"):
         np.testing.assert_array_equal(getattr(nb, ask)(TABLE), getattr(categories, ask)(labels))
@@ -144,15 +151,15 @@ def test_rows_as_dicts_find_the_same_bins():
 def test_counts_of_bins_add_and_subtract_and_fade():
     """Learning row by row, forgetting and fading is arithmetic on one table."""
     nb = learned()
-    more = nv.NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
+    more = NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
     for row, label in zip(TABLE[300:].to_dict("records"), LABELS[300:].tolist(), strict=True):
         more.partial_fit(row, label)
 
     assert more.counts_ == nb.counts_
     assert nv.merge([nb, more]).counts_ == nb.counts_ * 2
     more.forget(TABLE[:200], LABELS[:200])
-    assert more.counts_ == nv.NaiveBayes(families=nb.schema_).fit(TABLE[200:], LABELS[200:]).counts_
-    half = nv.NaiveBayes.from_counts(nb.counts_ * 0.5, smoothing=0.5, prior_smoothing=0.5)
+    assert more.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[200:], LABELS[200:]).counts_
+    half = from_counts(nb.counts_ * 0.5, smoothing=0.5, prior_smoothing=0.5)
     np.testing.assert_allclose(half.predict_proba(TABLE), learned().predict_proba(TABLE), rtol=1e-12)
 
 
@@ -165,7 +172,7 @@ def test_bins_of_other_cuts_do_not_add():
     with pytest.raises(DoesNotFit, match="cut into other bins"):
         a.counts_ + b.counts_
     with pytest.raises(DoesNotFit, match="There are 2 bins, but others were counted"):
-        nv.NaiveBayes.from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
+        from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
 
 
 def test_a_saved_model_and_a_copy_keep_their_cuts(tmp_path):
@@ -186,7 +193,7 @@ def test_a_saved_model_and_a_copy_keep_their_cuts(tmp_path):
 def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     """Bins are cut in a pass of their own; the counts are those of the table in memory."""
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
-    nb, seen = nv.NaiveBayes(families=FAMILIES, model=model), []
+    nb, seen = NaiveBayes(families=FAMILIES, model=model), []
 
     done = files.fit(nb, tmp_path / "rows.csv", "label", folds=5, progress=lambda *at: seen.append(at))
 
@@ -204,9 +211,9 @@ def test_kept_counts_share_their_cuts(tmp_path):
             tmp_path / f"{at}.csv", index=False
         )
     for paths, read in (("[01].csv", 2), ("*.csv", 1)):
-        nb = nv.NaiveBayes(families=FAMILIES)
+        nb = NaiveBayes(families=FAMILIES)
         assert len(files.fit(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
-    assert nb.counts_ == nv.NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
+    assert nb.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
 
 
 def test_a_lambda_for_each_column_and_rows_without_a_label():
@@ -221,7 +228,7 @@ def test_a_lambda_for_each_column_and_rows_without_a_label():
 def test_numbers_that_were_not_counted_in_bins_stay_as_they_are():
     """Counts of a model that takes columns together are read by the text book, too."""
     counts = learned(model="auto").counts_
-    book, bells = (nv.NaiveBayes.from_counts(counts, families=families) for families in (FAMILIES, None))
+    book, bells = (from_counts(counts, families=families) for families in (FAMILIES, None))
 
     np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
 
@@ -232,7 +239,7 @@ def test_columns_taken_together_have_bins_of_their_own():
 
     assert told.schema_ == untold.schema_
     np.testing.assert_array_equal(told.predict_proba(TABLE), untold.predict_proba(TABLE))
-    assert nv.cross_validate(TABLE, LABELS, families=FAMILIES, model="auto").log_loss < 0.6
+    assert cross_validate(TABLE, LABELS, families=FAMILIES, model="auto").log_loss < 0.6
 
 
 # -- any shape --------------------------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ def test_columns_taken_together_have_bins_of_their_own():
 
 def test_bins_follow_humps_and_skew():
     """Two humps around one are alike for a bell, not for bins."""
-    bells, bins = (nv.cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
+    bells, bins = (cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
 
     assert bins.log_loss < 0.6 * bells.log_loss
     assert bins.accuracy > 0.88 > bells.accuracy
@@ -250,8 +257,8 @@ def test_bins_follow_humps_and_skew():
 def test_bins_are_better_than_bells_on_real_numbers(load, share):
     """Skewed sizes, and shades of grey most of which are 0."""
     X, y = load(return_X_y=True)
-    bins = nv.cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
-    bells = nv.cross_validate(X, y)
+    bins = cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
+    bells = cross_validate(X, y)
 
     assert bins.log_loss < share * bells.log_loss
     assert bins.accuracy > bells.accuracy
@@ -264,7 +271,7 @@ def test_bins_are_better_than_bells_on_real_numbers(load, share):
 @pytest.mark.parametrize("estimate", ["mle", "bayes"])
 def test_the_density_of_a_row_integrates_to_one(cuts, estimate):
     """Numerically: the inner bins by a fine grid, the tails by the substitution x = cut ± s·(1/t - 1)."""
-    nb = nv.NaiveBayes(families={"x": nv.Bins(cuts=cuts)}, estimate=estimate).fit(
+    nb = NaiveBayes(families={"x": nv.Bins(cuts=cuts)}, estimate=estimate).fit(
         {"x": [0.1, 0.2, 5.0, -9.0]}, list("aabb")
     )
     t = (np.arange(20_000) + 0.5) / 20_000
@@ -282,7 +289,7 @@ def test_density_beside_that_of_a_bell():
     """Where numbers follow a bell, bins say nearly the same of them; a missing one says nothing."""
     x = np.random.default_rng(0).normal(size=20_000)
     y = np.repeat(["a", "b"], 10_000)
-    bins, bell = (nv.NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
+    bins, bell = (NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
     asked = {"x": np.linspace(-1.5, 1.5, 200)}
 
     assert np.abs(bins.score_samples(asked) - bell.score_samples(asked)).mean() < 0.1
@@ -299,7 +306,7 @@ def test_density_beside_that_of_a_bell():
 def test_bins_are_shown_as_ranges():
     """In probabilities, in the summary and in the picture of the evidence."""
     assert named_bins([]) == ["any number"]
-    nb = nv.NaiveBayes(families={"age": nv.Bins(cuts=[18, 65])}).fit({"age": [3, 17, 40, 70]}, ["a", "a", "b", "b"])
+    nb = NaiveBayes(families={"age": nv.Bins(cuts=[18, 65])}).fit({"age": [3, 17, 40, 70]}, ["a", "a", "b", "b"])
 
     assert nb.probabilities("age")["value"].tolist() == ["up to 18", "18 to 65", "above 65"]
     assert "most frequent is up to 18 for a (2 of 2)" in nb.summary()
@@ -329,8 +336,8 @@ def test_what_cannot_be_bins_is_refused(make, words):
 def test_infinite_numbers_are_refused():
     """As by every family of numbers, when they are counted and when they are asked about."""
     with pytest.raises(InvalidInput, match="Row 1, column 'x' holds infinity"):
-        nv.NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, np.inf, 2.0]}, list("aba"))
-    nb = nv.NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, 3.0, 2.0]}, list("aba"))
+        NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, np.inf, 2.0]}, list("aba"))
+    nb = NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, 3.0, 2.0]}, list("aba"))
     for asked in ({"x": -np.inf}, {"x": [-np.inf] * 20}):
         with pytest.raises(InvalidInput, match="column 'x' holds infinity"):
             nb.predict(asked)
@@ -349,11 +356,10 @@ def test_what_changed_is_said_by_range():
 def test_the_command_takes_bins(tmp_path):
     """A column, its family and its bins from a shell to the model file."""
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
-    out = str(tmp_path / "model.parquet")
+    rows, out = str(tmp_path / "rows.csv"), str(tmp_path / "model.parquet")
 
-    rows = str(tmp_path / "rows.csv")
-
-    done = CliRunner().invoke(main, ["fit", rows, "--target", "label", "--family", "humps=bins", "-o", out])
+    asked = ["--target", "label", "--family", "humps=bins", "--model", "textbook"]
+    done = CliRunner().invoke(main, ["fit", rows, *asked, "-o", out])
 
     assert done.exit_code == 0, done.output
     assert nv.load(out).schema_["humps"] == learned().schema_["humps"]
