@@ -1,4 +1,4 @@
-"""Make what the tool itself tells: docs/commands.md from its help texts, docs/images/fit.svg from what it prints."""
+"""Make what the tool itself tells: docs/commands.md from its help texts, docs/images from what it prints and draws."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ import tempfile
 import textwrap
 from contextlib import chdir, suppress
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+import altair as alt
 import click
 from rich.console import Console
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 
+import naively as nv
 from naively.commands import fit, main
 
 DOCS = Path(__file__).resolve().parent
-PAGE, PICTURE = DOCS / "commands.md", DOCS / "images" / "fit.svg"
+PAGE, IMAGES = DOCS / "commands.md", DOCS / "images"
+PICTURE = IMAGES / "fit.svg"
 
 INTRODUCTION = """\
 # The commands
@@ -132,8 +139,29 @@ def picture() -> str:
     return re.sub(r"terminal-\d+", "terminal", drawn)  # a name that stays when the picture does
 
 
+def calibration() -> Any:
+    """Return a chart of how honest the probabilities of three models are, about rows that they had not seen."""
+    sets = {"digits": load_digits(return_X_y=True), "breast cancer": load_breast_cancer(return_X_y=True)}
+    charts = [nv.plots.calibration(compared(*rows), least=5).properties(title=name) for name, rows in sets.items()]
+    return alt.hconcat(*charts).configure_title(anchor="middle")
+
+
+def compared(X: Any, y: Any) -> dict[str, nv.Scores]:
+    """Return the scores of scikit-learn, of the text book and of columns taken together, all in the same folds."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    peer = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
+    return {
+        "scikit-learn": nv.Scores(peer, y, range(peer.shape[1])),
+        "text book": nv.cross_validate(X, y, folds=folds),
+        'model="auto"': nv.cross_validate(X, y, folds=folds, model="auto"),
+    }
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    PICTURE.parent.mkdir(exist_ok=True)
+    IMAGES.mkdir(exist_ok=True)
     PICTURE.write_text(picture(), encoding="utf-8")
-    sys.stdout.write(f"wrote {PAGE.name} and {PICTURE.name}\n")
+    chart = calibration()
+    chart.save(IMAGES / "calibration.svg")
+    chart.save(IMAGES / "calibration.png", scale_factor=1.5)
+    sys.stdout.write(f"wrote {PAGE.name} and the pictures in {IMAGES.name}\n")

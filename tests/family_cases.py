@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+from naively import Bernoulli, Bins, Categorical, Gaussian, Poisson, Settings, Words
 from naively.engines import memory
 from naively.statistics import Axis, MomentsAccumulator, Table, TableAccumulator
 
@@ -77,6 +77,9 @@ class Case:
         x[:, 1] += 1e6
         return x
 
+    def _bins(self, rng: Any) -> Any:
+        return np.array([1.0, 2.0, 7.5, np.nan, -4.0, 50.0, 2.5, 2.75, 1.5, np.nan, 3.5])  # one bin has a single row
+
     def _poisson(self, rng: Any) -> Any:
         x = rng.poisson(3, (11, 4)).astype(float)
         x[:, 2] = 0.0
@@ -90,6 +93,8 @@ class Case:
         """Return the statistic of these rows."""
         if self.family.name == "categorical":
             return table_of(rows, classes, self.declared)
+        if self.family.name == "bins":
+            return table_of_bins(self.family, rows, classes)
         accumulator = self._accumulator(classes, rows.cells.shape[1])
         memory.add_column(accumulator, self.matrix(rows.cells), rows.y, rows.weights, 1)
         return accumulator.value()
@@ -117,6 +122,8 @@ class Case:
         """Return the rows as the likelihood reads them: codes, or only the columns it knows."""
         if self.family.name == "categorical":
             return likelihood.codes(rows.cells)
+        if self.family.name == "bins":
+            return likelihood.codes([None if bin_ < 0 else bin_ for bin_ in self.family.codes(rows.cells).tolist()])
         if self.family.name in ("gaussian", "poisson"):
             return rows.cells
         known = likelihood.words if self.family.name == "words" else likelihood.values
@@ -135,6 +142,15 @@ def table_of(rows: Rows, classes: Axis, declared: bool) -> Table:
     return Table(classes, values, n)
 
 
+def table_of_bins(family: Bins, rows: Rows, classes: Axis) -> Table:
+    """Count bins by hand: all of them are declared."""
+    bins = [None if np.isnan(x) else sum(x > cut for cut in family.cuts) for x in rows.cells]
+    values = Axis(bins, family.values)
+    n = np.zeros((len(classes), len(values)))
+    np.add.at(n, (rows.y, values.places(bins)), rows.weights)
+    return Table(classes, values, n)
+
+
 def cases() -> list[Case]:
     """Return every family × every estimate × the settings that concern it."""
     found = []
@@ -143,6 +159,7 @@ def cases() -> list[Case]:
         plain = Settings(how, smoothing)
         for declared in (True, False):
             for missing in ("skip", "value"):
+                found += [Case(BINS, Settings(how, smoothing, missing, unseen="error"))] if declared else []
                 for unseen in ("skip", "smooth"):
                     settings = Settings(how, smoothing, missing, unseen)
                     spreads = ["even"] if how == "map" else ["even", "overall"]
@@ -159,7 +176,8 @@ def cases() -> list[Case]:
     return found
 
 
+BINS = Bins(cuts=(0.0, 2.0, 3.0, 9.0, 11.0))
 WORDS = (Words(), Words(complement=True), Words(complement=True, norm=True))
 CASES = cases()
-FAMILIES = (Categorical(), Bernoulli(), *WORDS, Gaussian(), Poisson())
+FAMILIES = (Categorical(), Bernoulli(), *WORDS, Gaussian(), Poisson(), BINS)
 DEFAULTS = [Case(family, Settings()) for family in FAMILIES]

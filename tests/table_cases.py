@@ -33,6 +33,10 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flags": ({"member": MEMBERS, "visits": VISITS}, {"member": "bernoulli", "visits": "bernoulli"}),
     "numbers": ({"size": SIZES, "weight": WEIGHED}, {}),
     "numbers with ε": ({"size": SIZES, "weight": WEIGHED}, {"size": nv.Gaussian(epsilon=0.5)}),
+    "bins": (
+        {"size": SIZES, "weight": WEIGHED},
+        {"size": nv.Bins(cuts=[0.9, 2.2, 5.0, 6.0]), "weight": nv.Bins(cuts=[1002.2], smoothing=2.0)},
+    ),
     "events": ({"visits": VISITS}, {"visits": "poisson"}),
     "words": ({"words": sparse.csr_array(BAGS)}, {}),
     "complement": ({"words": sparse.csr_array(BAGS)}, {"words": nv.Words(complement=True)}),

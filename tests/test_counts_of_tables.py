@@ -19,6 +19,7 @@ from naively.schema import Column, Schema
 
 from .strategies import Choices, cells_of, checked, scale_of, state_of
 from .tables import LABELS, TABLE, part, rows
+from .textbook import book
 
 # -- tables of every family -------------------------------------------------------------------------------------------
 
@@ -35,6 +36,7 @@ FAMILIES: dict[str, Schema] = {
     "bernoulli": Schema((Column("flag", "boolean", nv.Bernoulli()),)),
     "gaussian": Schema((Column("size", "number"),)),
     "poisson": Schema((Column("events", "number", nv.Poisson()),)),
+    "bins": Schema((Column("size", "number", nv.Bins(cuts=[-1.0, 0.0, 2.5])),)),
     "words": Schema((Column("words", "vector"),)),
     "flags": Schema((Column("words", "vector", nv.Bernoulli()),)),
     "vectors": Schema((Column("words", "vector", nv.Gaussian()),)),
@@ -49,7 +51,7 @@ FAMILIES: dict[str, Schema] = {
     ),
     "everything": Schema((Column("colour", "text"), Column("size", "number"), Column("words", "vector"))),
 }
-EXACT = ("categorical", "bernoulli", "words", "flags")
+EXACT = ("categorical", "bernoulli", "bins", "words", "flags")
 each_family = pytest.mark.parametrize("family", FAMILIES)
 single = pytest.mark.parametrize("family", [f for f in FAMILIES if not FAMILIES[f].of_kind("vectors")])
 
@@ -106,7 +108,7 @@ def tables(family: str, weighted: bool | None = None) -> st.SearchStrategy[Drawn
 
 def fitted(table: Drawn, family: str, **parameters: Any) -> NaiveBayes:
     """Return the classifier of these rows."""
-    return NaiveBayes(families=FAMILIES[family], **parameters).fit(table.frame(), table.y, sample_weight=table.weights)
+    return book(families=FAMILIES[family], **parameters).fit(table.frame(), table.y, sample_weight=table.weights)
 
 
 def counted(table: Drawn, family: str) -> nv.Counts:
@@ -143,7 +145,7 @@ def test_rows_in_any_order_and_grouping_give_the_same_counts(family, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(table)), max_size=3)))
     batches = [batch for batch in np.split(np.array(order), cuts) if len(batch)]
 
-    nb = NaiveBayes(families=FAMILIES[family])
+    nb = book(families=FAMILIES[family])
     for batch in map(table.only, batches):
         nb.partial_fit(batch.frame(), batch.y, sample_weight=batch.weights)
 
@@ -156,7 +158,7 @@ def test_rows_in_any_order_and_grouping_give_the_same_counts(family, data):
 def test_one_row_at_a_time_as_a_dict_is_the_table_at_once(family, data):
     """A stream of dicts, each with its label, gives the counts of the frame."""
     table = data.draw(tables(family))
-    nb = NaiveBayes(families=FAMILIES[family])
+    nb = book(families=FAMILIES[family])
     for at, row in enumerate(table.dicts()):
         nb.partial_fit(row, table.y[at], sample_weight=None if table.weights is None else [table.weights[at]])
 
@@ -170,7 +172,7 @@ def test_frames_of_one_row_are_rows(family):
     table = drawn(Choices(bytes(range(7, 7 + 20 * SIZE)) * 1), family, weighted=False)
     whole = fitted(table, family).counts_
     for make in (pd.DataFrame, pl.DataFrame):
-        nb = NaiveBayes(families=FAMILIES[family])
+        nb = book(families=FAMILIES[family])
         for row, label in zip(table.dicts(), table.y, strict=True):
             nb.partial_fit(make([row], columns=list(row)) if make is pd.DataFrame else make([row]), [label])
         same(nb.counts_, whole, is_exact(table, family))
@@ -205,7 +207,7 @@ def test_counts_add_and_subtract(family, data, weighted):
     one, two = data.draw(tables(family, weighted)), data.draw(tables(family, weighted))
     a, b = counted(one, family), counted(two, family)
     before = state_of(a), state_of(b)
-    both = NaiveBayes(families=FAMILIES[family]).fit(one.frame(), one.y, sample_weight=one.weights)
+    both = book(families=FAMILIES[family]).fit(one.frame(), one.y, sample_weight=one.weights)
     both.partial_fit(two.frame(), two.y, sample_weight=two.weights)
     exact = is_exact(one, family)
 
@@ -266,7 +268,7 @@ def test_from_counts_takes_settings_and_added_counts():
     parts = [nv.count(frame[at : at + 3], LABELS[at : at + 3], schema=schema) for at in (0, 3, 6)]
     together = NaiveBayes.from_counts(sum(parts), smoothing=0.5, prior="uniform")
 
-    alone = NaiveBayes(smoothing=0.5, prior="uniform").fit(frame, LABELS)
+    alone = book(smoothing=0.5, prior="uniform").fit(frame, LABELS)
     assert together.get_params()["smoothing"] == 0.5
     assert_allclose(together.predict_proba(frame), alone.predict_proba(frame), rtol=1e-12)
 
@@ -284,8 +286,8 @@ def test_from_counts_made_by_hand():
 def test_nv_count_is_what_fit_counts():
     """Of any table, with weights, with the target by name."""
     weights = np.arange(8) / 2
-    assert nv.count(TABLE, LABELS) == NaiveBayes().fit(TABLE, LABELS).counts_
-    weighed = NaiveBayes().fit(TABLE, LABELS, sample_weight=weights).counts_
+    assert nv.count(TABLE, LABELS) == book().fit(TABLE, LABELS).counts_
+    weighed = book().fit(TABLE, LABELS, sample_weight=weights).counts_
     assert nv.count(rows(TABLE), LABELS, sample_weight=weights) == weighed
     assert nv.count(pl.DataFrame(TABLE | {"y": LABELS}), target="y") == nv.count(TABLE, LABELS)
 
@@ -411,11 +413,11 @@ def test_learning_after_forgetting_goes_on(family, data):
 def test_a_forgotten_category_and_class_disappear():
     """S and K are those of the rows that are left; declared ones stay."""
     X = {"colour": ["red", "blue", "green"]}
-    nb = NaiveBayes().fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
+    nb = book().fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
 
     assert list(nb.classes_) == ["a", "b"]
     assert nb.counts_.columns["colour"].values.labels == ("blue", "red")
-    declared = NaiveBayes(classes=["a", "b", "c"]).fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
+    declared = book(classes=["a", "b", "c"]).fit(X, ["a", "b", "c"]).forget({"colour": ["green"]}, ["c"])
     assert list(declared.classes_) == ["a", "b", "c"]
     assert_allclose(declared.predict_proba({"colour": "never"}), [[2 / 5, 2 / 5, 1 / 5]])
 
@@ -427,12 +429,12 @@ def test_classes_may_be_declared_at_any_time():
     """By the setting, or by partial_fit, or not at all."""
     never = {name: column[0] for name, column in TABLE.items()}
     for nb in (
-        NaiveBayes(classes=["yes", "no", "maybe"]).fit(TABLE, LABELS),
-        NaiveBayes().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"]),
-        NaiveBayes()
+        book(classes=["yes", "no", "maybe"]).fit(TABLE, LABELS),
+        book().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"]),
+        book()
         .fit(part(TABLE, range(4)), LABELS[:4])
         .partial_fit(part(TABLE, range(4, 8)), LABELS[4:], classes=["maybe"]),
-        NaiveBayes(classes=["maybe"])
+        book(classes=["maybe"])
         .partial_fit(part(TABLE, range(4)), LABELS[:4])
         .partial_fit(part(TABLE, range(4, 8)), LABELS[4:]),
     ):
@@ -444,9 +446,9 @@ def test_classes_may_be_declared_at_any_time():
 
 def test_partial_fit_leaves_the_settings_alone():
     """Declaring classes in a call does not change the parameter."""
-    nb = NaiveBayes().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"])
+    nb = book().partial_fit(TABLE, LABELS, classes=["yes", "no", "maybe"])
 
-    assert nb.get_params() == NaiveBayes().get_params()
+    assert nb.get_params() == book().get_params()
     assert list(nb.fit(TABLE, LABELS).classes_) == ["no", "yes"]
 
 
@@ -472,7 +474,7 @@ ALONE_FINE = ("other width", "another type", "a missing column", "labels of anot
 def test_what_fails_changes_nothing(kind):
     """Neither counts nor classes nor answers, of partial_fit with new classes, of forget, of fit."""
     X, y, more = FAILING[kind]
-    nb = NaiveBayes().fit(MIXED, ["a", "b"] * 4)
+    nb = book().fit(MIXED, ["a", "b"] * 4)
     state, answers = state_of(nb.counts_), nb.predict_proba(MIXED)
 
     for attempt in (
@@ -493,7 +495,7 @@ def test_what_fails_changes_nothing(kind):
 def test_a_block_that_is_refused_takes_the_earlier_ones_with_it():
     """Infinity in row 200,000 leaves nothing of the rows before."""
     X = {"size": np.zeros(200_001), "colour": np.full(200_001, "new", dtype=object)}
-    nb = NaiveBayes().fit({"size": [1.0, 2.0], "colour": ["red", "blue"]}, ["a", "b"])
+    nb = book().fit({"size": [1.0, 2.0], "colour": ["red", "blue"]}, ["a", "b"])
     before = state_of(nb.counts_)
     X["size"][-1] = np.inf
 
@@ -505,7 +507,7 @@ def test_a_block_that_is_refused_takes_the_earlier_ones_with_it():
 
 def test_counts_once_taken_do_not_change():
     """What counts_ gave is a value: later learning makes another."""
-    nb = NaiveBayes().fit(TABLE, LABELS)
+    nb = book().fit(TABLE, LABELS)
     counts, state = nb.counts_, state_of(nb.counts_)
     nb.partial_fit(TABLE, LABELS).forget(part(TABLE, [0]), LABELS[:1])
 
@@ -516,14 +518,14 @@ def test_counts_once_taken_do_not_change():
 
 def test_one_row_of_columns_is_a_row():
     """A dict of columns that have one value each, with a list of one label."""
-    nb = NaiveBayes().fit(TABLE, LABELS).partial_fit(part(TABLE, [2]), [LABELS[2]])
+    nb = book().fit(TABLE, LABELS).partial_fit(part(TABLE, [2]), [LABELS[2]])
 
     assert nb.counts_ == nv.count(TABLE, LABELS) + nv.count(part(TABLE, [2]), [LABELS[2]])
 
 
 def test_events_below_zero_are_refused_however_they_come():
     """In a frame, as a column, as a dict; in training and in forgetting."""
-    nb = NaiveBayes(families={"x": "poisson"}).fit({"x": [1, 2, 3, 4]}, list("abab"))
+    nb = book(families={"x": "poisson"}).fit({"x": [1, 2, 3, 4]}, list("abab"))
     before = nb.counts_
 
     for X in (pd.DataFrame({"x": [-3.0]}), {"x": [-3.0]}, {"x": -3.0}, [{"x": -3.0}]):
@@ -537,7 +539,7 @@ def test_light_rows_may_be_forgotten_after_heavy_ones():
     """Rounding that the heavy rows left behind must not make the light one look as if it had never been counted."""
     weights = [0.1] * 5 + [1.0, 7.7, 0.001]
     X = {"colour": ["red"] * 8}
-    nb = NaiveBayes().fit(X, ["a"] * 8, sample_weight=weights)
+    nb = book().fit(X, ["a"] * 8, sample_weight=weights)
     for begin, end in ((0, 4), (4, 7), (7, 8)):
         nb.forget({"colour": ["red"] * (end - begin)}, ["a"] * (end - begin), sample_weight=weights[begin:end])
 

@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import naively as nv
 from naively.errors import InvalidInput
 
 from . import worked_table
 from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
+from .textbook import book
 from .worked_table import COLUMNS, RAINY, TODAY
 
 NEW = {  # rows never learned: a hole, a value never met, a far number, many words
@@ -73,7 +73,7 @@ def test_every_setting_leaves_the_evidence_adding_up(settings):
 @pytest.mark.parametrize("settings", [{}, {"missing": "value", "estimate": "mle"}, {"columns": ["size"]}], ids=str)
 def test_one_dict_and_every_library_are_explained_alike(settings):
     table = {name: column for name, column in KINDS["all"][0].items() if name != "words"}
-    nb = nv.NaiveBayes(families={"visits": "poisson"}, **settings).fit(table, LABELS)
+    nb = book(families={"visits": "poisson"}, **settings).fit(table, LABELS)
     whole = nb.explain(table)
 
     for library in (pd.DataFrame, pl.DataFrame):
@@ -92,7 +92,7 @@ def test_many_rows_are_explained_at_once():
     table = {f"s{j}": rng.choice(["a", "b", "c", None], n) for j in range(10)}
     table |= {f"x{j}": rng.normal(size=n) for j in range(10)}
     y = rng.choice(["no", "yes"], n)
-    nb = nv.NaiveBayes().fit(table, y)
+    nb = book().fit(table, y)
 
     evidence = nb.explain(table)
 
@@ -107,7 +107,7 @@ def test_many_rows_are_explained_at_once():
 def dates(rows=worked_table.ROWS, **settings):
     """Return the classifier of the worked table."""
     days = [dict(zip(COLUMNS, row[:-1], strict=True)) for row in rows]
-    return nv.NaiveBayes(**settings).fit(days, [row[-1] for row in rows])
+    return book(**settings).fit(days, [row[-1] for row in rows])
 
 
 def day(values):
@@ -212,7 +212,7 @@ def test_densities_are_numbers_among_the_fractions():
 
 
 def test_counts_of_many_rows_are_written_in_full():
-    nb = nv.NaiveBayes(estimate="mle").fit({"x": ["a", "b"]}, ["yes", "no"], sample_weight=[1_234_567, 2_000_000])
+    nb = book(estimate="mle").fit({"x": ["a", "b"]}, ["yes", "no"], sample_weight=[1_234_567, 2_000_000])
     evidence = nb.explain({"x": "a"})
     assert evidence.fractions().splitlines()[0] == "yes  1234567/3234567 · 1234567/1234567"
     assert "1234567 of 3234567 rows are yes, 2000000 no" in str(evidence)
@@ -252,7 +252,7 @@ def test_the_picture_shows_the_lead_of_each_column_and_the_rows_behind_it():
 
 
 def test_numbers_say_where_the_classes_lie():
-    nb = nv.NaiveBayes().fit({"x": [1.0, 3.0, 10.0, 14.0], "n": [1.0, None, 3.0, 1.0]}, ["a", "a", "b", "b"])
+    nb = book().fit({"x": [1.0, 3.0, 10.0, 14.0], "n": [1.0, None, 3.0, 1.0]}, ["a", "a", "b", "b"])
     assert "2 ± 1 for a, 12 ± 2 for b" in str(nb.explain({"x": 2.5, "n": 2.0}))
 
 
@@ -267,7 +267,7 @@ def test_what_rules_a_class_out_is_said():
 
 def test_where_every_class_is_ruled_out_the_prior_speaks_and_that_is_said():
     table, labels = {"x": ["p", "p", "q", "q", "q"], "z": ["s", "s", "t", "t", "t"]}, ["a", "a", "b", "b", "b"]
-    nb = nv.NaiveBayes(estimate="mle").fit(table, labels)
+    nb = book(estimate="mle").fit(table, labels)
 
     evidence = nb.explain([{"x": "p", "z": "t"}, {"x": "p", "z": "s"}])
 
@@ -282,11 +282,11 @@ def test_where_every_class_is_ruled_out_the_prior_speaks_and_that_is_said():
 
 
 def test_a_column_may_rule_out_both():
-    nb = nv.NaiveBayes(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0, 4]}, ["a", "a", "b", "c"])
+    nb = book(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0, 4]}, ["a", "a", "b", "c"])
     evidence = nb.explain({"n": 3}, against="b")
     assert evidence.classes[evidence.answer[0]] == "c"
     assert "rules out b" in str(evidence)
-    nb = nv.NaiveBayes(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0]}, ["a", "a", "b"])
+    nb = book(estimate="mle", families={"n": "poisson"}).fit({"n": [0, 0, 0]}, ["a", "a", "b"])
     evidence = nb.explain({"n": 3})
     assert "rules out a and b" in str(evidence)
     assert np.isnan(dict(evidence.bars())["n"])
@@ -299,7 +299,7 @@ def test_missing_and_unseen_cells_are_silent():
         "wind": [3.0, 4.0, 9.0, None],
         "sea": ["calm", "calm", "calm", "high"],
     }
-    nb = nv.NaiveBayes().fit(table, ["out", "out", "in", "in"])
+    nb = book().fit(table, ["out", "out", "in", "in"])
     row = {"sky": None, "wind": None, "sea": "frozen"}
 
     lines = {line.split()[0]: line for line in str(nb.explain(row)).splitlines()[1:]}
@@ -318,13 +318,13 @@ def test_missing_and_unseen_cells_are_silent():
 
 def test_a_column_with_one_value_is_not_called_silent():
     """It says the same about every class, of rows that there are."""
-    nb = nv.NaiveBayes().fit({"x": ["a", "a"], "y": ["p", "q"]}, ["yes", "no"])
+    nb = book().fit({"x": ["a", "a"], "y": ["p", "q"]}, ["yes", "no"])
     assert "1 of 1 rows of yes, 1 of 1 of no" in str(nb.explain({"x": "a", "y": "p"}))
 
 
 def test_the_answer_is_compared_with_another_class():
     table = {"x": ["p", "q", "r", "p", "q", "r", "p"]}
-    nb = nv.NaiveBayes().fit(table, ["a", "b", "c", "a", "b", "b", "a"])
+    nb = book().fit(table, ["a", "b", "c", "a", "b", "b", "a"])
     rows = {"x": ["p", "q", "r"]}
     joint = nb.predict_joint_log_proba(rows)
 
@@ -343,12 +343,12 @@ def test_the_answer_is_compared_with_another_class():
 
 def test_where_all_others_are_ruled_out_the_most_frequent_of_them_is_compared():
     table, labels = {"x": ["p", "q", "q", "r", "r", "r"]}, ["a", "b", "b", "c", "c", "c"]
-    evidence = nv.NaiveBayes(estimate="mle").fit(table, labels).explain({"x": ["p", "r"]})
+    evidence = book(estimate="mle").fit(table, labels).explain({"x": ["p", "r"]})
     assert [evidence.classes[k] for k in evidence.against] == ["c", "b"]
 
 
 def test_a_single_class_has_nothing_to_be_compared_with():
-    evidence = nv.NaiveBayes().fit({"x": ["p", "q"]}, ["a", "a"]).explain({"x": "p"})
+    evidence = book().fit({"x": ["p", "q"]}, ["a", "a"]).explain({"x": "p"})
     assert str(evidence).splitlines()[0] == "a (1)"
     assert "1 of 2 rows of a" in str(evidence)
 
@@ -379,7 +379,7 @@ class Tags(HTMLParser):
 def test_html_is_escaped_and_needs_nothing_else():
     """Whatever people wrote stays text: names, values and classes."""
     nasty, label = "<script>alert('x')</script>", "<b>&yes"
-    nb = nv.NaiveBayes().fit({nasty: [nasty, "b", "b", "c"]}, [label, label, "no", "no"])
+    nb = book().fit({nasty: [nasty, "b", "b", "c"]}, [label, label, "no", "no"])
     page = nb.explain({nasty: [nasty] * 5})._repr_html_()
 
     tags = Tags()
@@ -408,7 +408,7 @@ def test_the_evidence_comes_as_a_frame():
 
 
 def test_columns_named_by_numbers_are_shown():
-    nb = nv.NaiveBayes().fit(pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}), ["yes", "no"])
+    nb = book().fit(pd.DataFrame({0: ["a", "b"], 1: ["c", "d"]}), ["yes", "no"])
     assert "a" in str(nb.explain({0: "a", 1: "d"})).splitlines()[2].split()
 
 

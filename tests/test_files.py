@@ -20,6 +20,7 @@ from naively.read import files as read
 from naively.read.frame import frame_of
 
 from . import file_cases as cases
+from .textbook import book
 
 ROWS = cases.table()
 FEATURES = [name for name in ROWS.column_names if name not in ("label", "weight")]
@@ -56,7 +57,7 @@ def test_every_engine_weighs_rows_alike(source):
 
 
 def test_every_engine_fits_the_same_model(source):
-    nb, there = nv.NaiveBayes(families={"visits": "poisson"}), nv.NaiveBayes(families={"visits": "poisson"})
+    nb, there = book(families={"visits": "poisson"}), book(families={"visits": "poisson"})
     there.fit(ROWS.drop(["weight"]), target="label")
     if isinstance(source, pa.Table):
         nb.fit(source.drop(["weight"]), target="label")
@@ -73,7 +74,7 @@ def test_every_engine_fits_the_same_model(source):
 
 
 def test_every_engine_explains_and_leaves_out_alike(source):
-    nb = nv.NaiveBayes().fit(ROWS.drop(["weight"]), target="label")
+    nb = book().fit(ROWS.drop(["weight"]), target="label")
 
     assert_array_equal(nb.explain(source).scores, nb.explain(ROWS).scores)
     here = nb.leave_one_out(source, target="label")
@@ -83,7 +84,7 @@ def test_every_engine_explains_and_leaves_out_alike(source):
 
 
 def test_rows_of_a_file_are_forgotten_and_learned_again(source):
-    nb = nv.NaiveBayes().fit(ROWS.drop(["weight"]), target="label")
+    nb = book().fit(ROWS.drop(["weight"]), target="label")
     whole = nb.counts_
     nb.partial_fit(source if not isinstance(source, pa.Table) else ROWS.drop(["weight"]), target="label")
 
@@ -204,7 +205,7 @@ def test_what_is_no_day_of_the_calendar_stays_text(day, tmp_path):
 def test_what_shall_be_categories_stays_as_written(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("zip,y\n" + "10,a\n7,b\n" * 3 + "007,a\nB2,b\n")
-    nb = nv.NaiveBayes(families={"zip": "categorical"}).fit(path, target="y")
+    nb = book(families={"zip": "categorical"}).fit(path, target="y")
 
     assert nb.counts_.columns["zip"].values.labels == ("007", "10", "7", "B2")
     assert_array_equal(nb.predict([{"zip": "10"}, {"zip": "B2"}]), ["a", "b"])
@@ -221,7 +222,7 @@ def test_whole_numbers_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
 def test_labels_keep_their_type(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,0\n2,1\n1,0\n")
-    nb = nv.NaiveBayes().fit(path, target="y")
+    nb = book().fit(path, target="y")
 
     assert nb.classes_.dtype == np.int64
     assert nb.predict(path).tolist() == [0, 1, 0]
@@ -231,7 +232,7 @@ def test_a_model_reads_files_by_what_it_learned(tmp_path):
     """Numbers in a Parquet file are texts to a model that learned texts, and only its columns are read."""
     path = tmp_path / "t.csv"
     path.write_text("zip,y\n10,a\n7,b\n")
-    nb = nv.NaiveBayes(families={"zip": "categorical"}).fit(path, target="y")
+    nb = book(families={"zip": "categorical"}).fit(path, target="y")
     new = cases.write_parquet(tmp_path / "new.parquet", pa.table({"other": [[1], [2]], "zip": [7, 10]}))
 
     assert nb.predict(new).tolist() == ["b", "a"]
@@ -245,14 +246,14 @@ def test_a_column_with_too_many_values_is_set_aside_and_named(source, monkeypatc
     if isinstance(source, pa.Table):
         pytest.skip("tables in memory keep all their columns")
     monkeypatch.setattr(engine, "MOST_LABELS", 20)
-    nb = nv.NaiveBayes()
+    nb = book()
     done = files.fit(nb, source, "label", ignore=["weight"], folds=3)
     kept = ROWS.drop(["weight", "zip"])
 
     assert done.set_aside == ("zip",)
     assert nb.counts_ == nv.count(kept, target="label")
     assert "'zip' has more than 20 different values" in nb.schema_.hints[-1]
-    asked = nv.NaiveBayes(families={"zip": "categorical"})
+    asked = book(families={"zip": "categorical"})
     assert files.fit(asked, source, "label", ignore=["weight"]).set_aside == ()
     assert "zip" in asked.counts_.columns
 
@@ -263,13 +264,13 @@ def test_a_column_with_too_many_values_is_set_aside_and_named(source, monkeypatc
 def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypatch):
     """The same as fitting anew without each fold, and the model is that of all rows."""
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
-    nb = nv.NaiveBayes()
+    nb = book()
     done = files.fit(nb, path, "label", ignore=["weight"], folds=4)
     rows = ROWS.drop(["weight"])
     fold = files.fold_of(engine.Labelled(0, 0, frame_of(rows), np.zeros(400, np.int32), None), 4)
     expected = np.zeros((400, 3))
     for at in range(4):
-        rest = nv.NaiveBayes().fit(rows.filter(pa.array(fold != at)), target="label")
+        rest = book().fit(rows.filter(pa.array(fold != at)), target="label")
         expected[fold == at] = rest.predict_proba(rows.filter(pa.array(fold == at)))
 
     assert nb.counts_ == nv.count(rows, target="label")
@@ -283,7 +284,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
 def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
     monkeypatch.setattr(files, "SCORED", 300)
-    done = files.fit(nv.NaiveBayes(), path, "label", folds=2)
+    done = files.fit(book(), path, "label", folds=2)
 
     assert 60 < len(done.scores.truth) < 140
     assert done.rows == 400
@@ -292,7 +293,7 @@ def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
 def test_progress_tells_rows_and_bytes(tmp_path):
     folder = cases.write_parts(tmp_path / "parts", ROWS)
     told = []
-    files.fit(nv.NaiveBayes(), folder, "label", folds=2, progress=lambda *facts: told.append(facts))
+    files.fit(book(), folder, "label", folds=2, progress=lambda *facts: told.append(facts))
     size = sum(path.stat().st_size for path in folder.iterdir())
 
     assert [rows for rows, _, _ in told] == [100, 200, 300, 400] * 2

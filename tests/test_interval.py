@@ -15,6 +15,7 @@ from naively.interval import log_joint, prior_known
 from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES
 from .table_cases import LABELS
+from .textbook import book
 
 DRAWS, ASKED = 20_000, 8
 KINDS = {
@@ -57,7 +58,7 @@ def test_an_interval_is_the_middle_of_what_is_drawn(kind, rows, classes):
     (table, asked), y, rng = made(kind, rows, classes)
     p = drawn(KINDS[kind], table, y, classes, asked, DRAWS, rng)
 
-    low, high = nv.NaiveBayes(families=named(KINDS[kind])).fit(table, y).predict_interval(asked)
+    low, high = book(families=named(KINDS[kind])).fit(table, y).predict_interval(asked)
 
     near = tolerance(kind, rows)
     assert np.abs(low - np.quantile(p, 0.05, axis=0)).max() < near
@@ -73,7 +74,7 @@ def test_a_single_number_in_a_class_makes_a_wide_interval(kind):
     for seed in range(5):
         (table, asked), y, rng = made(kind, 5, 4, seed)
         p = drawn(KINDS[kind], table, y, 4, asked, 4000, rng)
-        low, high = nv.NaiveBayes(families=named(KINDS[kind])).fit(table, y).predict_interval(asked)
+        low, high = book(families=named(KINDS[kind])).fit(table, y).predict_interval(asked)
         assert ((p >= low) & (p <= high)).mean(axis=0)[high - low > 0.01].min() > 0.78
 
 
@@ -82,7 +83,7 @@ def test_other_levels_are_other_quantiles(level):
     (table, asked), y, rng = made("mixed", 200, 4)
     p = drawn(KINDS["mixed"], table, y, 4, asked, DRAWS, rng)
 
-    low, high = nv.NaiveBayes(families=named(KINDS["mixed"])).fit(table, y).predict_interval(asked, level)
+    low, high = book(families=named(KINDS["mixed"])).fit(table, y).predict_interval(asked, level)
 
     assert np.abs(low - np.quantile(p, (1 - level) / 2, axis=0)).max() < 0.03
     assert np.abs(high - np.quantile(p, (1 + level) / 2, axis=0)).max() < 0.03
@@ -100,7 +101,7 @@ def test_cumulants_add_up_to_what_is_predicted(kind):
         name: table[name][: 2 * ASKED : 2] for name, family in KINDS[kind].items() if family == "categorical"
     }
     asked |= met_in_both
-    nb = nv.NaiveBayes(families=named(KINDS[kind])).fit(table, y)
+    nb = book(families=named(KINDS[kind])).fit(table, y)
     model = nb._table_model
     prior = prior_known(model.model, nb.counts_.rows, 1.0)
 
@@ -117,7 +118,7 @@ def test_shares_of_a_flag_are_uncertain_in_part():
     """A cell that is half there takes half of both logarithms."""
     rng = np.random.default_rng(3)
     x, y = rng.random((40, 3)).round(1), np.arange(40) % 2
-    nb = nv.NaiveBayes(families={"x": nv.Bernoulli(threshold=None)}, prior="uniform").fit({"x": x}, y)
+    nb = book(families={"x": nv.Bernoulli(threshold=None)}, prior="uniform").fit({"x": x}, y)
     draws = np.zeros((DRAWS, ASKED, 2))
     for k in range(2):
         n = x[y == k].sum(axis=0)
@@ -136,7 +137,7 @@ def test_complements_are_drawn_from_the_other_classes():
     rng = np.random.default_rng(4)
     x, y = rng.poisson(1.0, (30, 5)).astype(float), np.arange(30) % 2
     x[:, 0] += y
-    nb = nv.NaiveBayes(families={"x": nv.Words(complement=True)}, prior="uniform").fit({"x": x}, y)
+    nb = book(families={"x": nv.Words(complement=True)}, prior="uniform").fit({"x": x}, y)
     scores = [-np.log(rng.dirichlet(x[y != k].sum(axis=0) + 1, DRAWS)) @ x[:ASKED].T for k in range(2)]
     p = 1 / (1 + np.exp(scores[1] - scores[0]))
 
@@ -158,9 +159,9 @@ def fitted(kind, estimate="bayes", smoothing=1.0, times=1, **settings):
     table, families = TABLES[kind]
     if estimate == "map" and kind == "labels, overall":
         pytest.skip("an m-estimate has no mode")
-    nb = nv.NaiveBayes(
-        families=families, estimate=estimate, smoothing=smoothing, prior_smoothing=smoothing, **settings
-    ).fit(table, LABELS, sample_weight=np.full(len(LABELS), times))
+    nb = book(families=families, estimate=estimate, smoothing=smoothing, prior_smoothing=smoothing, **settings).fit(
+        table, LABELS, sample_weight=np.full(len(LABELS), times)
+    )
     return nb, table
 
 
@@ -213,7 +214,7 @@ def test_ten_times_the_rows_are_narrower(kind):
 
 def test_rows_in_any_order_and_any_form_have_the_same_interval():
     table = {"colour": TABLES["all"][0]["colour"], "size": TABLES["all"][0]["size"], "visits": [*range(14)]}
-    nb = nv.NaiveBayes(families={"visits": "poisson"}).fit(table, LABELS)
+    nb = book(families={"visits": "poisson"}).fit(table, LABELS)
     frame = pd.DataFrame(table)
     low, high = nb.predict_interval(frame)
     order = np.random.default_rng(0).permutation(len(frame))
@@ -234,7 +235,7 @@ def test_rows_in_any_order_and_any_form_have_the_same_interval():
 def test_a_missing_cell_and_a_given_prior_are_certain(prior):
     """A row of which nothing is known gets the prior; if that was given, it is known to the last digit."""
     table = {"colour": TABLES["all"][0]["colour"], "size": TABLES["all"][0]["size"], "visits": [1.0] * 14}
-    nb = nv.NaiveBayes(families={"visits": "poisson"}, prior=prior).fit(table, LABELS)
+    nb = book(families={"visits": "poisson"}, prior=prior).fit(table, LABELS)
 
     low, high = nb.predict_interval({"colour": None, "size": None, "visits": None})
 
@@ -246,7 +247,7 @@ def test_an_empirical_prior_alone_is_a_beta():
     """Without any column, the share of a class has the quantiles of its Beta posterior."""
     from scipy.stats import beta
 
-    nb = nv.NaiveBayes(columns=[]).fit({"x": [0.0] * 30}, ["yes"] * 9 + ["no"] * 21)
+    nb = book(columns=[]).fit({"x": [0.0] * 30}, ["yes"] * 9 + ["no"] * 21)
 
     low, high = nb.predict_interval({"x": 0.0}, level=0.8)
 
@@ -259,7 +260,7 @@ def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family)
     column = ["a", "a", "b"] * 4 if family == "categorical" else np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]] * 4)
     ask = ["b"] if family == "categorical" else np.array([[1.0, 1.0]])
     families = {} if family == "categorical" else {"x": family}
-    nb = nv.NaiveBayes(families=families, estimate="mle", smoothing=0.0).fit({"x": column}, ["no", "no", "yes"] * 4)
+    nb = book(families=families, estimate="mle", smoothing=0.0).fit({"x": column}, ["no", "no", "yes"] * 4)
 
     low, high = nb.predict_interval({"x": ask})
     assert (low[0].tolist(), high[0].tolist()) == ([0.0, 1.0], [0.0, 1.0])
@@ -274,9 +275,9 @@ def test_of_a_class_without_rows_nothing_is_known_without_smoothing(family):
     rng = np.random.default_rng(1)
     column, ask = (cells(family, np.arange(n) % 2, rng) for n in (20, 3))
     ask = [value or "red" for value in ask] if family == "categorical" else np.nan_to_num(ask, nan=1.0)
-    nb = nv.NaiveBayes(
-        families=named({"x": family}), smoothing=0.0, prior="uniform", estimate="mle", classes=[0, 1, 2]
-    ).fit({"x": column}, np.arange(20) % 2)
+    nb = book(families=named({"x": family}), smoothing=0.0, prior="uniform", estimate="mle", classes=[0, 1, 2]).fit(
+        {"x": column}, np.arange(20) % 2
+    )
 
     low, high = nb.predict_interval({"x": ask})
 
@@ -285,22 +286,20 @@ def test_of_a_class_without_rows_nothing_is_known_without_smoothing(family):
 
 
 def test_a_row_that_rules_out_every_class_gets_the_prior():
-    nb = nv.NaiveBayes(smoothing=0.0, prior={"no": 0.7, "yes": 0.3}).fit(
-        {"x": ["a", "b"], "y": ["c", "d"]}, ["no", "yes"]
-    )
+    nb = book(smoothing=0.0, prior={"no": 0.7, "yes": 0.3}).fit({"x": ["a", "b"], "y": ["c", "d"]}, ["no", "yes"])
     low, high = nb.predict_interval({"x": "a", "y": "d"})
     np.testing.assert_allclose([low[0], high[0]], [[0.7, 0.3]] * 2, rtol=1e-12)
 
 
 def test_a_single_class_is_certain():
-    low, high = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["only", "only"]).predict_interval({"x": 1.5})
+    low, high = book().fit({"x": [1.0, 2.0]}, ["only", "only"]).predict_interval({"x": 1.5})
     assert (low.tolist(), high.tolist()) == ([[1.0]], [[1.0]])
 
 
 @pytest.mark.parametrize("far", [1e3, 1e80, 1e149])
 def test_numbers_far_from_all_rows_stay_within_0_and_1(far):
     table = {"x": [1.0, 2.0, 3.0, 9.0, 8.0], "n": [1, 0, 2, 5, 4], "same": [4.0] * 5}
-    nb = nv.NaiveBayes(families={"n": "poisson"}).fit(table, ["a", "a", "b", "b", "c"])
+    nb = book(families={"n": "poisson"}).fit(table, ["a", "a", "b", "b", "c"])
     for row in ({"x": far, "n": 1, "same": 4.0}, {"x": -far, "n": far, "same": far}):
         low, high = nb.predict_interval(row)
         assert np.isfinite([low, high]).all()
@@ -309,7 +308,7 @@ def test_numbers_far_from_all_rows_stay_within_0_and_1(far):
 
 def test_many_blocks_of_rows_are_one_table():
     x, y = np.random.default_rng(0).normal(size=(140_000, 1)), np.arange(140_000) % 3
-    nb = nv.NaiveBayes().fit(x, y)
+    nb = book().fit(x, y)
     low, high = nb.predict_interval(x)
     again = nb.predict_interval(x[-5:])
     assert low.shape == (140_000, 3)
@@ -318,12 +317,12 @@ def test_many_blocks_of_rows_are_one_table():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", None, True], ids=repr)
 def test_a_level_that_is_none_is_refused(level):
-    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
+    nb = book().fit({"x": [1.0, 2.0]}, ["a", "b"])
     with pytest.raises(InvalidSetting, match=r"must lie between 0 and 1, both left out: 0\.9 leaves 5 %"):
         nb.predict_interval({"x": 1.5}, level=level)
 
 
 def test_what_cannot_be_scored_is_refused_by_name():
-    nb = nv.NaiveBayes().fit({"x": [1.0, 2.0]}, ["a", "b"])
+    nb = book().fit({"x": [1.0, 2.0]}, ["a", "b"])
     with pytest.raises(InvalidInput, match="'x'"):
         nb.predict_interval({"x": [float("inf"), 1.0]})

@@ -18,6 +18,7 @@ from naively.engines import files as engine
 from naively.errors import InvalidInput, InvalidSetting
 
 from . import file_cases as cases
+from .textbook import book
 
 ROWS = cases.table(600)
 
@@ -34,7 +35,7 @@ def folder(tmp_path):
 
 def fitted(folder, kept, **how):
     """Return the model of the files in a folder, and what was done."""
-    nb = nv.NaiveBayes()
+    nb = book()
     return nb, files.fit(nb, str(folder / "*.csv"), "label", ignore=["weight"], keep_counts=kept, **how)
 
 
@@ -75,7 +76,7 @@ def test_kept_counts_give_the_same_model_to_the_last_bit(folder, tmp_path):
     whole, _ = fitted(folder, tmp_path / "at once")
     again, done = fitted(folder, tmp_path / "at once")
     for day in (3, 0, 5):
-        files.fit(nv.NaiveBayes(), folder / f"day-{day}.csv", "label", ignore=["weight"], keep_counts=tmp_path / "some")
+        files.fit(book(), folder / f"day-{day}.csv", "label", ignore=["weight"], keep_counts=tmp_path / "some")
     mixed, some = fitted(folder, tmp_path / "some")
 
     assert not done.read
@@ -134,16 +135,16 @@ def test_other_ways_of_counting_need_another_folder(folder, tmp_path):
     fitted(folder, kept)
     path = str(folder / "*.csv")
     with pytest.raises(InvalidSetting, match=r"keeps counts with ignore=\['weight'\], and now ignore=\[\]"):
-        files.fit(nv.NaiveBayes(), path, "label", keep_counts=kept)
-    nb = nv.NaiveBayes(families={"visits": "poisson"})
+        files.fit(book(), path, "label", keep_counts=kept)
+    nb = book(families={"visits": "poisson"})
     with pytest.raises(InvalidSetting, match="keeps counts with families="):
         files.fit(nb, path, "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="keeps counts with null="):
-        files.fit(nv.NaiveBayes(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
+        files.fit(book(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="limit= counts a part"):
-        files.fit(nv.NaiveBayes(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
+        files.fit(book(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
     with pytest.raises(InvalidSetting, match="what is piped in has no name"):
-        files.fit(nv.NaiveBayes(), nv.File("-"), "label", keep_counts=tmp_path / "other")
+        files.fit(book(), nv.File("-"), "label", keep_counts=tmp_path / "other")
 
 
 def test_damaged_counts_are_counted_anew(folder, tmp_path):
@@ -192,7 +193,7 @@ import sys
 import naively as nv
 from naively import files, store
 print("ready", flush=True)
-nb = nv.NaiveBayes()
+nb = book()
 files.fit(nb, sys.argv[1], "label", keep_counts=sys.argv[2])
 nb.save(sys.argv[3])
 """

@@ -9,6 +9,7 @@ from naively.errors import InvalidInput, RowRefused
 
 from .kernel_cases import THREADS
 from .strategies import laid_out
+from .textbook import book
 
 pytestmark = pytest.mark.usefixtures("level")
 
@@ -39,7 +40,7 @@ def one_by_one(nb, x, y, weights, rows):
 def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes, weighted):
     x, y = numbers(classes, holes=0.1)
     weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], ROWS) if weighted else None
-    nb = nv.NaiveBayes(estimate=estimate).fit(x, y, sample_weight=weights)
+    nb = book(estimate=estimate).fit(x, y, sample_weight=weights)
     some = [0, 1, 2, 3, 4_095, 4_096, 5_000, 8_998, 8_999]
 
     got = nb.leave_one_out(x, y, weights).posterior[some]
@@ -51,7 +52,7 @@ def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes
 def test_layout_and_threads_change_no_bit(dtype):
     """Numbers and codes, however they lie; rows are cut into pieces by their number alone."""
     x, y = numbers(4, holes=0.05)
-    nb = nv.NaiveBayes(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
+    nb = book(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
     bells = nb._table_model.model.likelihoods["numbers 0"]
     expected = bells.leave_one_out(x.astype(dtype), y)
     for layout in ("C", "F", "stepped", "inside"):
@@ -65,7 +66,7 @@ def test_codes_of_every_type_and_layout_are_left_out_alike(dtype):
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 9, (ROWS, 4)), rng.integers(0, 5, ROWS).astype(np.int32)
     x[7, 1] = 9  # met once
-    nb = nv.NaiveBayes(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
+    nb = book(families={f"x{j}": "categorical" for j in range(4)}).fit(x, y)
     tables = nb._table_model.model.likelihoods["labels"]
     expected = tables.leave_one_out(x.astype(np.int32), y)
     for layout in ("C", "F", "flipped", "inside"):
@@ -81,7 +82,7 @@ def test_few_rows_of_a_large_table_are_left_out_as_many_are():
     """Where there are fewer rows than places in the table, shares are worked out instead of looked up."""
     rng = np.random.default_rng(4)
     x, y = rng.integers(0, 300, (ROWS, 2)), rng.integers(0, 40, ROWS)
-    nb = nv.NaiveBayes(families={"x0": "categorical", "x1": "categorical"}).fit(x, y)
+    nb = book(families={"x0": "categorical", "x1": "categorical"}).fit(x, y)
 
     whole = nb.leave_one_out(x, y).posterior
 
@@ -92,7 +93,7 @@ def test_more_columns_than_one_product_holds():
     """The scales of many columns are multiplied; the product neither over- nor underflows."""
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(40, 1_300)) * 10.0 ** rng.integers(-100, 100, 1_300), np.arange(40) % 2
-    nb = nv.NaiveBayes().fit(x, y)
+    nb = book().fit(x, y)
     bells = nb._table_model.model.likelihoods["numbers 0"]
 
     got = bells.leave_one_out(x, y.astype(np.int32))
@@ -106,7 +107,7 @@ def test_more_columns_than_one_product_holds():
 def test_many_columns_of_labels_multiply_without_underflow():
     rng = np.random.default_rng(6)
     x, y = rng.permuted(np.tile(np.arange(200) % 50, (600, 1)), axis=1).T, np.arange(200) % 2
-    nb = nv.NaiveBayes(families={f"x{j}": "categorical" for j in range(600)}).fit(x, y)
+    nb = book(families={f"x{j}": "categorical" for j in range(600)}).fit(x, y)
     tables = nb._table_model.model.likelihoods["labels"]
 
     got = tables.leave_one_out(x.astype(np.int32), y.astype(np.int32))
@@ -117,13 +118,13 @@ def test_many_columns_of_labels_multiply_without_underflow():
 
 def test_the_first_row_that_cannot_have_been_counted_is_refused():
     x, y = numbers(2)
-    nb = nv.NaiveBayes().fit(x, y)
+    nb = book().fit(x, y)
     bells = nb._table_model.model.likelihoods["numbers 0"]
     x[[8_000, 4_200], 3] = np.inf
     for threads in THREADS:
         with pytest.raises(RowRefused, match="Row 4200 "):
             bells.leave_one_out(x, y, None, threads)
-    labels = nv.NaiveBayes().fit({"x": ["p", "p", "q"]}, [0, 1, 1])._table_model.model.likelihoods["labels"]
+    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1])._table_model.model.likelihoods["labels"]
     with pytest.raises(InvalidInput, match="Row 1 was never counted: its value was not met as often with its class"):
         labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))
 
@@ -131,7 +132,7 @@ def test_the_first_row_that_cannot_have_been_counted_is_refused():
 def test_levels_agree(level):
     """The best level beside the plain one."""
     x, y = numbers(6, holes=0.05)
-    nb = nv.NaiveBayes().fit(x, y)
+    nb = book().fit(x, y)
     got = nb.leave_one_out(x, y).posterior
     kernels.use_level("baseline")
     plain = nb.leave_one_out(x, y).posterior

@@ -24,8 +24,8 @@ from naively import NaiveBayes
 # The checks that NaiveBayes does not pass, each with its reason: there are none.
 EXPECTED_FAILURES: dict[str, str] = {}
 
-BOTH = [NaiveBayes(), NaiveBayes(model="auto")]
-CHECKS = parametrize_with_checks(BOTH, expected_failed_checks=lambda _: EXPECTED_FAILURES).mark
+MODELS = [NaiveBayes(model=model) for model in ("textbook", "auto", "refined")]
+CHECKS = parametrize_with_checks(MODELS, expected_failed_checks=lambda _: EXPECTED_FAILURES).mark
 
 
 @pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)  # pytest wants a list

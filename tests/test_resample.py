@@ -20,6 +20,7 @@ from naively.errors import InvalidInput
 from naively.read import block
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
+from .textbook import book
 
 KNOWN = np.array(LABELS)
 
@@ -83,9 +84,9 @@ def test_only_the_columns_that_may_speak_are_left_out():
 
     X = np.random.default_rng(0).normal(size=(ROWS, 3))
     for columns in (["x0"], ["x2"], ["x0", "x2"]):
-        alone = nv.NaiveBayes(columns=columns).fit(X, LABELS).leave_one_out(X, LABELS)
+        alone = book(columns=columns).fit(X, LABELS).leave_one_out(X, LABELS)
         at = [int(name[1:]) for name in columns]
-        some_columns = nv.NaiveBayes().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
+        some_columns = book().fit(X[:, at], LABELS).leave_one_out(X[:, at], LABELS)
         np.testing.assert_allclose(alone.posterior, some_columns.posterior, rtol=1e-12)
 
 
@@ -96,9 +97,9 @@ def test_a_row_of_no_weight_is_no_row():
     more = {name: [*column, "green", "blue"] for name, column in table.items()}
     plain = nb.leave_one_out(table, LABELS)
 
-    again = nv.NaiveBayes().fit(more, labels, sample_weight=weights)
+    again = book().fit(more, labels, sample_weight=weights)
     np.testing.assert_array_equal(again.leave_one_out(more, labels, weights).posterior, plain.posterior)
-    skips = nv.NaiveBayes(unlabelled="skip").fit(more, [*LABELS, None, None])
+    skips = book(unlabelled="skip").fit(more, [*LABELS, None, None])
     np.testing.assert_array_equal(skips.leave_one_out(more, [*LABELS, None, None]).posterior, plain.posterior)
 
 
@@ -119,7 +120,7 @@ def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
 
 def test_every_library_is_left_out_alike():
     table, _ = KINDS["labels"]
-    nb = nv.NaiveBayes().fit(table, LABELS)
+    nb = book().fit(table, LABELS)
     expected = nb.leave_one_out(table, LABELS).posterior
     for library in (pd.DataFrame, pl.DataFrame, pa.table):
         np.testing.assert_array_equal(nb.leave_one_out(library(table), LABELS).posterior, expected)
@@ -137,7 +138,7 @@ def test_a_single_row_as_a_dict_is_left_out():
 def test_where_every_class_is_ruled_out_the_prior_without_the_row_speaks():
     """The only row of its value: without it, and with a reserved place of no weight, nobody can have it."""
     table, labels = {"x": ["p", "p", "q", "q", "odd"], "z": ["s", "s", "t", "t", "s"]}, ["a", "a", "b", "b", "b"]
-    nb = nv.NaiveBayes(estimate="mle", unseen="smooth").fit(table, labels)
+    nb = book(estimate="mle", unseen="smooth").fit(table, labels)
     np.testing.assert_allclose(nb.leave_one_out(table, labels).posterior[4], [0.5, 0.5])
     np.testing.assert_allclose(without_row(nb, table, labels, 4), [0.5, 0.5])
 
@@ -157,13 +158,13 @@ def test_rows_that_were_never_counted_are_refused():
     ):
         nb.leave_one_out(table, swapped)
     numbers = np.arange(10.0).reshape(-1, 1)
-    fitted = nv.NaiveBayes().fit(numbers, [0, 1] * 5)
+    fitted = book().fit(numbers, [0, 1] * 5)
     with pytest.raises(InvalidInput, match="Row 3 was never counted: 'x0' is infinite"):
         fitted.leave_one_out(np.where(numbers == 3, np.inf, numbers), [0, 1] * 5)
 
 
 def test_a_single_row_leaves_nothing_to_answer_from():
-    nb = nv.NaiveBayes().fit({"x": ["a"]}, ["yes"])
+    nb = book().fit({"x": ["a"]}, ["yes"])
     with pytest.raises(InvalidInput, match="There is a single row: without it nothing is left to answer from"):
         nb.leave_one_out({"x": ["a"]}, ["yes"])
 
@@ -173,12 +174,12 @@ def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():
     with pytest.raises(InvalidInput, match="Row 5 is the only one with its value in column 'colour': left out, it has"):
         nb.leave_one_out(table, LABELS)
     twice = {name: column * 2 for name, column in table.items()}
-    scores = nv.NaiveBayes(unseen="error").fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
-    skips = nv.NaiveBayes().fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
+    scores = book(unseen="error").fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
+    skips = book().fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
     np.testing.assert_array_equal(scores.posterior, skips.posterior)
 
 
-@pytest.mark.parametrize("ask", [nv.cross_validate, lambda X, y: nv.NaiveBayes().fit(X, y).leave_one_out(X, y)])
+@pytest.mark.parametrize("ask", [nv.cross_validate, lambda X, y: book().fit(X, y).leave_one_out(X, y)])
 def test_soft_labels_have_no_truth_to_score_against(ask):
     shares = pd.DataFrame({"a": [0.5, 1.0, 0.2], "b": [0.5, 0.0, 0.8]})
     with pytest.raises(InvalidInput, match="Shares of classes have no single true class to score against"):
@@ -231,7 +232,7 @@ def refitted(table, labels, splits, weights, params):
         if not len(test):
             continue
         w = None if weights is None else weights[train]
-        nb = nv.NaiveBayes(families={"visits": "poisson"}, **params)
+        nb = book(families={"visits": "poisson"}, **params)
         nb.fit(table.iloc[train], labels[train], sample_weight=w)
         p = np.zeros((len(test), len(classes)))
         p[:, np.searchsorted(classes, nb.classes_)] = nb.predict_proba(table.iloc[test])
@@ -333,7 +334,7 @@ def test_settings_and_costs_reach_the_scores():
     table, labels, _, _ = many_rows()
     cost = {("yes", "no"): 7}
     scores = nv.cross_validate(table, labels, folds=4, cost=cost, reject=0.4)
-    nb = nv.NaiveBayes(cost=cost, reject=0.4).fit(table, labels)
+    nb = book(cost=cost, reject=0.4).fit(table, labels)
     alone = nb.leave_one_out(table, labels)
 
     for found in (scores, alone):

@@ -13,12 +13,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import naively as nv
-from naively import NaiveBayes
 from naively.errors import InvalidInput
 
 from .strategies import checked, state_of
 from .tables import LABELS, TABLE, part
 from .test_counts_of_tables import FAMILIES, fitted, tables
+from .textbook import book
 
 
 def again(nb, folder):
@@ -69,7 +69,7 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_come_back(name, tmp_path):
     """Each of them, and so the answers."""
-    nb = NaiveBayes(**{name: SETTINGS[name]}).fit(TABLE, LABELS)
+    nb = book(**{name: SETTINGS[name]}).fit(TABLE, LABELS)
     back = again(nb, tmp_path)
 
     assert back.get_params()[name] == SETTINGS[name]
@@ -81,7 +81,7 @@ def test_settings_come_back(name, tmp_path):
 @pytest.mark.parametrize("cost", [np.array([[0, 3], [1, 0.0]]), [[0, 3], [1, 0]]])
 def test_arrays_come_back_as_lists(prior, cost, tmp_path):
     """Which mean the same."""
-    nb = NaiveBayes(prior=prior, cost=cost).fit(TABLE, LABELS)
+    nb = book(prior=prior, cost=cost).fit(TABLE, LABELS)
 
     assert_array_equal(again(nb, tmp_path).predict(TABLE), nb.predict(TABLE))
     assert_array_equal(again(nb, tmp_path).expected_cost(TABLE), nb.expected_cost(TABLE))
@@ -91,7 +91,7 @@ def test_everything_at_once_comes_back(tmp_path):
     """All settings together, with families of their own settings and hints of the schema."""
     table = {name: column * 5 for name, column in TABLE.items()} | {"id": [f"row {at}" for at in range(40)]}
     families = {"visits": nv.Poisson(smoothing=0.5), "size": nv.Gaussian(epsilon=0.1)}
-    nb = NaiveBayes(families=families, **SETTINGS).fit(table, LABELS * 5)
+    nb = book(families=families, **SETTINGS).fit(table, LABELS * 5)
     back = again(nb, tmp_path)
 
     assert back.schema_ == nb.schema_
@@ -113,7 +113,7 @@ LABELLED = {
 @pytest.mark.parametrize("kind", LABELLED)
 def test_labels_come_back_with_their_own_type(kind, tmp_path):
     """The loaded model answers in the type that was learned."""
-    nb = NaiveBayes().fit(TABLE, LABELLED[kind])
+    nb = book().fit(TABLE, LABELLED[kind])
     back = again(nb, tmp_path)
 
     assert back.classes_.dtype == nb.classes_.dtype
@@ -129,7 +129,7 @@ class Answer(enum.Enum):
 
 def test_labels_that_no_file_can_hold_are_refused(tmp_path):
     """A member of an enumeration is code; the error says so, and no file is left."""
-    nb = NaiveBayes().fit(TABLE, [Answer(label) for label in LABELS])
+    nb = book().fit(TABLE, [Answer(label) for label in LABELS])
 
     with pytest.raises(InvalidInput, match="Answer"):
         nb.save(tmp_path / "model.parquet")
@@ -138,7 +138,7 @@ def test_labels_that_no_file_can_hold_are_refused(tmp_path):
 
 def test_settings_that_no_file_can_hold_are_refused(tmp_path):
     """The error names the setting, and an old file stays."""
-    nb = NaiveBayes().fit(TABLE, LABELS)
+    nb = book().fit(TABLE, LABELS)
     nb.save(tmp_path / "model.parquet")
     before = (tmp_path / "model.parquet").read_bytes()
 
@@ -150,7 +150,7 @@ def test_settings_that_no_file_can_hold_are_refused(tmp_path):
 def test_names_and_their_absence_come_back(tmp_path):
     """A model of an array takes arrays, one of a frame takes columns in any order."""
     numbers = pd.DataFrame({"u": [1.0, 2, 3, 4], "v": [4.0, 3, 9, np.nan]})
-    framed, arrayed = (NaiveBayes().fit(X, list("abab")) for X in (numbers, numbers.to_numpy()))
+    framed, arrayed = (book().fit(X, list("abab")) for X in (numbers, numbers.to_numpy()))
 
     assert_array_equal(again(framed, tmp_path).feature_names_in_, ["u", "v"])
     assert_array_equal(again(framed, tmp_path).predict_proba(numbers[["v", "u"]]), framed.predict_proba(numbers))
@@ -175,7 +175,7 @@ def test_columns_of_every_type_come_back(tmp_path):
         "vector": np.eye(4),
     }
     families = {"code": "categorical", "share": "categorical", "flag": "bernoulli", "coded day": "categorical"}
-    nb = NaiveBayes(families=families).fit(X, [1, 2, 1, 2])
+    nb = book(families=families).fit(X, [1, 2, 1, 2])
     back = again(nb, tmp_path)
 
     assert back.counts_ == nb.counts_
@@ -185,10 +185,10 @@ def test_columns_of_every_type_come_back(tmp_path):
 
 def test_the_same_model_makes_the_same_file(tmp_path):
     """However its rows were grouped and ordered."""
-    one, two = NaiveBayes().fit(TABLE, LABELS), NaiveBayes()
+    one, two = book().fit(TABLE, LABELS), book()
     one.counts_  # noqa: B018
     schema = one.schema_
-    two = NaiveBayes(families=schema)
+    two = book(families=schema)
     for row in (5, 3, 0, 1, 7, 6, 4, 2):
         two.partial_fit(part({"colour": TABLE["colour"]} | TABLE, [row]), [LABELS[row]])
     for at, nb in enumerate((one, two)):
@@ -202,7 +202,7 @@ def test_the_same_model_makes_the_same_file(tmp_path):
 def test_a_path_may_be_a_text(tmp_path):
     """Or a Path; a loaded model can be saved over its own file."""
     path = str(tmp_path / "model.parquet")
-    NaiveBayes().fit(TABLE, LABELS).save(path)
+    book().fit(TABLE, LABELS).save(path)
     nb = nv.load(path)
     nb.partial_fit(TABLE, LABELS).save(path)
 
@@ -220,13 +220,13 @@ def test_what_is_no_model_is_refused(tmp_path):
         with pytest.raises(InvalidInput, match=name):
             nv.load(tmp_path / name)
     with pytest.raises(NotFittedError):
-        NaiveBayes().save(tmp_path / "nothing.parquet")
+        book().save(tmp_path / "nothing.parquet")
 
 
 def test_readers_never_see_half_a_file(tmp_path):
     """While one thread saves again and again, others load whole models."""
     path = tmp_path / "model.parquet"
-    models = [NaiveBayes().fit(TABLE, LABELS), NaiveBayes().fit(part(TABLE, range(4)), LABELS[:4])]
+    models = [book().fit(TABLE, LABELS), book().fit(part(TABLE, range(4)), LABELS[:4])]
     models[0].save(path)
     done = threading.Event()
 

@@ -19,11 +19,11 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import naively as nv
-from naively import NaiveBayes
 from naively.errors import InvalidInput, InvalidSetting
 
 from .strategies import checked
 from .tables import CLOTHES, LABELS, TABLE, part, rows
+from .textbook import book
 
 NEW = {
     "colour": ["blue", "puce", None],
@@ -35,7 +35,7 @@ each_clothes = pytest.mark.parametrize("kind", CLOTHES)
 
 
 def learned(**parameters):
-    return NaiveBayes(**parameters).fit(pd.DataFrame(TABLE), LABELS)
+    return book(**parameters).fit(pd.DataFrame(TABLE), LABELS)
 
 
 # -- any table in -----------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def learned(**parameters):
 def test_the_same_table_gives_the_same_counts(kind):
     """Whatever library holds it; an array has no names, so the schema gives them."""
     X, plain = CLOTHES[kind](TABLE), learned()
-    nb = NaiveBayes(families=plain.schema_ if kind in ("an array of objects", "a list of lists") else None)
+    nb = book(families=plain.schema_ if kind in ("an array of objects", "a list of lists") else None)
 
     assert nb.fit(X, LABELS).counts_ == plain.counts_
     assert nb.schema_ == plain.schema_
@@ -62,7 +62,7 @@ def test_the_same_rows_get_the_same_answers(kind, table):
 
     assert_array_equal(nb.predict_proba(CLOTHES[kind](table)), expected)
     assert_array_equal(nb.predict(CLOTHES[kind](table)), nb.classes_[expected.argmax(axis=1)])
-    assert_array_equal(NaiveBayes().fit(CLOTHES[kind](TABLE), LABELS).predict_proba(CLOTHES[kind](table)), expected)
+    assert_array_equal(book().fit(CLOTHES[kind](TABLE), LABELS).predict_proba(CLOTHES[kind](table)), expected)
 
 
 @pytest.mark.parametrize("table", [TABLE, NEW], ids=["known rows", "new rows"])
@@ -140,13 +140,13 @@ def test_columns_left_out_of_the_model_may_be_missing():
 def test_arrays_align_by_place():
     """An array has no names: its columns are taken in their order, by models of frames and of arrays."""
     numbers = np.array([[1.0, 2], [3, 5], [2, 2], [9, np.nan]])
-    nb = NaiveBayes().fit(numbers, list("abab"))
+    nb = book().fit(numbers, list("abab"))
 
     assert nb.schema_.names == ("x0", "x1")
     assert not hasattr(nb, "feature_names_in_")
     frame = pd.DataFrame(numbers, columns=["u", "v"])
     assert_array_equal(nb.predict_proba(frame), nb.predict_proba(numbers))
-    assert_array_equal(NaiveBayes().fit(frame, list("abab")).predict_proba(numbers), nb.predict_proba(numbers))
+    assert_array_equal(book().fit(frame, list("abab")).predict_proba(numbers), nb.predict_proba(numbers))
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "i8", "u4", ">f8", ">i4", "bool", object])
@@ -154,8 +154,8 @@ def test_arrays_of_any_type_are_read(dtype):
     """Small, foreign and boxed numbers are numbers."""
     X = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
 
-    expected = NaiveBayes(families={"x0": "categorical", "x1": "categorical"}).fit(X, list("abab"))
-    nb = NaiveBayes(families={"x0": "categorical", "x1": "categorical"}).fit(X.astype(dtype), list("abab"))
+    expected = book(families={"x0": "categorical", "x1": "categorical"}).fit(X, list("abab"))
+    nb = book(families={"x0": "categorical", "x1": "categorical"}).fit(X.astype(dtype), list("abab"))
     assert_allclose(nb.predict_proba(X.astype(dtype)), expected.predict_proba(X), rtol=1e-12)
 
 
@@ -163,7 +163,7 @@ def test_the_target_may_be_a_column():
     """By name, and it does not speak for itself."""
     frame = pd.DataFrame(TABLE | {"answer": LABELS})
 
-    nb = NaiveBayes().fit(frame, target="answer")
+    nb = book().fit(frame, target="answer")
     assert nb.counts_ == learned().counts_
     assert nv.count(pl.DataFrame(frame), target="answer") == learned().counts_
     assert_array_equal(nb.predict_proba(frame), learned().predict_proba(TABLE))
@@ -208,7 +208,7 @@ KINDS = {
 def test_the_kind_of_a_column_follows_its_type(kind):
     """Strings and booleans are categories, numbers and times are Gaussian, sparse vectors are words."""
     values, found, family = KINDS[kind]
-    nb = NaiveBayes().fit({"x": values, "z": [1.0, 2.0, 3.0]}, ["a", "b", "a"])
+    nb = book().fit({"x": values, "z": [1.0, 2.0, 3.0]}, ["a", "b", "a"])
 
     assert (nb.schema_["x"].type, nb.schema_["x"].family.name) == (found, family)
     assert_allclose(nb.predict_proba({"x": values, "z": [1.0, 2.0, 3.0]}).sum(axis=1), 1.0)
@@ -218,12 +218,12 @@ def test_the_kind_of_a_column_follows_its_type(kind):
 def test_few_rows_have_the_kind_of_many(kind):
     """The values of a column do not matter for its kind, only their type."""
     values = KINDS[kind][0]
-    whole = NaiveBayes().fit({"x": values}, ["a", "b", "a"])
+    whole = book().fit({"x": values}, ["a", "b", "a"])
 
     for begin in range(3):
         piece = values[begin : begin + 1]
         if kind not in ("integers and floats",) and not pd.isna(next(iter(piece))):
-            one = NaiveBayes().fit({"x": piece.to_arrow() if hasattr(piece, "to_arrow") else piece}, ["a"])
+            one = book().fit({"x": piece.to_arrow() if hasattr(piece, "to_arrow") else piece}, ["a"])
             assert one.schema_["x"].type == whole.schema_["x"].type
 
 
@@ -237,7 +237,7 @@ def test_few_rows_have_the_kind_of_many(kind):
 )
 def test_declared_levels_are_values_that_may_come(values):
     """A level that no row has has its share of the smoothing: (0 + 1) / (N + 3)."""
-    nb = NaiveBayes().fit({"x": values}, ["a", "a", "b"])
+    nb = book().fit({"x": values}, ["a", "a", "b"])
 
     assert nb.schema_["x"].levels == ("no", "yes", "maybe")
     assert nb.counts_.columns["x"].values.labels == ("maybe", "no", "yes")
@@ -300,12 +300,12 @@ def test_a_schema_is_of_plain_data():
 
     levels = pd.Series([1, 2, 1], dtype=pd.CategoricalDtype([1, 2, 3]))
     X = {"x": levels, "w": sparse.csr_array(np.eye(3)), "z": [True, False, None]}
-    nb = NaiveBayes(families={"w": nv.Words(smoothing=np.array([1.0, 2.0, 0.5]))}).fit(X, ["a", "b", "a"])
+    nb = book(families={"w": nv.Words(smoothing=np.array([1.0, 2.0, 0.5]))}).fit(X, ["a", "b", "a"])
 
     again = nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json())))
     assert again.names == nb.schema_.names
     assert again["x"] == nb.schema_["x"]
-    assert_array_equal(NaiveBayes(families=again).fit(X, ["a", "b", "a"]).predict_proba(X), nb.predict_proba(X))
+    assert_array_equal(book(families=again).fit(X, ["a", "b", "a"]).predict_proba(X), nb.predict_proba(X))
 
 
 def test_odd_columns_are_reported_with_the_line_to_write():
@@ -323,7 +323,7 @@ def test_odd_columns_are_reported_with_the_line_to_write():
             "sky": ["rain", "sun"] * 30,
         }
     )
-    nb = NaiveBayes().fit(frame, each % 3)
+    nb = book().fit(frame, each % 3)
     hints = "\n".join(nb.schema_.hints)
 
     assert "'record' has a value of its own in almost every row" in hints
@@ -334,7 +334,7 @@ def test_odd_columns_are_reported_with_the_line_to_write():
     assert not any(f"'{name}'" in hints for name in ("flag", "height", "sky"))
     assert "Note: 'record'" in nb.summary()
     assert "- 'record'" in str(nb.schema_)
-    assert NaiveBayes().fit(frame[:20], (each % 3)[:20]).schema_.hints == ()
+    assert book().fit(frame[:20], (each % 3)[:20]).schema_.hints == ()
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ LABELLED = {
 def test_labels_come_back_with_their_own_type(kind):
     """As they were given, in classes_ and in answers."""
     y, python = LABELLED[kind]
-    nb = NaiveBayes(smoothing=0.01).fit(TABLE | {"answer": LABELS}, y)
+    nb = book(smoothing=0.01).fit(TABLE | {"answer": LABELS}, y)
     answers = nb.predict(TABLE | {"answer": LABELS})
 
     assert {type(answer) for answer in answers.tolist()} == {type(label) for label in nb.classes_.tolist()} == {python}
@@ -420,7 +420,7 @@ def test_settings_act_at_once(name, value, way):
     assert fitted.summary() == fresh.summary()
     if name not in ("cost", "reject"):
         assert not np.array_equal(fitted.predict_proba(table), before)
-    setattr(fitted, name, NaiveBayes().get_params()[name])
+    setattr(fitted, name, book().get_params()[name])
     assert_array_equal(fitted.predict_proba(table), before)
 
 
@@ -451,9 +451,9 @@ def test_a_prior_replaces_weights_of_classes():
     """scikit-learn's class_weight="balanced" is prior="uniform": the columns stay what they were."""
     y = ["yes"] * 2 + ["no"] * 6
     weights = [1 / 2] * 2 + [1 / 6] * 6
-    balanced = NaiveBayes(estimate="mle").fit(TABLE, y, sample_weight=weights)
+    balanced = book(estimate="mle").fit(TABLE, y, sample_weight=weights)
 
-    uniform = NaiveBayes(estimate="mle", prior="uniform").fit(TABLE, y)
+    uniform = book(estimate="mle", prior="uniform").fit(TABLE, y)
     assert_allclose(uniform.predict_proba(TABLE), balanced.predict_proba(TABLE), atol=1e-9)
 
 
@@ -484,7 +484,7 @@ def test_probabilities_of_all_rows_sum_to_one(drawn, missing, smoothing):
     table = {name: column for name, column in table.items() if any(v is not None for v in column)}
     if not table:
         return
-    nb = NaiveBayes(missing=missing, smoothing=smoothing).fit(table, list(y))
+    nb = book(missing=missing, smoothing=smoothing).fit(table, list(y))
     everything = domain(nb)
 
     assert_allclose(np.exp(nb.score_samples(everything)).sum(), 1.0, rtol=1e-12)
@@ -493,7 +493,7 @@ def test_probabilities_of_all_rows_sum_to_one(drawn, missing, smoothing):
 
 def test_probabilities_of_all_rows_sum_to_one_with_a_place_for_new_values():
     """With unseen="smooth" there is one value more in every column."""
-    nb = NaiveBayes(unseen="smooth").fit({"colour": ["red", "blue", "red"], "size": list("SML")}, list("aba"))
+    nb = book(unseen="smooth").fit({"colour": ["red", "blue", "red"], "size": list("SML")}, list("aba"))
 
     assert_allclose(np.exp(nb.score_samples(domain(nb))).sum(), 1.0, rtol=1e-12)
 
@@ -502,7 +502,7 @@ def test_probabilities_of_all_rows_sum_to_one_with_a_place_for_new_values():
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 def test_densities_of_numbers_sum_to_one(family, estimate):
     """P(x) integrates to 1 over all numbers, or sums to 1 over all numbers of events."""
-    nb = NaiveBayes(families={"x": family}, estimate=estimate).fit({"x": [1, 0, 3, 2, 7, 4]}, list("ababab"))
+    nb = book(families={"x": family}, estimate=estimate).fit({"x": [1, 0, 3, 2, 7, 4]}, list("ababab"))
 
     if family == "poisson":
         total = np.exp(nb.score_samples({"x": np.arange(20_000)})).sum()
@@ -534,10 +534,10 @@ FAMILIES = {"visits": "poisson"}
 def test_a_weight_of_two_is_two_rows_and_of_none_is_none(weights, data):
     """In counts, exactly, and so in answers; also where a class or a category is left with nothing."""
     repeated = [row for row in range(8) for _ in range(weights[row])]
-    weighted = NaiveBayes(families=FAMILIES).fit(TABLE, LABELS, sample_weight=weights)
+    weighted = book(families=FAMILIES).fit(TABLE, LABELS, sample_weight=weights)
 
     schema = weighted.schema_
-    plain = NaiveBayes(families=schema).fit(part(TABLE, repeated), [LABELS[row] for row in repeated])
+    plain = book(families=schema).fit(part(TABLE, repeated), [LABELS[row] for row in repeated])
     assert weighted.counts_.agrees(plain.counts_)
     assert_array_equal(weighted.classes_, plain.classes_)
     assert_allclose(weighted.predict_proba(NEW), plain.predict_proba(NEW), rtol=1e-9)
@@ -547,14 +547,14 @@ def test_a_weight_of_two_is_two_rows_and_of_none_is_none(weights, data):
 def test_soft_labels_are_a_frame_whose_columns_are_the_classes(make):
     """Each row counts for every class by its share; whole shares are labels."""
     shares = {"no": [0.25, 1, 0, 0.5, 0, 1, 0.75, 0], "yes": [0.75, 0, 1, 0.5, 1, 0, 0.25, 1]}
-    soft = NaiveBayes().fit(TABLE, make(shares))
+    soft = book().fit(TABLE, make(shares))
     twice = {name: column * 2 for name, column in TABLE.items()}
-    hard = NaiveBayes().fit(twice, ["no"] * 8 + ["yes"] * 8, sample_weight=shares["no"] + shares["yes"])
+    hard = book().fit(twice, ["no"] * 8 + ["yes"] * 8, sample_weight=shares["no"] + shares["yes"])
     certain = {label: [float(one == label) for one in LABELS] for label in ("yes", "no")}
 
     assert soft.counts_.agrees(hard.counts_)
     assert soft.counts_.rows.tolist() == [3.5, 4.5]
-    assert NaiveBayes().fit(TABLE, make(certain)).counts_ == learned().counts_
+    assert book().fit(TABLE, make(certain)).counts_ == learned().counts_
     assert soft.partial_fit(TABLE, make(shares)).counts_.agrees(hard.counts_ * 2)
     assert soft.forget(TABLE, make(shares)).counts_.agrees(hard.counts_)
     assert list(soft.predict(TABLE)) == list(hard.predict(TABLE))
@@ -599,7 +599,7 @@ def test_a_price_for_not_answering():
 def test_numbers_as_labels_can_be_averaged(reject):
     """With squared cost the answer is E[y | x], with absolute cost the median."""
     stars = [1, 2, 3, 4, 5, 1, 5, 3]
-    nb = NaiveBayes(reject=reject).fit(TABLE, stars)
+    nb = book(reject=reject).fit(TABLE, stars)
     p = nb.predict_proba(NEW)
 
     mean, median = (nb.set_params(cost=cost).predict(NEW) for cost in ("squared", "absolute"))
@@ -656,7 +656,7 @@ def told(shares, prior):
 def test_importance_is_mutual_information(estimate, drawn):
     """Σ P(class) P(value | class) log2 (P(value | class) / P(value)), counted by hand."""
     colour, flag, y = map(list, zip(*drawn, strict=True))
-    nb = NaiveBayes(estimate=estimate).fit({"colour": colour, "flag": flag}, y)
+    nb = book(estimate=estimate).fit({"colour": colour, "flag": flag}, y)
     prior = [y.count(label) / len(y) for label in sorted(set(y))]
     imagined = 1 if estimate == "bayes" else 0
     bits = {}
@@ -676,21 +676,21 @@ def test_importance_is_mutual_information(estimate, drawn):
 def test_importance_of_numbers_is_that_of_two_bells():
     """∫ P(class) p(x | class) log2 (p(x | class) / p(x)) dx, integrated numerically."""
     x, y = [0.0, 2.0, 1.0, 3.0, 5.0, 4.0, 2.5, 0.5], list("aaabbbba")
-    nb = NaiveBayes().fit({"x": x}, y)
+    nb = book().fit({"x": x}, y)
     bells = [norm(np.mean(own), np.std(own)) for own in ([0, 2, 1, 0.5], [3, 5, 4, 2.5])]
 
     def of(at):
         return sum(0.5 * b.pdf(at) * log2(b.pdf(at) / (0.5 * bells[0].pdf(at) + 0.5 * bells[1].pdf(at))) for b in bells)
 
     assert nb.importance()["bits"][0] == pytest.approx(quad(of, -8, 14, limit=400)[0], rel=1e-3)
-    alike = NaiveBayes().fit({"x": [1.0, 2, 1, 2]}, list("aabb")).importance()["bits"][0]
-    far = NaiveBayes().fit({"x": [1.0, 2, 1e6, 1e6 + 1]}, list("aabb")).importance()["bits"][0]
+    alike = book().fit({"x": [1.0, 2, 1, 2]}, list("aabb")).importance()["bits"][0]
+    far = book().fit({"x": [1.0, 2, 1e6, 1e6 + 1]}, list("aabb")).importance()["bits"][0]
     assert (alike, far) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0, rel=1e-6))
 
 
 def test_importance_and_summary_follow_the_columns():
     """The column that tells most stands first; those left out are not mentioned."""
-    nb = NaiveBayes(smoothing=0.01).fit(TABLE | {"answer": LABELS}, LABELS)
+    nb = book(smoothing=0.01).fit(TABLE | {"answer": LABELS}, LABELS)
 
     assert nb.importance()["column"][0] == "answer"
     assert nb.set_params(columns=["size"]).importance()["column"].tolist() == ["size"]
@@ -704,7 +704,7 @@ def test_a_summary_says_what_was_learned():
     assert lines[0] == "8 rows, 2 classes: no 50.0%, yes 50.0%"
     assert {line.split(":")[0].split()[-1] for line in lines[1:5]} == set(TABLE)
     assert "10 shares stand for the columns of labels (K·ΣS); all combinations would take 12 (K·ΠS)." in lines
-    big = NaiveBayes().fit({f"c{at}": list("abcdefghij") for at in range(20)}, list("yn" * 5)).summary()
+    big = book().fit({f"c{at}": list("abcdefghij") for at in range(20)}, list("yn" * 5)).summary()
     assert "400 shares" in big
     assert "10^20" in big
 

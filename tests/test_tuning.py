@@ -21,6 +21,7 @@ from naively.model import softened
 from naively.tuning import GRID, sample
 
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
+from .textbook import book
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -41,7 +42,7 @@ NEW, NEW_Y = redundant(4_000, seed=1)
 
 def learned(kind, weights=None, **settings):
     table, families = KINDS[kind]
-    return NaiveBayes(families=families, **settings).fit(table, LABELS, sample_weight=weights), table
+    return book(families=families, **settings).fit(table, LABELS, sample_weight=weights), table
 
 
 def loss(nb, X, y, weights=None):
@@ -134,7 +135,7 @@ def test_many_classes_are_fitted():
 
 def test_columns_that_repeat_each_other_are_calibrated_afterwards():
     """New rows: confidence is the share of right answers within sampling noise, and was far from it before."""
-    nb = NaiveBayes().fit(FRAME, Y)
+    nb = book().fit(FRAME, Y)
     before = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
     nb.calibrate(FRAME, Y)
     after = nv.Scores(nb.predict_proba(NEW), nb.classes_.searchsorted(NEW_Y), nb.classes_)
@@ -204,7 +205,7 @@ def test_fractions_say_what_becomes_of_the_products():
 
 
 def test_fractions_of_a_prior_that_was_given_are_the_prior():
-    nb = NaiveBayes(prior={"a": 0.2, "b": 0.5, "c": 0.3}, temperature=2.5).fit(FRAME, Y)
+    nb = book(prior={"a": 0.2, "b": 0.5, "c": 0.3}, temperature=2.5).fit(FRAME, Y)
 
     assert {line.split("  ")[1].split(" · ")[0] for line in nb.explain(FRAME[:1]).fractions().splitlines()[:3]} == {
         "0.2", "0.5", "0.3"
@@ -215,13 +216,13 @@ def test_a_prior_that_was_given_gets_no_bias():
     """Biases would take it back: they follow how frequent the classes are among the rows."""
     X, y = FRAME[Y != "c"], np.repeat(["a", "b"], [300, 300])[: np.sum(Y != "c")]
     y = np.where(np.arange(len(y)) < 20, "a", "b")
-    given = NaiveBayes(prior="uniform").fit(X, y).calibrate(X, y)
+    given = book(prior="uniform").fit(X, y).calibrate(X, y)
 
     assert given.tuning_.bias is None
 
 
 def test_rows_that_rule_out_every_class_get_the_calibrated_prior():
-    nb = NaiveBayes(estimate="mle", temperature=2.0).fit({"a": ["x", "x", "y"], "b": ["u", "v", "w"]}, ["p", "q", "q"])
+    nb = book(estimate="mle", temperature=2.0).fit({"a": ["x", "x", "y"], "b": ["u", "v", "w"]}, ["p", "q", "q"])
     row = {"a": "y", "b": "u"}
 
     p = np.sqrt([1, 2]) / np.sqrt([1, 2]).sum()
@@ -232,13 +233,13 @@ def test_rows_that_rule_out_every_class_get_the_calibrated_prior():
 
 def test_held_out_rows_are_asked_as_they_are():
     """Rows that were never counted: the fit is that of their log joints, and weights stand for rows."""
-    nb = NaiveBayes().fit(FRAME, Y)
+    nb = book().fit(FRAME, Y)
     joint = nb.predict_joint_log_proba(NEW[:900])
     weights = np.where(np.arange(900) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(900), weights.astype(int))
     nb.calibrate(NEW[:900], NEW_Y[:900], sample_weight=weights, held_out=True)
     fit = fitted(Rated.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
-    other = NaiveBayes().fit(FRAME, Y).calibrate(NEW.iloc[twice], NEW_Y[twice], held_out=True)
+    other = book().fit(FRAME, Y).calibrate(NEW.iloc[twice], NEW_Y[twice], held_out=True)
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
     assert nb.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
@@ -250,8 +251,7 @@ def test_held_out_rows_are_asked_as_they_are():
 def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(3).permutation(len(Y))
     one, other = (
-        NaiveBayes(smoothing="auto", temperature="auto").fit(X, y)
-        for X, y in ((FRAME, Y), (FRAME.iloc[order], Y[order]))
+        book(smoothing="auto", temperature="auto").fit(X, y) for X, y in ((FRAME, Y), (FRAME.iloc[order], Y[order]))
     )
 
     assert one.smoothing_ == other.smoothing_
@@ -261,17 +261,17 @@ def test_the_order_of_rows_does_not_matter():
 def test_rows_of_no_weight_are_no_rows():
     weights = (np.arange(len(Y)) % 4 > 0).astype(float)
     kept = weights > 0
-    light = NaiveBayes(temperature="auto").fit(FRAME, Y, sample_weight=weights)
-    fewer = NaiveBayes(temperature="auto").fit(FRAME[kept], Y[kept])
+    light = book(temperature="auto").fit(FRAME, Y, sample_weight=weights)
+    fewer = book(temperature="auto").fit(FRAME[kept], Y[kept])
 
     assert light.temperature_ == pytest.approx(fewer.temperature_, rel=1e-9)
 
 
 def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
     """Fewer rows give nearly the same temperature, and the same one each time."""
-    whole = NaiveBayes(temperature="auto").fit(NEW, NEW_Y).temperature_
+    whole = book(temperature="auto").fit(NEW, NEW_Y).temperature_
     monkeypatch.setattr("naively.tuning.MOST_ROWS", 1_000)
-    first, second = (NaiveBayes(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
+    first, second = (book(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
 
     assert first.temperature_ == second.temperature_ != whole
     assert first.tuning_.rows == 1_000
@@ -279,8 +279,8 @@ def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
 
 
 def test_calibrate_and_temperature_auto_are_one():
-    by_hand = NaiveBayes(smoothing="auto").fit(FRAME, Y).calibrate(FRAME, Y)
-    at_once = NaiveBayes(smoothing="auto", temperature="auto").fit(FRAME, Y)
+    by_hand = book(smoothing="auto").fit(FRAME, Y).calibrate(FRAME, Y)
+    at_once = book(smoothing="auto", temperature="auto").fit(FRAME, Y)
 
     assert by_hand.smoothing_ == at_once.smoothing_
     assert_array_equal(by_hand.predict_proba(NEW), at_once.predict_proba(NEW))
@@ -288,7 +288,7 @@ def test_calibrate_and_temperature_auto_are_one():
 
 def test_a_temperature_may_be_set_by_hand():
     """It acts at once, without rows, and goes before one that was fitted; density and counts stay as they are."""
-    nb = NaiveBayes().fit(FRAME, Y)
+    nb = book().fit(FRAME, Y)
     joint, density = nb.predict_joint_log_proba(NEW[:50]), nb.score_samples(NEW[:50])
     nb.calibrate(FRAME, Y).temperature = 4.0
 
@@ -300,7 +300,7 @@ def test_a_temperature_may_be_set_by_hand():
 
 
 def test_costs_are_decided_with_calibrated_probabilities():
-    nb = NaiveBayes(cost={("a", "b"): 3.0}, temperature="auto").fit(FRAME, Y)
+    nb = book(cost={("a", "b"): 3.0}, temperature="auto").fit(FRAME, Y)
     cost = np.ones((3, 3)) - np.eye(3)
     cost[0, 1] = 3.0
 
@@ -322,7 +322,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changes_the_model_makes_its_calibration_stale_with_one_warning(change):
     """The old temperature is still used; calibrating again makes it fresh."""
-    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
     temperature = nb.temperature_
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -341,7 +341,7 @@ def test_what_changes_the_model_makes_its_calibration_stale_with_one_warning(cha
 
 
 def test_a_setting_that_is_set_back_makes_it_fresh_again():
-    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
     nb.prior = "uniform"
     assert not nb.calibrated_
     nb.prior = "empirical"
@@ -349,17 +349,17 @@ def test_a_setting_that_is_set_back_makes_it_fresh_again():
 
 
 def test_fit_drops_a_calibration():
-    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y).fit(FRAME, Y)
+    nb = book().fit(FRAME, Y).calibrate(FRAME, Y).fit(FRAME, Y)
 
     assert not nb.calibrated_
     assert nb.temperature_ == 1.0
-    assert_array_equal(nb.predict_proba(NEW), NaiveBayes().fit(FRAME, Y).predict_proba(NEW))
+    assert_array_equal(nb.predict_proba(NEW), book().fit(FRAME, Y).predict_proba(NEW))
 
 
 def test_what_was_not_calibrated_never_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nb = NaiveBayes(smoothing="auto").fit(FRAME, Y)
+        nb = book(smoothing="auto").fit(FRAME, Y)
         before = nb.smoothing_
         nb.partial_fit(FRAME[:9], Y[:9]).forget(FRAME[:9], Y[:9])
 
@@ -368,11 +368,11 @@ def test_what_was_not_calibrated_never_warns():
 
 
 def test_a_class_that_comes_later_has_no_bias():
-    nb = NaiveBayes().fit(FRAME, Y).calibrate(FRAME, Y)
+    nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
     nb._keep(replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
     with pytest.warns(StaleWarning):
         nb.partial_fit(FRAME[:3], ["b2"] * 3)
-    plain = NaiveBayes().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
+    plain = book().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
 
     joint = nb.predict_joint_log_proba(NEW[:20]) - nb.tuning_.scale * plain.predict_joint_log_proba(NEW[:20])
     assert_allclose(joint, np.broadcast_to([0.5, -0.5, 0.0, 1.0], (20, 4)), atol=1e-9)
@@ -382,7 +382,7 @@ def test_a_class_that_comes_later_has_no_bias():
 @pytest.mark.parametrize("way", ["file", "pickle", "copy", "deepcopy"])
 def test_what_was_chosen_is_kept(settings, way, tmp_path):
     """In files and copies; a clone starts anew."""
-    nb = NaiveBayes(**settings).fit(FRAME, Y)
+    nb = book(**settings).fit(FRAME, Y)
     nb.save(tmp_path / "nb")
     ways = {"pickle": lambda: pickle.loads(pickle.dumps(nb)), "copy": lambda: copy.copy(nb)}
     ways |= {"file": lambda: nv.load(tmp_path / "nb"), "deepcopy": lambda: copy.deepcopy(nb)}
@@ -396,7 +396,7 @@ def test_what_was_chosen_is_kept(settings, way, tmp_path):
 
 
 def test_a_stale_calibration_is_saved_as_such(tmp_path):
-    nb = NaiveBayes(temperature="auto").fit(FRAME, Y)
+    nb = book(temperature="auto").fit(FRAME, Y)
     nb.prior = "uniform"
     nb.save(tmp_path / "nb")
 
@@ -412,14 +412,14 @@ def test_a_stale_calibration_is_saved_as_such(tmp_path):
 def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, settings):
     """As trying every λ by hand and leaving each row out."""
     X, y = FRAME[[column]][:rows], Y[:rows]
-    nb = NaiveBayes(smoothing="auto", **settings).fit(X, y)
+    nb = book(smoothing="auto", **settings).fit(X, y)
     grid = [by for by in GRID if by >= 1 or "estimate" not in settings]
 
-    losses = [loss(NaiveBayes(smoothing=by, **settings).fit(X, y), X, y) for by in grid]
+    losses = [loss(book(smoothing=by, **settings).fit(X, y), X, y) for by in grid]
     best = grid[int(np.argmin(np.round(losses, 12)))]
     assert nb.smoothing_ == best
     assert nb.tuning_.loss_after == pytest.approx(min(losses), rel=1e-9)
-    assert_array_equal(nb.predict_proba(X), NaiveBayes(smoothing=best, **settings).fit(X, y).predict_proba(X))
+    assert_array_equal(nb.predict_proba(X), book(smoothing=best, **settings).fit(X, y).predict_proba(X))
 
 
 def test_each_column_has_its_own_smoothing_where_that_pays():
@@ -431,11 +431,11 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
     y = np.array(["a", "b"])[rng.integers(0, 2, 300)]
     code = rng.integers(0, 150, 300).astype(str)
     X = pd.DataFrame({"much": np.where(rng.random(300) < 0.5, y, "?"), "code": code})
-    nb = NaiveBayes(smoothing="auto").fit(X, y)
+    nb = book(smoothing="auto").fit(X, y)
 
     def tried(much, code):
         families = {"much": nv.Categorical(much), "code": nv.Categorical(code)}
-        return 300 * loss(NaiveBayes(families=families).fit(X, y), X, y)
+        return 300 * loss(book(families=families).fit(X, y), X, y)
 
     found = 300 * nb.tuning_.loss_after
     assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
@@ -446,11 +446,11 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
 
 def test_a_column_with_its_own_smoothing_keeps_it():
     families = {"said0": nv.Categorical(smoothing=7.0)}
-    nb = NaiveBayes(smoothing="auto", families=families).fit(FRAME, Y)
+    nb = book(smoothing="auto", families=families).fit(FRAME, Y)
 
     assert not isinstance(nb.smoothing_, dict) or "said0" not in nb.smoothing_
-    fixed = NaiveBayes(smoothing=0.01, families=families).fit(FRAME[["said0"]], Y)
-    alone = NaiveBayes(smoothing="auto", families=families).fit(FRAME[["said0"]], Y)
+    fixed = book(smoothing=0.01, families=families).fit(FRAME[["said0"]], Y)
+    alone = book(smoothing="auto", families=families).fit(FRAME[["said0"]], Y)
     assert_array_equal(alone.predict_proba(FRAME), fixed.predict_proba(FRAME))
 
 
@@ -466,7 +466,7 @@ def test_every_family_can_be_smoothed_and_calibrated_at_once(kind, temperature):
 
 
 def test_the_summary_says_what_was_chosen():
-    nb = NaiveBayes(smoothing="auto", temperature="auto").fit(FRAME[["said0", "said1"]], Y)
+    nb = book(smoothing="auto", temperature="auto").fit(FRAME[["said0", "said1"]], Y)
     lines = nb.summary().splitlines()[-3:]
 
     assert lines[0].startswith("smoothing: ")
@@ -474,7 +474,7 @@ def test_the_summary_says_what_was_chosen():
     assert lines[2].startswith("with that, the log-loss of 600 rows is ")
     assert (softened(0.5), softened(2.0)) == ("softened by 2", "sharpened by 2")
     assert "smoothing: 1, for there were no rows" in NaiveBayes.from_counts(nb.counts_, smoothing="auto").summary()
-    assert "smoothing" not in NaiveBayes().fit(FRAME, Y).summary()
+    assert "smoothing" not in book().fit(FRAME, Y).summary()
 
 
 def test_cross_validation_chooses_in_each_fold():
@@ -485,7 +485,7 @@ def test_cross_validation_chooses_in_each_fold():
     dealt = nv.cross_validate(X, y, folds=3, temperature="auto")
 
     for train, test in folds:
-        nb = NaiveBayes(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
+        nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
     assert dealt.log_loss < nv.cross_validate(X, y, folds=3).log_loss
 
@@ -497,7 +497,7 @@ def test_cross_validation_chooses_in_each_fold():
 @pytest.mark.parametrize("labels", [["a"] * 5, ["a", "b", "c", "d", "e"], ["a", "a", "b", "b", "b"]], ids=str)
 def test_few_rows_and_few_classes_do_no_harm(rows, labels):
     X = {"x": [1.0, 2.0, None, 1.0, 9.0][:rows], "t": ["u", None, "v", "u", "u"][:rows]}
-    nb = NaiveBayes(smoothing="auto", temperature="auto").fit(X, labels[:rows])
+    nb = book(smoothing="auto", temperature="auto").fit(X, labels[:rows])
 
     assert np.isfinite(nb.predict_proba(X)).all()
     assert 1 / LARGEST <= nb.temperature_ <= 1 / SMALLEST
@@ -506,7 +506,7 @@ def test_few_rows_and_few_classes_do_no_harm(rows, labels):
 def test_a_value_met_once_is_no_error_while_choosing():
     """unseen='error' is about new rows; left out, every row of a rare value would be such."""
     X = {"t": ["once", "u", "v", "u", "v", "u"]}
-    nb = NaiveBayes(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
+    nb = book(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
 
     assert nb.calibrated_
     with pytest.raises(InvalidInput, match="never"):
@@ -516,30 +516,30 @@ def test_a_value_met_once_is_no_error_while_choosing():
 @pytest.mark.parametrize("temperature", [0, -1.0, np.nan, np.inf, 1e9, "hot", True, [2.0], b"auto"], ids=repr)
 def test_a_temperature_that_is_none_is_refused(temperature):
     with pytest.raises(InvalidSetting, match=r"temperature=.* must be a number from 0\.01 to 1000, 'auto' or None"):
-        NaiveBayes(temperature=temperature).fit(FRAME, Y)
+        book(temperature=temperature).fit(FRAME, Y)
 
 
 def test_there_is_nothing_to_choose_without_smoothing():
     with pytest.raises(InvalidSetting, match="smoothing='auto' has nothing to choose"):
-        NaiveBayes(smoothing="auto", estimate="mle").fit(FRAME, Y)
+        book(smoothing="auto", estimate="mle").fit(FRAME, Y)
     with pytest.raises(InvalidSetting, match="prior_smoothing='auto' must be one number"):
-        NaiveBayes(prior_smoothing="auto").fit(FRAME, Y)
+        book(prior_smoothing="auto").fit(FRAME, Y)
 
 
 def test_rows_that_were_never_counted_are_refused():
-    nb = NaiveBayes().fit(FRAME, Y)
+    nb = book().fit(FRAME, Y)
     with pytest.raises(InvalidInput, match="was never counted"):
         nb.calibrate(FRAME.assign(said0="new"), Y)
     with pytest.raises(InvalidInput, match="The label 'z' was never counted"):
         nb.calibrate(FRAME, ["z"] * len(Y))
     with pytest.raises(InvalidInput, match="single row"):
-        NaiveBayes().fit({"x": [1.0]}, ["a"]).calibrate({"x": [1.0]}, ["a"])
+        book().fit({"x": [1.0]}, ["a"]).calibrate({"x": [1.0]}, ["a"])
     assert not nb.calibrated_
 
 
 def test_a_fit_that_cannot_choose_changes_nothing():
     """Shares of classes can be counted, but not left out."""
-    nb = NaiveBayes(temperature="auto").fit(FRAME, Y)
+    nb = book(temperature="auto").fit(FRAME, Y)
     before = nb.predict_proba(NEW)
     shares = pd.DataFrame({"a": [0.5, 1.0], "b": [0.5, 0.0]})
 

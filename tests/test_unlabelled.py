@@ -23,6 +23,7 @@ from naively.errors import InvalidInput, InvalidSetting, LikelihoodFell
 from naively.statistics import Axis, Moments, Table
 
 from .strategies import checked
+from .textbook import book
 
 EM = {"unlabelled": "em", "estimate": "map"}
 ESTIMATES = ("map", "mle")
@@ -60,19 +61,19 @@ KINDS = {"numbers": ["n0", "n1", "n2"], "texts": ["t0", "t1", "t2", "t3"], "both
 def test_rows_without_a_label_make_answers_better(kind, estimate):
     """Of a known mixture with three labels a class, fresh rows are answered better than from the labels alone."""
     columns, (fresh, truth) = KINDS[kind], drawn(2000, seed=1)
-    learned = NaiveBayes(unlabelled="em", estimate=estimate).fit(X[columns], FEW)
-    alone = NaiveBayes(unlabelled="skip", estimate=estimate).fit(X[columns], FEW)
+    learned = book(unlabelled="em", estimate=estimate).fit(X[columns], FEW)
+    alone = book(unlabelled="skip", estimate=estimate).fit(X[columns], FEW)
 
     better, worse = (float((nb.predict(fresh[columns]) == truth).mean()) for nb in (learned, alone))
     assert better > worse + 0.05
-    whole = NaiveBayes(estimate=estimate).fit(X[columns], Y)
+    whole = book(estimate=estimate).fit(X[columns], Y)
     assert better > float((whole.predict(fresh[columns]) == truth).mean()) - 0.05
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_what_was_counted_is_the_labelled_rows_alone(estimate):
     """What is expected stands beside it, a whole row for each row without a label."""
-    nb = NaiveBayes(unlabelled="em", estimate=estimate).fit(X, FEW)
+    nb = book(unlabelled="em", estimate=estimate).fit(X, FEW)
     known = few_of(Y)
 
     assert nb.counts_ == nv.count(X.iloc[known], Y[known])
@@ -112,7 +113,7 @@ def test_the_steps_are_those_of_the_books(monkeypatch):
         unlabelled.Mixture, "begin", lambda self, counts: begun.append(begin(self, counts).copy()) or begun[0].copy()
     )
     numbers = X[KINDS["numbers"]]
-    nb = NaiveBayes(unlabelled="em", estimate="mle").fit(numbers, FEW)
+    nb = book(unlabelled="em", estimate="mle").fit(numbers, FEW)
 
     known = np.array([label is not None for label in FEW])
     shares = np.zeros((len(Y), 3))
@@ -224,7 +225,7 @@ def tables(draw: Any) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, dict[str, A
 def test_no_step_goes_down(drawn):
     """Whatever the columns, holes, weights, labels and settings; it is asserted in each step, and here again."""
     table, y, weights, settings = drawn
-    nb = NaiveBayes(unlabelled="em", **settings)
+    nb = book(unlabelled="em", **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
@@ -257,7 +258,7 @@ def test_matrices_are_climbed_with_too(family, estimate):
     source: Any = WIDE if family is None else sparse.csr_array(WIDE)
     y = hidden(np.arange(200) % 2, [0, 1, 2, 3])
     families = None if family is None else {"X": family}
-    nb = NaiveBayes(unlabelled="em", estimate=estimate, smoothing=1.5, families=families).fit(source, y)
+    nb = book(unlabelled="em", estimate=estimate, smoothing=1.5, families=families).fit(source, y)
 
     assert (np.diff(nb.expected_.log_likelihood) >= 0).all()
     assert (nb.predict(source) == np.arange(200) % 2).mean() > 0.8
@@ -279,7 +280,7 @@ def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
     from naively.families.gaussian import Prior
 
     monkeypatch.setattr(Prior, "of_column", Prior.of)
-    nb, x = NaiveBayes(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
+    nb, x = book(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
     with pytest.raises(LikelihoodFell):
         nb.fit({"x": x}, hidden(np.arange(30) % 3, [0, 1, 2]))
 
@@ -295,7 +296,7 @@ def same(a: NaiveBayes, b: NaiveBayes, tolerance: float = 1e-6) -> None:
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_the_order_of_rows_does_not_matter(estimate):
     order = np.random.default_rng(2).permutation(len(Y))
-    same(*(NaiveBayes(unlabelled="em", estimate=estimate).fit(X.iloc[o], FEW[o]) for o in (np.arange(len(Y)), order)))
+    same(*(book(unlabelled="em", estimate=estimate).fit(X.iloc[o], FEW[o]) for o in (np.arange(len(Y)), order)))
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
@@ -304,8 +305,8 @@ def test_a_weight_is_a_number_of_rows(estimate):
     weights = np.random.default_rng(3).integers(3, size=len(Y)).astype(float)
     weights[few_of(Y)] = [0, 1, 2] * 3
     repeated = np.repeat(np.arange(len(Y)), weights.astype(int))
-    weighted = NaiveBayes(unlabelled="em", estimate=estimate).fit(X, FEW, sample_weight=weights)
-    rows = NaiveBayes(unlabelled="em", estimate=estimate).fit(X.iloc[repeated], FEW[repeated])
+    weighted = book(unlabelled="em", estimate=estimate).fit(X, FEW, sample_weight=weights)
+    rows = book(unlabelled="em", estimate=estimate).fit(X.iloc[repeated], FEW[repeated])
 
     same(weighted, rows)
     assert weighted.expected_.steps == rows.expected_.steps
@@ -315,26 +316,26 @@ def test_a_weight_is_a_number_of_rows(estimate):
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_with_every_label_nothing_is_expected(estimate):
     """The model is the one of an ordinary fit, to the last bit."""
-    nb = NaiveBayes(unlabelled="em", estimate=estimate).fit(X, Y)
-    plain = NaiveBayes(estimate=estimate).fit(X, Y)
+    nb = book(unlabelled="em", estimate=estimate).fit(X, Y)
+    plain = book(estimate=estimate).fit(X, Y)
 
     assert nb.expected_ is None
     assert nb.counts_ == plain.counts_
     assert_array_equal(nb.predict_proba(X), plain.predict_proba(X))
     assert nb.summary() == plain.summary()
     weights = np.where([label is None for label in FEW], 0.0, 1.0)
-    assert NaiveBayes(**EM).fit(X, FEW, sample_weight=weights).expected_ is None
+    assert book(**EM).fit(X, FEW, sample_weight=weights).expected_ is None
     assert nb.leave_one_out(X, Y).accuracy == plain.leave_one_out(X, Y).accuracy
 
 
 def test_how_labels_and_tables_are_given_does_not_matter():
     """NaN among numbers is no label, a target may be a column, rows may be dicts."""
     codes = np.array([np.nan if label is None else "abc".index(label) for label in FEW])
-    by_number = NaiveBayes(**EM).fit(X, codes)
-    by_column = NaiveBayes(**EM).fit(X.assign(y=FEW), target="y")
-    by_dicts = NaiveBayes(**EM).fit(X.to_dict("records"), FEW)
+    by_number = book(**EM).fit(X, codes)
+    by_column = book(**EM).fit(X.assign(y=FEW), target="y")
+    by_dicts = book(**EM).fit(X.to_dict("records"), FEW)
 
-    whole = NaiveBayes(**EM).fit(X, FEW)
+    whole = book(**EM).fit(X, FEW)
     for nb in (by_number, by_column, by_dicts):
         assert_allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
     assert_array_equal(by_number.classes_, [0.0, 1.0, 2.0])
@@ -351,7 +352,7 @@ def test_classes_nobody_named_are_found(estimate, random_state):
     z = rng.choice(3, size=2000, p=[0.2, 0.5, 0.3])
     words = np.array(["red", "green", "blue"])[np.where(rng.random(2000) < 0.8, z, rng.integers(3, size=2000))]
     table = {"x": rng.normal(6.0 * z, 1.0), "y": rng.normal(-4.0 * z, 1.0), "word": words}
-    nb = NaiveBayes(unlabelled="em", estimate=estimate, classes=3, random_state=random_state).fit(table)
+    nb = book(unlabelled="em", estimate=estimate, classes=3, random_state=random_state).fit(table)
 
     assert adjusted_rand_score(z, nb.predict(table)) > 0.95
     assert_array_equal(nb.classes_, [0, 1, 2])
@@ -367,7 +368,7 @@ def test_texts_alone_tell_classes_apart():
     z = rng.choice(3, size=3000, p=[0.5, 0.3, 0.2])
     words = np.array(["red", "green", "blue"])
     table = {f"t{at}": words[np.where(rng.random(3000) < 0.8, z, rng.integers(3, size=3000))] for at in range(10)}
-    nb = NaiveBayes(**EM, classes=["most", "some", "few"]).fit(table)
+    nb = book(**EM, classes=["most", "some", "few"]).fit(table)
 
     assert adjusted_rand_score(z, nb.predict(table)) > 0.95
     assert (nb.predict(table) == np.array(["most", "some", "few"])[z]).mean() > 0.95
@@ -377,7 +378,7 @@ def test_texts_alone_tell_classes_apart():
 def test_the_same_seed_gives_the_same_classes():
     """To the last bit; many rows begin with a part of them."""
     table, _ = drawn(unlabelled.SOME_ROWS + 500)
-    first, again = (NaiveBayes(**EM, classes=3, random_state=4).fit(table) for _ in range(2))
+    first, again = (book(**EM, classes=3, random_state=4).fit(table) for _ in range(2))
     assert first.expected_.log_likelihood == again.expected_.log_likelihood
     assert_array_equal(first.predict_proba(table), again.predict_proba(table))
 
@@ -385,7 +386,7 @@ def test_the_same_seed_gives_the_same_classes():
 def test_labels_that_are_all_missing_are_none():
     """Whether y is left out or holds nothing."""
     for y in (None, [None] * len(Y), np.full(len(Y), np.nan)):
-        nb = NaiveBayes(**EM, classes=["p", "q"]).fit(X, y)
+        nb = book(**EM, classes=["p", "q"]).fit(X, y)
         assert_array_equal(nb.classes_, ["p", "q"])
         assert set(nb.predict(X)) == {"p", "q"}
 
@@ -393,14 +394,14 @@ def test_labels_that_are_all_missing_are_none():
 def test_a_class_beside_those_that_have_labels_is_found():
     """Declared, and no row has it: it begins with a row that is unlike the others."""
     y = hidden(Y, np.flatnonzero(Y != "c"))
-    nb = NaiveBayes(**EM, classes=["a", "b", "c"]).fit(X, y)
+    nb = book(**EM, classes=["a", "b", "c"]).fit(X, y)
 
     assert (nb.predict(X)[Y == "c"] == "c").mean() > 0.8
     assert nb.counts_.on(Axis.declared(["a", "b", "c"]))[2] == 0
 
 
 def test_one_class_is_the_whole_table():
-    nb = NaiveBayes(**EM, classes=1).fit(X)
+    nb = book(**EM, classes=1).fit(X)
     assert_array_equal(nb.predict_proba(X), np.ones((len(Y), 1)))
     assert nb.expected_.counts.rows[0] == pytest.approx(len(Y))
 
@@ -409,7 +410,7 @@ def test_a_given_prior_says_which_class_is_which():
     """Then classes are not put in order: the first is the one with the probability given first."""
     rng = np.random.default_rng(1)
     table = {"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(9, 1, 300)])}
-    nb = NaiveBayes(**EM, classes=2, prior=[0.25, 0.75]).fit(table)
+    nb = book(**EM, classes=2, prior=[0.25, 0.75]).fit(table)
     assert nb.expected_.counts.rows == pytest.approx([100, 300], abs=3)
 
 
@@ -417,7 +418,7 @@ def test_a_given_prior_says_which_class_is_which():
 
 
 def test_the_summary_says_what_was_learned_without_labels():
-    nb = NaiveBayes(**EM).fit(X, FEW)
+    nb = book(**EM).fit(X, FEW)
     steps = nb.expected_.steps
     said = f"9 rows had a label; 1491 had none and were learned by expectation-maximisation, which took {steps} steps."
     assert nb.summary().splitlines()[:2][1] == said
@@ -428,7 +429,7 @@ def test_the_summary_says_what_was_learned_without_labels():
 
 def test_questions_are_answered_from_counted_and_expected_rows():
     """Explanations add up, and probabilities and importances are those of the model."""
-    nb = NaiveBayes(**EM).fit(X, FEW)
+    nb = book(**EM).fit(X, FEW)
     assert_allclose(nb.explain(X).probabilities, nb.predict_proba(X), atol=1e-12)
     assert "/1500" in nb.explain(X[:1]).fractions()
     shares = nb.probabilities("t0")
@@ -441,16 +442,14 @@ def test_questions_are_answered_from_counted_and_expected_rows():
 
 def test_a_column_may_be_silenced_before_and_after():
     """Only the columns that may speak are climbed with; all are counted."""
-    nb = NaiveBayes(**EM, columns=["n0", "t0"]).fit(X, FEW)
-    assert nb.expected_.log_likelihood == pytest.approx(
-        NaiveBayes(**EM).fit(X[["n0", "t0"]], FEW).expected_.log_likelihood
-    )
+    nb = book(**EM, columns=["n0", "t0"]).fit(X, FEW)
+    assert nb.expected_.log_likelihood == pytest.approx(book(**EM).fit(X[["n0", "t0"]], FEW).expected_.log_likelihood)
     assert nb.set_params(columns=None).predict_proba(X).shape == (len(Y), 3)
 
 
 def test_it_survives_saving_copying_and_pickling(tmp_path):
     """What is expected lies in the file as rows of its own, to the last bit."""
-    for nb in (NaiveBayes(**EM).fit(X, FEW), NaiveBayes(**EM, classes=3).fit(X)):
+    for nb in (book(**EM).fit(X, FEW), book(**EM, classes=3).fit(X)):
         nb.save(tmp_path / "m.parquet")
         for other in (
             nv.load(tmp_path / "m.parquet"),
@@ -468,13 +467,13 @@ def test_it_survives_saving_copying_and_pickling(tmp_path):
 
 
 def test_a_fit_with_labels_forgets_what_was_expected():
-    nb = NaiveBayes(**EM).fit(X, FEW).fit(X, Y)
+    nb = book(**EM).fit(X, FEW).fit(X, Y)
     assert nb.expected_ is None
 
 
 def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
     """It says so once, and again in the summary."""
-    nb = NaiveBayes(**EM).fit(X, FEW)
+    nb = book(**EM).fit(X, FEW)
     before = nb.expected_.counts
     with pytest.warns(UserWarning, match="rows without a label stays as it was; `fit` all rows again"):
         nb.partial_fit(X[:100], Y[:100])
@@ -487,7 +486,7 @@ def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
     rows = [*few_of(Y), *range(50, 100), 0]
     assert nb.counts_.agrees(nv.count(X.iloc[rows], Y[rows]))
     with pytest.warns(UserWarning, match="stays as it was"):
-        NaiveBayes(**EM).fit(X, FEW).forget(X.iloc[few_of(Y)], Y[few_of(Y)])
+        book(**EM).fit(X, FEW).forget(X.iloc[few_of(Y)], Y[few_of(Y)])
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
@@ -495,7 +494,7 @@ def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
 
 def refused(kind: type[Exception], words: str, y: Any = FEW, table: Any = X, **settings: Any) -> None:
     with pytest.raises(kind, match=words):
-        NaiveBayes(**EM | settings).fit(table, y)
+        book(**EM | settings).fit(table, y)
 
 
 def test_settings_that_nothing_can_be_climbed_with_are_refused():
@@ -508,7 +507,7 @@ def test_settings_that_nothing_can_be_climbed_with_are_refused():
     rare = {"v": np.arange(100) % 5 == 0}
     events = {"table": {k: v.astype(float) for k, v in rare.items()}, "y": hidden(np.arange(100) % 2, [0, 1])}
     refused(InvalidSetting, r"Of 'v': .*nv.Poisson\(smoothing=5\)", **events, families={"v": "poisson"})
-    NaiveBayes(**EM, families={"v": nv.Poisson(smoothing=5)}).fit(events["table"], events["y"])
+    book(**EM, families={"v": nv.Poisson(smoothing=5)}).fit(events["table"], events["y"])
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True])
@@ -521,12 +520,12 @@ def test_how_many_classes_there_are_must_be_said_once():
     refused(InvalidInput, "set classes=3, say", [None] * len(Y))
     refused(InvalidSetting, r"classes=2 says how many .* those met are \['a', 'b', 'c'\]", classes=2)
     with pytest.raises(InvalidSetting, match="is for rows without any label, with unlabelled='em'"):
-        NaiveBayes(classes=3).fit(X, Y)
+        book(classes=3).fit(X, Y)
     refused(InvalidInput, "requires y to be passed", None, unlabelled="skip")
 
 
 def test_rows_without_a_label_are_learned_by_fit_alone():
-    nb = NaiveBayes(**EM).fit(X, FEW)
+    nb = book(**EM).fit(X, FEW)
     words = "Row 1 has no label.*or learn them by `fit`, the only one that can"
     for learn in (nb.partial_fit, nb.forget):
         with pytest.raises(InvalidInput, match=words):
@@ -540,13 +539,13 @@ def test_rows_without_a_label_are_learned_by_fit_alone():
 
 
 def test_a_first_partial_fit_is_a_fit():
-    nb = NaiveBayes(**EM, classes=3)
-    assert nb.partial_fit(X).expected_.log_likelihood == NaiveBayes(**EM, classes=3).fit(X).expected_.log_likelihood
+    nb = book(**EM, classes=3)
+    assert nb.partial_fit(X).expected_.log_likelihood == book(**EM, classes=3).fit(X).expected_.log_likelihood
     assert nb.classes == 3
 
 
 def test_a_cell_that_cannot_be_counted_is_named_and_changes_nothing():
-    nb = NaiveBayes(**EM).fit(X, FEW)
+    nb = book(**EM).fit(X, FEW)
     before = nb.predict_proba(X)
     with pytest.raises(InvalidInput, match="'n1'"):
         nb.fit(X.assign(n1=np.where(np.arange(len(Y)) == 1000, np.inf, X.n1)), FEW)
@@ -556,7 +555,7 @@ def test_a_cell_that_cannot_be_counted_is_named_and_changes_nothing():
 def test_steps_that_come_to_no_end_are_warned_about(monkeypatch):
     monkeypatch.setattr(unlabelled, "MOST_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="still changing after 2 steps"):
-        nb = NaiveBayes(**EM).fit(X, FEW)
+        nb = book(**EM).fit(X, FEW)
     assert not nb.expected_.converged
     assert "2 steps, and was still changing" in nb.summary()
 
@@ -565,7 +564,7 @@ def test_steps_that_come_to_no_end_are_warned_about(monkeypatch):
 def test_a_class_that_closes_in_on_one_row_stays_finite(estimate):
     """A single number far off is no reason for an infinite density: a class is a thousandth as wide as its column."""
     table = {"x": np.array([0.0] * 5 + [1.0, 2.0, 3.0, 2.0, 1.0, 1000.0])}
-    nb = NaiveBayes(unlabelled="em", estimate=estimate, classes=3).fit(table)
+    nb = book(unlabelled="em", estimate=estimate, classes=3).fit(table)
     assert np.isfinite(nb.expected_.log_likelihood).all()
     assert np.isfinite(nb.predict_proba(table)).all()
 
@@ -574,9 +573,9 @@ def test_strange_tables_are_learned():
     """One row, rows that are all alike, columns that hold nothing."""
     same_cells = {"x": [1.0] * 6, "t": ["u"] * 6, "none": [None] * 6}
     for y, classes in ((["a", None, None, "b", None, None], None), (None, 2)):
-        p = NaiveBayes(**EM, classes=classes).fit(same_cells, y).predict_proba(same_cells)
+        p = book(**EM, classes=classes).fit(same_cells, y).predict_proba(same_cells)
         assert_allclose(p.sum(axis=1), 1.0)
-    one = NaiveBayes(**EM, classes=2).fit({"x": [1.0], "t": ["u"]})
+    one = book(**EM, classes=2).fit({"x": [1.0], "t": ["u"]})
     assert_allclose(one.predict_proba({"x": 1.0, "t": "u"}).sum(), 1.0)
     with pytest.raises(InvalidInput, match="0 sample"):
-        NaiveBayes(**EM, classes=2).fit({"x": []})
+        book(**EM, classes=2).fit({"x": []})

@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import naively as nv
-from naively import NaiveBayes
 
 from .tables import cells, rows
 from .test_seeds import products
+from .textbook import book
 from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, counted
 
 TABLE = {name: [row[at] for row in ROWS] for at, name in enumerate(COLUMNS)}
@@ -28,7 +28,7 @@ def day(values):
 
 def test_the_counts_are_those_of_the_table():
     """Counted by NaiveBayes, by nv.count, and by hand."""
-    assert NaiveBayes().fit(TABLE, Y).counts_ == counted() == nv.count(TABLE, Y)
+    assert book().fit(TABLE, Y).counts_ == counted() == nv.count(TABLE, Y)
 
 
 CASES = [
@@ -45,7 +45,7 @@ CASES = [
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict, rows, cells])
 def test_there_will_be_no_date(make, estimate, smoothing, asked, imagined, no, yes, answer):
     """The fractions of the text book, and their share, from a table of any library."""
-    nb = NaiveBayes(estimate=estimate, smoothing=smoothing, prior_smoothing=smoothing).fit(make(TABLE), Y)
+    nb = book(estimate=estimate, smoothing=smoothing, prior_smoothing=smoothing).fit(make(TABLE), Y)
     X = make({name: [value] for name, value in day(asked).items()})
     expected = products(asked, imagined)
 
@@ -61,7 +61,7 @@ def test_there_will_be_no_date(make, estimate, smoothing, asked, imagined, no, y
 
 def test_without_smoothing_rain_rules_out_a_date():
     """P(是) is exactly 0, and its logarithm minus infinity."""
-    nb = NaiveBayes(estimate="mle").fit(TABLE, Y)
+    nb = book(estimate="mle").fit(TABLE, Y)
 
     assert nb.predict_proba(day(RAINY))[0].tolist() == [1.0, 0.0]
     assert nb.predict_log_proba(day(RAINY))[0, 1] == -np.inf
@@ -70,7 +70,7 @@ def test_without_smoothing_rain_rules_out_a_date():
 @pytest.mark.parametrize(("estimate", "chance"), [("mle", 0.0), ("bayes", 1 / 19)])
 def test_a_declared_class_without_rows(estimate, chance):
     """With all 17 rows 是 and both classes declared, P(否) is 0/17, and 1/19 with λ = 1."""
-    nb = NaiveBayes(estimate=estimate, classes=["是", "否"]).fit(TABLE, ["是"] * 17)
+    nb = book(estimate=estimate, classes=["是", "否"]).fit(TABLE, ["是"] * 17)
 
     assert list(nb.classes_) == list(LABELS)
     assert nb.set_params(columns=[]).predict_proba(day(TODAY))[0, 0] == pytest.approx(chance, rel=EXACT)
@@ -86,14 +86,14 @@ def test_any_smoothing_gives_its_fractions(smoothing, asked):
     expected = [float(part) for part in products(asked, smoothing)]
     for estimate, value in (("bayes", smoothing), ("map", smoothing + 1)):
         settings = {"smoothing": float(value), "prior_smoothing": float(value)}
-        nb = NaiveBayes(estimate=estimate, **settings).fit(TABLE, Y)
+        nb = book(estimate=estimate, **settings).fit(TABLE, Y)
         assert_allclose(np.exp(nb.predict_joint_log_proba(day(asked)))[0], expected, rtol=EXACT)
 
 
 def test_probabilities_of_a_column_are_the_fractions():
     """P(天气 | 约会): five of eight sunny, three cloudy, none rainy; with λ = 1 a row more of each."""
-    plain = NaiveBayes(estimate="mle").fit(TABLE, Y).probabilities("天气").set_index("value")
-    smooth = NaiveBayes().fit(TABLE, Y).probabilities("天气").set_index("value")
+    plain = book(estimate="mle").fit(TABLE, Y).probabilities("天气").set_index("value")
+    smooth = book().fit(TABLE, Y).probabilities("天气").set_index("value")
 
     yes = [row for row in ROWS if row[-1] == "是"]
     for value in ("晴天", "阴天", "雨天"):
@@ -105,7 +105,7 @@ def test_probabilities_of_a_column_are_the_fractions():
 def test_the_summary_counts_parameters():
     """K·ΣS_j numbers instead of K·ΠS_j."""
     sizes = [len(set(column)) for column in TABLE.values()]
-    text = NaiveBayes().fit(TABLE, Y).summary()
+    text = book().fit(TABLE, Y).summary()
 
     assert f"{2 * sum(sizes)} shares" in text
     assert f"{2 * int(np.prod(sizes)):,} (K·ΠS)" in text
@@ -113,7 +113,7 @@ def test_the_summary_counts_parameters():
 
 def test_costs_change_the_answer():
     """If a date missed costs ten times a wasted evening, go: 10 · P(是) > P(否)."""
-    nb = NaiveBayes(cost={("是", "否"): 10}).fit(TABLE, Y)
+    nb = book(cost={("是", "否"): 10}).fit(TABLE, Y)
     p = nb.predict_proba(day(TODAY))[0]
 
     assert_allclose(nb.expected_cost(day(TODAY))[0], [10 * p[1], p[0]], rtol=EXACT)
@@ -123,7 +123,7 @@ def test_costs_change_the_answer():
 
 def test_a_day_learned_and_forgotten_leaves_the_fractions():
     """Seventeen days one by one, an eighteenth and its end: the counts of the table."""
-    nb = NaiveBayes()
+    nb = book()
     for row in ROWS:
         nb.partial_fit(day(row[:-1]), row[-1])
     nb.partial_fit(day(("周一", "吃饭", "下雪", "轻松", "清零", "精彩")), "也许")

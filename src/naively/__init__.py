@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import plots
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
-    from .families import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
+    from .families import Bernoulli, Bins, Categorical, Gaussian, Poisson, Settings, Words
     from .loading import load
     from .merging import merge
     from .read.files import File
@@ -45,6 +46,7 @@ _HOMES = {
     "decide": "decision",
     "expected_cost": "decision",
     "Bernoulli": "families",
+    "Bins": "families",
     "Categorical": "families",
     "Gaussian": "families",
     "Poisson": "families",
@@ -57,6 +59,7 @@ _HOMES = {
 
 __all__ = [
     "Bernoulli",
+    "Bins",
     "Categorical",
     "Column",
     "Counts",
@@ -81,14 +84,17 @@ __all__ = [
     "expected_cost",
     "load",
     "merge",
+    "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":
+        return import_module(".plots", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, "plots"])

@@ -21,6 +21,7 @@ from .model import Model
 from .read.files import file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
+from .refined import RefinedModel
 from .report import importance, probabilities, summary
 from .resample import left_out, of_weight, truth_of
 from .schema import Schema
@@ -62,11 +63,14 @@ class Answers:
     # -- answering ----------------------------------------------------------------------------------------------
 
     def _answer(self, ask: Any, X: Any, **how: Any) -> Any:
+        return self._ask(lambda model, *rows: model.answer(ask, *rows, **how), X)
+
+    def _ask(self, ask: Any, X: Any) -> Any:
+        """Return what is asked of the model about rows; ask is given it, the rows and the threads they are worth."""
         model, file = self._table_model, file_of(X)
         if file is not None:
-            return np.concatenate(each_block(file, model.schema, lambda t: self._answer(ask, t, **how), self.threads))
-        source, threads = self._source(X, model)
-        return model.answer(ask, source, threads, **how)
+            return np.concatenate(each_block(file, model.schema, lambda t: self._ask(ask, t), self.threads))
+        return ask(model, *self._source(X, model))
 
     def _source(self, X: Any, model: TableModel) -> tuple[Any, int]:
         """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
@@ -123,13 +127,14 @@ class Answers:
         Wide where few rows stand behind an answer. The shares, centres and rates of every column and, if it is
         "empirical", the class prior are known no better than their posterior with λ, whatever `estimate` says; the
         middle of what follows for P(class | row) is the interval. It holds the answer of `predict_proba`. It is about
-        the text-book model: ``model="auto"`` has none.
+        the text-book model: ``model="auto"`` and ``"refined"`` have none.
         """
         model = self._table_model
-        if isinstance(model, TogetherModel):
+        if isinstance(model, (RefinedModel, TogetherModel)):
+            does = "takes columns together" if isinstance(model, TogetherModel) else "adjusts what its values say"
             raise InvalidSetting(
-                "predict_interval knows how far the counts of single columns can be trusted, and this model takes "
-                "columns together; set model='textbook' to ask what the text book says."
+                f"predict_interval knows how far the counts of single columns can be trusted, and this model {does}; "
+                "set model='textbook' to ask what the text book says."
             )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
@@ -139,7 +144,7 @@ class Answers:
 
     def score_samples(self, X: Any) -> Floats:
         """Return log P(row): how usual each row is, whatever its class. Calibration changes nothing here."""
-        density: Floats = self._answer(Model.log_density, X)
+        density: Floats = self._ask(TableModel.log_density, X)
         return density
 
     # -- why, and how good --------------------------------------------------------------------------------------

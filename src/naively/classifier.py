@@ -29,7 +29,16 @@ from .read.frame import Frame
 from .read.rows import one_row
 from .read.target import check_kinds, single, typed
 from .schema import Schema
-from .settings import alike, check_from_file, check_settings, plain, prior_imagined, settings_of
+from .settings import (
+    alike,
+    check_from_file,
+    check_settings,
+    counted_families,
+    held_families,
+    plain,
+    prior_imagined,
+    settings_of,
+)
 from .statistics import Counts
 from .threads import allowed
 from .tuned import ESTIMATING, Tuned
@@ -53,7 +62,7 @@ class Classifier(Answers, Tuned):
         self,
         *,
         families: Any = None,
-        model: str = "textbook",
+        model: str = "auto",
         estimate: str = "bayes",
         smoothing: float | str = 1.0,
         temperature: float | str | None = None,
@@ -95,7 +104,7 @@ class Classifier(Answers, Tuned):
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
-        counter = TableCounter(rows.schema(self.families), declared)
+        counter = TableCounter(rows.schema(counted_families(self)), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open
@@ -113,7 +122,7 @@ class Classifier(Answers, Tuned):
         try:
             if isinstance(rows, FileRows):
                 if rows.sampling:
-                    self._tune_if_asked(sampled(rows, counter), rows.again(counter, allowed(self.threads)))
+                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, allowed(self.threads)))
             else:
                 self._tune_if_asked(rows)
         except Exception:
@@ -278,7 +287,7 @@ class Classifier(Answers, Tuned):
         from . import store
 
         if (expected := self._expected) is None:
-            store.write(path, self.counts_, about)
+            store.write(path, self.counts_, about, None, self._moved())
         else:
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
@@ -307,7 +316,7 @@ def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True)
     schema = schema or Schema.of_counts(counts)
     check_settings(nb)
     check_kinds(list(counts.classes.labels))
-    nb._schema = schema.with_families(nb.families if isinstance(nb.families, dict) else None)
+    nb._schema = schema.with_families(held_families(nb, schema))
     nb.n_features_in_ = len(schema)
     nb._hold(counts)
     labels = np.array(counts.classes.labels)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .engines.cutting import cut
 from .engines.files import FileRows, set_aside_hint
 from .engines.memory import MOST_WEIGHT
 from .engines.tables import TableCounter
@@ -52,10 +53,11 @@ class Rows:
         """Return what the columns are; families may say otherwise, or be a whole schema."""
         if isinstance(families, Schema):
             self.source = frame_of(self.source).on(families)
-            return replace(families, target=self.called or families.target)
-        self.source = frame_of(self.source)
-        schema: Schema = self.source.schema(families).with_families(families)
-        return replace(schema, target=self.called)
+            schema = replace(families, target=self.called or families.target)
+        else:
+            self.source = frame_of(self.source)
+            schema = replace(self.source.schema(families).with_families(families), target=self.called)
+        return cut(schema, self.source, self.weights)
 
 
 def with_hints(counter: TableCounter, rows: Any) -> Schema:

@@ -4,6 +4,7 @@
 
     NaivelyError
     ├── LikelihoodFell (also a RuntimeError)  learning without labels went down instead of up
+    ├── NotInstalled (also an ImportError)    a library that only an extra brings
     └── InvalidInput (also a ValueError)
         ├── NotAPart        rows taken away that were never counted
         ├── DoesNotFit      two statistics that cannot be added
@@ -19,6 +20,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -47,6 +49,13 @@ class LikelihoodFell(NaivelyError, RuntimeError):
             "billionth of their size. Subtract their mean; if that does not help, please report it."
         )
         self.step, self.before, self.after = step, before, after
+
+
+class NotInstalled(NaivelyError, ImportError):
+    """A library that is needed for this alone, and is not there."""
+
+    def __init__(self, why: str, extra: str) -> None:
+        super().__init__(f'{why}, which is not installed: pip install "naively[{extra}]".')
 
 
 class InvalidInput(NaivelyError, ValueError):
@@ -134,3 +143,11 @@ class StaleWarning(UserWarning):
 
 class LeftOutWarning(UserWarning):
     """A result lacks something that could not be carried over."""
+
+
+def levels_to_caller() -> int:
+    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
+        level, frame = level + 1, frame.f_back
+    return level + 1

@@ -17,10 +17,11 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     families : dict or Schema, optional
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
         categories and booleans are categorical; numbers, dates and times are Gaussian; sparse matrices are words.
-    model : "textbook" or "auto"
-        "textbook": columns are independent within a class. "auto" takes columns together, too: bins of numbers, pairs
-        of columns and all of them at once, each believed as strongly as rows left out show to be right. `fit` then goes
-        over the rows twice. Fewer than 50 rows or more than 100 classes are left to the text book.
+    model : "auto", "textbook" or "refined"
+        "auto" takes columns together: bins of numbers, pairs of columns and all of them at once, each believed as
+        strongly as rows left out show to be right; `fit` goes over the rows twice. "textbook": columns are independent
+        within a class, each by its family. "refined" adjusts what single values say, such as words, as far as rows
+        left out show that it pays. Fewer than 50 rows or more than 100 classes are left to the text book.
     estimate : "bayes", "map" or "mle"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto"

@@ -262,7 +262,8 @@ class Evidence:
         if self._met(name, row):
             n, code = behind.tables[name].n, int(behind.codes[name][row])
             told = [f"{n[k, code]:.10g} of {n[k].sum():.10g}" for k in pair]
-            notes = [f"{told[0]} rows of {names[0]}", *map("{} of {}".format, told[1:], names[1:])]
+            where = behind.tables[name].where(code)
+            notes = [f"{told[0]} rows of {names[0]}{where}", *map("{} of {}".format, told[1:], names[1:])]
         elif name in behind.numbers:
             notes = [f"{behind.numbers[name].say(k)} for {label}" for k, label in zip(pair, names, strict=True)]
         else:

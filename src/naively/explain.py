@@ -12,6 +12,7 @@ from .families.categorical import LogTable, LogTables
 from .families.family import scores_of
 from .mixed import LABELS, TableModel
 from .read.frame import Frame
+from .refined import RefinedModel
 from .schema import Column
 from .statistics.axis import Floats
 from .together import TogetherModel
@@ -22,13 +23,13 @@ def explained(
 ) -> Evidence:
     """Return the evidence for some rows; rows are those of each class."""
     size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)
-    pairs = model.pairs if isinstance(model, TogetherModel) else None
+    pairs = model.pairs if isinstance(model, (RefinedModel, TogetherModel)) else None
     scores = np.empty((size, len(model.schema) + len(pairs or ()), len(labels)))
     codes, answer = np.empty((len(model.labels), size), dtype=np.int32), np.empty(size, dtype=np.int64)
 
     def take(at: slice, columns: dict[str, Any]) -> None:
         answer[at] = model.model.most_probable(columns, threads)
-        if isinstance(model, TogetherModel):
+        if isinstance(model, (RefinedModel, TogetherModel)):
             scores[at] = model.said(columns, threads)
         else:
             for place, column in enumerate(model.schema):

@@ -24,8 +24,9 @@ from .learning import enough, laid_out
 from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of
+from .refining import PASSES
 from .resample import some
-from .settings import check_from_file, check_settings, scored_by
+from .settings import check_from_file, check_settings, counted_families, scored_by
 from .statistics import Counts
 from .threads import allowed
 
@@ -111,11 +112,6 @@ def fit(
             f"folds={folds!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need "
             "to read every file again."
         )
-    if keep_counts is not None and nb.model != "textbook":
-        raise InvalidSetting(
-            f"keep_counts= keeps what was counted of single columns, and model={nb.model!r} takes columns together; "
-            "set model='textbook'."
-        )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     rows.sampling = nb._leaves_open
     if keep_counts is not None:
@@ -131,8 +127,8 @@ def fit(
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
-    rows.passes = 0, 1 if nb.model == "textbook" else 2
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    rows.passes = 0, {"textbook": 1, "auto": 2, "refined": 2 + PASSES}[nb.model]
+    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
 
@@ -143,8 +139,8 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
 def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Scores | None]:
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
-    rows.passes = 0, 2 if nb.model == "textbook" else 3
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    rows.passes = 0, {"textbook": 2, "auto": 3, "refined": 3 + PASSES}[nb.model]
+    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
     for name in rows.set_aside:
@@ -174,7 +170,7 @@ def together_apart(
 
     Bins are laid out once for all folds, from rows without their classes.
     """
-    if nb.model == "textbook" or sample is None or not enough(sample, len(counter.of_numbers)):
+    if nb.model != "auto" or sample is None or not enough(sample, len(counter.of_numbers)):
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)
@@ -257,7 +253,8 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     counts, aside = added_up(parts, rows, kept)
     schema = kept.schema.only(name for name in kept.schema.names if name not in aside)
     hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
-    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside))))
+    alone = ["Counts that are kept are those of single columns: the text book answers."] * (nb.model != "textbook")
+    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside), *alone)))
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)

@@ -9,6 +9,7 @@ import numpy as np
 from . import store
 from .classifier import Classifier, holding
 from .errors import UnreadableFile
+from .refine.learned import Moved
 from .schema import Schema
 from .settings import revived
 from .statistics import Counts
@@ -39,7 +40,7 @@ def loaded(path: Any, kind: type[Kind]) -> Kind:
 
 def classifier_of(kept: store.Kept, kind: type[Kind]) -> Kind:
     """Return the classifier of what a file holds."""
-    counts, about, expected, together = kept
+    counts, about, expected, together, moved = kept
     settings = {name: revived(name, value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     if together is not None:
@@ -49,7 +50,8 @@ def classifier_of(kept: store.Kept, kind: type[Kind]) -> Kind:
     nb._label_type = np.dtype(about["labels"])
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     if about.get("tuning") is not None:
-        nb._keep(Tuning.from_json(about["tuning"], counts.classes))
-        if nb._tuning.learned is not None:
+        adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}
+        nb._keep(Tuning.from_json(about["tuning"], counts.classes, adjusted))
+        if nb._chosen is not None:
             nb._estimated()  # refuses weights of columns that are not there
     return nb

@@ -11,7 +11,7 @@ from .engines import memory
 from .engines.tables import joined
 from .errors import InvalidInput, RowRefused, infinite
 from .estimate import likelihood
-from .families import Bernoulli, Categorical, Family, Settings
+from .families import Bernoulli, Bins, Categorical, Family, Settings
 from .families.categorical import LogTable, LogTables
 from .model import Model
 from .read.block import ROWS, codes_of, numbers_of, vectors_of
@@ -42,7 +42,7 @@ class LabelColumn:
 
     def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
         self.column, self.settings = column, settings
-        merged, rare = merge_rare(table, most)
+        merged, rare = merge_rare(table, None if isinstance(column.family, Bins) else most)
         family = Categorical(column.family.smoothing) if isinstance(column.family, Bernoulli) else column.family
         self.table: LogTable = family.estimate(merged, counts.rows, counts.classes, settings)  # type: ignore[assignment]
         self.places = {label: at for at, label in enumerate(self.table.values.labels)}
@@ -169,6 +169,14 @@ class TableModel:
         parts = self.each_block(lambda _, columns: ask(self.model, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def log_density(self, source: Any, threads: int) -> Floats:
+        """Return log P(row) of all rows, whatever their classes; a number is more than the bin it lies in."""
+        density: Floats = self.answer(Model.log_density, source, threads)
+        for column in self.schema.of_kind("labels"):
+            if isinstance(column.family, Bins):
+                density = density + column.family.log_within(numbers_in(source, column))
+        return density
+
     def each_block(self, ask: Ask, source: Any, threads: int) -> list[Any]:
         """Return what is asked of all rows, as many at a time as are read at once; ask is told which they are."""
         if not isinstance(source, Frame):
@@ -192,6 +200,13 @@ class TableModel:
                 name = numbers[int(np.argmax(np.isinf(line)))].name
                 return infinite(begin + row, name)
         return None
+
+
+def numbers_in(source: Any, column: Column) -> Floats:
+    """Return the numbers of a column in all rows of a frame, or in a few dicts."""
+    if isinstance(source, Frame):
+        return source.columns[column.name].numbers(0, source.rows)  # type: ignore[no-any-return]
+    return np.array(cells_of(source, [(column.name, number_reader(column))]), dtype=np.float64)[:, 0]
 
 
 def gap_table(counts: Counts, column: Column, settings: Settings) -> LogTable:

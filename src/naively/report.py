@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .families import Bins
 from .families.family import shown
 from .families.gaussian import Bells
 from .frames import frame
@@ -25,7 +26,7 @@ def probabilities(model: TableModel, column: Column) -> Any:
     if column.kind == "labels":
         table = model.table_of(column.name)
         shares = np.exp(table.log_p)
-        return frame({"value": [shown(v) for v in table.values.labels], **dict(zip(labels, shares, strict=True))})
+        return frame({"value": table.names, **dict(zip(labels, shares, strict=True))})
     if column.kind == "vectors":
         return frame_of_vectors(model.book.likelihoods[column.name], labels)
     part, at = model.part_of_number(column.name)
@@ -159,21 +160,28 @@ def compare(a: Counts, b: Counts) -> Any:
     2  (class)     in    1.00    1.0    0.00      0.00
     """
     a + b  # says what does not fit, if something does not
-    lines = changes("(class)", *(Table(["all"], part.classes, part.rows[None]) for part in (a, b)))
+    before, after = (Table(["all"], part.classes, part.rows[None]) for part in (a, b))
+    lines = changes("(class)", before, after)
     for name, statistic in a.columns.items():
         if isinstance(statistic, Moments):
             lines += moved(name, statistic, b.columns[name])
         else:
-            lines += changes(name, statistic, b.columns[name])
+            lines += changes(name, statistic, b.columns[name], bins_of(a.schema, name))
     lines.sort(key=lambda line: -abs(line[4]))
-    column, value, before, after, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
-    change = [y - x for x, y in zip(before, after, strict=True)]
+    column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
+    change = [y - x for x, y in zip(then, now, strict=True)]
     return frame(
-        {"column": column, "value": value, "before": before, "after": after, "change": change, "strength": strength}
+        {"column": column, "value": value, "before": then, "after": now, "change": change, "strength": strength}
     )
 
 
-def changes(name: str, a: Table, b: Table) -> list[tuple[str, str, float, float, float]]:
+def bins_of(schema: Schema | None, name: str) -> Sequence[str]:
+    """Return what the bins of a column are called, if it has some."""
+    family = None if schema is None or name not in schema else schema[name].family
+    return family.names() if isinstance(family, Bins) else ()
+
+
+def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tuple[str, str, float, float, float]]:
     """Return the shares of each value before and after."""
     axis = a.values | b.values
     met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
@@ -182,7 +190,7 @@ def changes(name: str, a: Table, b: Table) -> list[tuple[str, str, float, float,
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [shown(label) for label in axis.labels]
+    names = [bins[label] if bins and label is not None else shown(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

@@ -17,6 +17,7 @@ from .mixed import LABELS, TableModel
 from .model import posterior
 from .read.frame import Frame
 from .read.target import Shares
+from .refined import RefinedModel
 from .statistics import Counts
 from .statistics.arithmetic import take_away
 from .statistics.axis import Floats
@@ -51,7 +52,7 @@ def left_joint(model: TableModel, counts: Counts, rows: Rows, y: Codes, prior: P
 
     def ask(at: slice, columns: dict[str, Any]) -> None:
         w, here = None if rows.weights is None else rows.weights[at], joint[at]
-        if isinstance(model, TogetherModel):
+        if isinstance(model, (RefinedModel, TogetherModel)):
             here[:] = model.left(columns, y[at], row_weights(w, len(here)))
             return
         before, which = prior_of(counts, y[at], w, prior, at.start)

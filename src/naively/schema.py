@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from .errors import DoesNotFit, InvalidInput, InvalidSetting
-from .families import FAMILIES, Bernoulli, Categorical, Family, Gaussian, Words
+from .families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Words
 from .grid import Grid
 from .statistics import Moments
 
@@ -35,7 +35,7 @@ class Column:
         usual = usual_family("text" if self.levels is not None else self.type)
         family = usual if self.family is None else family_of(self.name, self.family)
         object.__setattr__(self, "family", family)
-        if self.kind == "numbers" and self.type in ("text", "boolean"):
+        if self.measured and self.type in ("text", "boolean"):
             raise InvalidSetting(
                 f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. "
                 f"Use families={{{self.name!r}: 'categorical'}}, or convert the column."
@@ -45,10 +45,10 @@ class Column:
                 f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers above "
                 f"a threshold. Use families={{{self.name!r}: 'categorical'}}."
             )
-        if family.name == "categorical" and self.type == "vector":
+        if family.name in ("categorical", "bins") and self.type == "vector":
             raise InvalidSetting(
-                f"Column {self.name!r} holds vectors, which are no categories. Use 'words', 'bernoulli', 'gaussian' or "
-                "'poisson', or give each of its columns a name."
+                f"Column {self.name!r} holds vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', "
+                "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name."
             )
         if family.name == "words" and self.type != "vector":
             raise InvalidSetting(
@@ -61,7 +61,12 @@ class Column:
         """How the column is counted."""
         if self.type == "vector":
             return "vectors"
-        return "labels" if isinstance(self.family, (Categorical, Bernoulli)) else "numbers"
+        return "labels" if isinstance(self.family, (Categorical, Bernoulli, Bins)) else "numbers"
+
+    @property
+    def measured(self) -> bool:
+        """Whether a cell is a number that is measured, be it counted as such or by its bin."""
+        return self.kind == "numbers" or isinstance(self.family, Bins)
 
 
 NOUNS = {
@@ -72,6 +77,9 @@ NOUNS = {
     "time": "times",
     "vector": "vectors",
 }
+
+
+NOT_VECTORS = {"categorical": "categories", "bins": "single numbers"}
 
 
 def same_kind(a: Type, b: Type) -> bool:
@@ -152,7 +160,7 @@ class Schema:
         """Return the same columns, some with another family."""
         for name in families or {}:
             self[name]  # says which columns there are, if this is none
-        changed = (replace(c, family=families[c.name]) if families and c.name in families else c for c in self.columns)
+        changed = (with_family(c, families[c.name]) if families and c.name in families else c for c in self.columns)
         return replace(self, columns=tuple(changed))
 
     def beside(self, other: Schema) -> Schema:
@@ -161,6 +169,11 @@ class Schema:
             if column.name in other and not same_kind(other[column.name].type, column.type):
                 found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
                 raise DoesNotFit(f"Column {column.name!r} holds {found}; convert one of them before counting.")
+            if column.name in other and cuts_of(column) != cuts_of(other[column.name]):
+                raise DoesNotFit(
+                    f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
+                    "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...])."
+                )
         return self
 
     @classmethod
@@ -197,9 +210,24 @@ class Schema:
         return "\n".join([*lines, *(f"- {hint}" for hint in self.hints)])
 
 
+def with_family(column: Column, family: Any) -> Column:
+    """Return a column with another family; bins that are cut already stay as they are, unless other cuts are given."""
+    new, cuts = replace(column, family=family), cuts_of(column)
+    if isinstance(new.family, Bins) and new.family.cuts is None and cuts is not None:
+        return replace(new, family=replace(new.family, cuts=cuts))
+    return new
+
+
+def cuts_of(column: Column) -> tuple[float, ...] | None:
+    """Return where the numbers of a column are cut into bins, if they are."""
+    return column.family.cuts if isinstance(column.family, Bins) else None
+
+
 def said(column: Column) -> str:
     """Return the family of a column in words, with what differs from its defaults."""
     own = settings_of(column.family)
+    if isinstance(column.family, Bins) and own.pop("cuts", None) is not None:
+        own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
     family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
     return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
 
@@ -230,9 +258,14 @@ def column_of_statistic(name: str, statistic: Any) -> Column:
 
 def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as plain data."""
-    settings = {name: getattr(v, "tolist", lambda v=v: v)() for name, v in settings_of(column.family).items()}
+    settings = {name: in_plain(value) for name, value in settings_of(column.family).items()}
     data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
     return data if column.levels is None else data | {"levels": list(column.levels)}
+
+
+def in_plain(value: Any) -> Any:
+    """Return a setting as plain data: arrays and tuples as lists."""
+    return list(value) if isinstance(value, tuple) else getattr(value, "tolist", lambda: value)()
 
 
 def column_from_json(data: Mapping[str, Any]) -> Column:

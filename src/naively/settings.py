@@ -12,7 +12,7 @@ from .calibration import LARGEST, SMALLEST
 from .decision import labelled_cost
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Settings, shares
+from .families import Bins, Settings, shares
 from .resample import PriorWithout, empirical_without, given_without
 from .schema import Schema
 from .statistics import Counts
@@ -22,7 +22,7 @@ from .threads import allowed
 
 def check_settings(nb: Any) -> None:
     """Refuse settings of counting and estimating that mean nothing."""
-    one_of("model", nb.model, ("auto", "textbook"))
+    one_of("model", nb.model, ("auto", "refined", "textbook"))
     one_of("unlabelled", nb.unlabelled, ("error", "skip", "em"))
     check_unlabelled(nb)
     if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):
@@ -43,6 +43,29 @@ def check_settings(nb: Any) -> None:
         Settings(nb.estimate, value, nb.missing, nb.unseen)
     check_temperature(nb.temperature)
     allowed(nb.threads)
+
+
+def counted_families(nb: Any) -> Any:
+    """Return the families by which columns are counted: columns taken together have bins of their own for numbers."""
+    families = nb.families
+    if nb.model == "textbook" or families is None:
+        return families
+    if isinstance(families, Schema):
+        return families.with_families({c.name: "gaussian" for c in families if isinstance(c.family, Bins)})
+    return {name: "gaussian" if is_bins(family) else family for name, family in families.items()}
+
+
+def held_families(nb: Any, schema: Schema) -> Any:
+    """Return the families by which counts are read that were made elsewhere: numbers not counted in bins have none."""
+    if not isinstance(nb.families, dict):
+        return None
+    plain = {column.name for column in schema.of_kind("numbers")}
+    return {name: family for name, family in nb.families.items() if not (is_bins(family) and name in plain)}
+
+
+def is_bins(family: Any) -> bool:
+    """Tell whether a family, given in whichever way, is that of bins."""
+    return isinstance(family, Bins) or family is Bins or (isinstance(family, str) and family == Bins.name)
 
 
 def check_from_file(nb: Any) -> None:

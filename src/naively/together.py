@@ -20,7 +20,7 @@ from .mixed import LABELS, TableModel
 from .model import Model
 from .read.frame import Frame
 from .schema import Schema
-from .statistics import Counts
+from .statistics import Axis, Counts
 from .statistics.axis import Floats
 
 CODES, LEVEL, PAIRS = "codes", "level", "pairs"
@@ -179,6 +179,12 @@ class Weighed:
 
     likelihood: Any
     weight: float
+
+    @property
+    def classes(self) -> Axis:
+        """The classes, in the order of the scores."""
+        classes: Axis = self.likelihood.classes
+        return classes
 
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have weight · log P(x | class) added to the scores."""

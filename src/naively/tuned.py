@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -12,13 +11,13 @@ import numpy as np
 
 from .calibration import Fit, Rated, fitted
 from .counting import Rows, check_widths, rows_of
-from .engines.again import Blocks
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting, StaleWarning
+from .errors import InvalidInput, InvalidSetting, StaleWarning, levels_to_caller
 from .estimate import empirical_prior
 from .evaluate import Scores
 from .families import Settings
 from .families.family import Codes
+from .grid import Grid
 from .joint.learn import Learned
 from .joint.look import most_features
 from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
@@ -26,6 +25,9 @@ from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
 from .read.target import Shares
+from .refine.learned import Refined
+from .refined import RefinedModel
+from .refining import Again, refine
 from .resample import left_out, of_weight, truth_of
 from .schema import Schema
 from .settings import alike, log_prior, prior_without, settings_of
@@ -54,6 +56,7 @@ class Tuned:
         columns: Any
         unseen: str
         max_categories: int | None
+        prior_smoothing: float
         model: str
         threads: int | None
         unlabelled: str
@@ -154,7 +157,7 @@ class Tuned:
 
     def _check_held_out(self) -> None:
         """Refuse to soften by rows held out what was weighed already on rows left out."""
-        if self.model != "textbook" and self._tuning.learned is not None:
+        if self.model != "textbook" and (self._tuning.learned or self._tuning.refined) is not None:
             raise InvalidSetting(
                 f"model={self.model!r} weighs its evidence on the rows that were counted: calibrate(X, y) with those. "
                 "To soften the text book by rows held out set model='textbook'."
@@ -175,7 +178,7 @@ class Tuned:
         """Whether something is left to the rows to choose."""
         return self.model != "textbook" or self._auto_smoothing or isinstance(self.temperature, str)
 
-    def _tune_if_asked(self, rows: Rows, blocks: Blocks | None = None) -> None:
+    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None) -> None:
         """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
         together = self._takes_together(rows)
@@ -194,11 +197,13 @@ class Tuned:
         """How many columns of numbers there are."""
         return len(self._schema.of_kind("numbers"))
 
-    def _learn(self, rows: Rows, blocks: Blocks | None = None) -> Tuning:
+    def _learn(self, rows: Rows, blocks: Again | None = None) -> Tuning:
         """Return how strongly columns taken together are believed, and count them together if they were not."""
+        if self.model == "refined":
+            return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
         if counter.together is None:
-            remark = count_together(counter, rows, threads, blocks)
+            remark = count_together(counter, rows, threads, None if blocks is None else blocks())
             hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
@@ -218,6 +223,17 @@ class Tuned:
         posterior = left_out(model, counts, out, y, prior_without(self), allowed(self.threads))
         scores = Scores(posterior, y, counts.classes.labels, weights)
         return Book(scores.log_loss, scores.accuracy)
+
+    def _refine(self, rows: Rows, again: Again | None) -> Tuning:
+        """Return how far single values are adjusted."""
+        counts, threads = self.counts_, allowed(self.threads)
+        place = counts.classes.places(list(self._live_counter().classes.places)).astype(np.int32)
+        shown = rows.target.rows if rows.weights is None else rows.weights.sum()
+        again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
+        found = refine(self._refined, rows, truth_of(rows, counts), threads, again, place)
+        losses: list[float | None] = [*found.loss.values()] or [None]
+        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, refined=found)
+        return replace(tuning, learned=None, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
 
     def _keep(self, tuning: Tuning) -> None:
         self._tuning, self._warned = tuning, False
@@ -273,9 +289,16 @@ class Tuned:
     @property
     def _old(self) -> str:
         """What a stale model goes on with."""
-        if self._tuning.learned is None:
+        if self._chosen is None:
             return "The old temperature is"
-        return "The old weights of its evidence are" if self._known_together() else "The text-book model is"
+        if not self._known_together():
+            return "The text-book model is"
+        return "The old weights of its evidence are" if self.model == "auto" else "The old adjustments are"
+
+    @property
+    def _chosen(self) -> Learned | Refined | None:
+        """What was fitted on top of the counts for the model as it is set."""
+        return {"auto": self._tuning.learned, "refined": self._tuning.refined}.get(self.model)
 
     # -- what is in effect ----------------------------------------------------------------------------------------
 
@@ -306,16 +329,17 @@ class Tuned:
         """Return the model under the settings as they are, and what was chosen."""
         if not len(self._learned.classes):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
-        learned = self._tuning.learned if self.model != "textbook" else None
-        if learned is not None and self._known_together():
-            return self._together(learned)
+        chosen = self._chosen
+        if chosen is not None and self._known_together():
+            return self._together(chosen) if isinstance(chosen, Learned) else self._refined(chosen.grid, chosen)
         return self._made(self.smoothing_, self.unseen, *self._scale_and_bias())
 
     def _known_together(self) -> bool:
         """Tell whether the columns and classes are those whose evidence was weighed."""
         then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
         same = all(alike(then.get(name), getattr(self, name)) for name in ("columns", "missing", "max_categories"))
-        return same and self.counts_.joint is not None and tuple(self.counts_.classes.labels) == self._tuning.classes
+        counted = self.model != "auto" or self.counts_.joint is not None
+        return same and counted and tuple(self.counts_.classes.labels) == self._tuning.classes
 
     def _together(self, learned: Learned | None) -> TogetherModel:
         """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
@@ -327,6 +351,19 @@ class Tuned:
         return TogetherModel(
             self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift, scale
         )
+
+    def _refined(self, grid: Grid, refined: Refined | None = None) -> RefinedModel:
+        """Return the model of adjusted values; without adjustments, what they are fitted to."""
+        smoothing = self.smoothing_
+        schema, one = smoothed(self._schema, smoothing), 1.0 if isinstance(smoothing, dict) else smoothing
+        settings = settings_of(self, one)
+        usual = empirical_prior(self.counts_.rows, settings_of(self, self.prior_smoothing))
+        if refined is None:  # a value never met but in the row that is left out is no error
+            settings = replace(settings, unseen="skip" if settings.unseen == "error" else settings.unseen)
+        shift = None if self._biased else log_prior(self) - usual
+        schema = schema if self.columns is None else schema.only(self.columns)
+        scale = 1.0 if isinstance(self.temperature, str) or refined is None else 1.0 / float(self.temperature or 1.0)
+        return RefinedModel(self.counts_, schema, settings, usual, self.max_categories, grid, refined, shift, scale)
 
     def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
         """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""
@@ -349,10 +386,16 @@ class Tuned:
             return None
         fresh = self.calibrated_ or not self._tuning.calibrated
         # Weights are of no use to other columns or classes than those they were learned with.
-        learned = self._tuning.learned if self._known_together() else None
-        return replace(self._tuning, fresh=fresh, learned=learned).to_json(self.counts_.classes)
+        known = self._known_together()
+        learned, refined = (self._tuning.learned, self._tuning.refined) if known else (None, None)
+        return replace(self._tuning, fresh=fresh, learned=learned, refined=refined).to_json(self.counts_.classes)
 
-    def _said_of_weights(self, learned: Learned) -> list[str]:
+    def _moved(self) -> dict[str, Any] | None:
+        """Return how far values were moved, if that is of use to the columns and classes as they are."""
+        refined = self._tuning.refined
+        return None if refined is None or not self._known_together() else dict(refined.moved)
+
+    def _said_of_weights(self, learned: Learned | Refined) -> list[str]:
         """Say which kinds of evidence are believed, and what they bought."""
         if not self._known_together():
             return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
@@ -361,10 +404,10 @@ class Tuned:
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
-        if self._tuning.learned is not None and self.model != "textbook":
-            return self._said_of_weights(self._tuning.learned)
+        if self._chosen is not None:
+            return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            return [alone(self._numbers), *self._tuning.say()]
+            return [alone(self.model, self._numbers), *self._tuning.say()]
         if self._auto_smoothing and self._tuning.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
         if not self._tuning.calibrated and not self._auto_smoothing:
@@ -372,22 +415,15 @@ class Tuned:
         return replace(self._tuning, fresh=self.calibrated_).say()
 
 
-def alone(numbers: int) -> str:
-    """Say why columns are not taken together, given how many columns of numbers there are."""
+def alone(model: str, numbers: int) -> str:
+    """Say why columns are not taken together, or values not adjusted, given how many columns of numbers there are."""
     if numbers >= most_features(MOST_CLASSES):
         return (
             f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
             f"them together, fewer than {most_features(2)} can be"
         )
+    what = "take them together" if model == "auto" else "adjust their values"
     return (
-        "columns: each speaks for itself, as in the text book; to take them together fit, or calibrate "
+        f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
         f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
     )
-
-
-def levels_to_caller() -> int:
-    """Return how many calls up the first line outside this package is: a warning shall point there."""
-    level, frame = 0, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
-        level, frame = level + 1, frame.f_back
-    return level + 1

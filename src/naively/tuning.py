@@ -15,6 +15,7 @@ from .families.family import Codes
 from .joint.learn import Learned
 from .mixed import LABELS, TableModel
 from .model import softened
+from .refine.learned import Moved, Refined
 from .resample import PriorWithout, left, left_joint, some, truth_of
 from .schema import Column, Schema
 from .statistics import Axis, Counts
@@ -60,6 +61,7 @@ class Tuning:
     rows: float = 0.0
     learned: Learned | None = None  # how strongly columns taken together are believed
     book: Book | None = None  # beside it, the text book on the same rows
+    refined: Refined | None = None  # how far single values are adjusted
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -71,7 +73,9 @@ class Tuning:
     def to_json(self, classes: Axis) -> dict[str, Any]:
         """Return it as plain data, its biases in the order of these classes."""
         bias = self.bias_of(classes)
-        beside = {} if self.learned is None else {"learned": self.learned.to_json(), "book": list(self.book or ())}
+        beside: dict[str, Any] = {} if self.refined is None else {"refined": self.refined.to_json()}
+        if self.learned is not None:
+            beside = {"learned": self.learned.to_json(), "book": list(self.book or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
@@ -79,8 +83,8 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], classes: Axis) -> Tuning:
-        """Return the tuning that to_json described."""
+    def from_json(cls, data: Mapping[str, Any], classes: Axis, moved: Mapping[str, Moved] | None = None) -> Tuning:
+        """Return the tuning that to_json described, with how far values moved."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
         if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
             raise KeyError("bias or scale")
@@ -88,6 +92,8 @@ class Tuning:
         if "learned" in data:
             own["learned"] = Learned.from_json(data["learned"], len(classes))
             own["book"] = Book(*map(float, data["book"]))
+        if "refined" in data:
+            own["refined"] = Refined.from_json(data["refined"], len(classes), moved or {})
         return cls(**(dict(data) | own))
 
     def say_smoothing(self) -> list[str]:

@@ -47,16 +47,17 @@ Example:
     "--family",
     multiple=True,
     metavar="COLUMN=FAMILY",
-    help="What a column is: categorical, gaussian, poisson, bernoulli.",
+    help="What a column is: categorical, gaussian, bins, poisson, bernoulli.",
 )
 @options.WEIGHT
 @options.settings
 @click.option(
     "--model",
-    type=click.Choice(["textbook", "auto"]),
-    default="textbook",
+    type=click.Choice(["auto", "textbook", "refined"]),
+    default="auto",
     show_default=True,
-    help="Whether columns speak one by one, or are taken together, which reads the file once more.",
+    help="Whether columns are taken together, which reads the file once more; speak one by one as in the text book; or "
+    "do so with their values adjusted, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",

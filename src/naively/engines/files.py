@@ -19,7 +19,9 @@ from ..read.target import Target, check_kinds, labels_of
 from ..schema import Column, Schema
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
+from ..threads import allowed
 from .again import Blocks
+from .cutting import cut, uncut
 from .memory import MOST_WEIGHT
 from .sample import Sample, place_hash
 from .tables import TableCounter
@@ -68,13 +70,29 @@ class FileRows:
         """Return what the columns are; families may say otherwise, or be a whole schema."""
         if isinstance(families, Schema):
             self.asked = families
-            return replace(families, target=self.of_target)
+            return self._cut(replace(families, target=self.of_target))
         apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
         schema = self.source.schema(families, apart)
         if not len(schema):
             raise InvalidInput(f"{self.source.paths[0]} has no column to learn from beside {', '.join(apart)}.")
         self.asked = families or ()
-        return replace(schema, target=self.of_target)
+        return self._cut(replace(schema, target=self.of_target))
+
+    def _cut(self, schema: Schema) -> Schema:
+        """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
+        columns, sample = uncut(schema), Sample()
+        if not columns:
+            return schema
+        self.passes = self.passes[0], self.passes[1] + 1
+        for part in self.labelled(TableCounter(Schema(columns)), range(len(self.source.paths)), allowed(None)):
+            sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+            self.rows += part.frame.rows
+            self.tell(part)
+        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
+        if not sample.parts:  # the counting says that there are no rows
+            return cut(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
+        frame, _, weights = sample.rows()
+        return cut(schema, frame, weights)
 
     # -- reading ------------------------------------------------------------------------------------------------
 

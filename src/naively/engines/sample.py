@@ -27,6 +27,16 @@ def place_hash(file: int, begin: int, rows: int) -> Hashes:
         return np.asarray(x ^ (x >> np.uint64(31)))
 
 
+def chosen(rows: int, weights: Floats | None) -> npt.NDArray[np.intp]:
+    """Return which rows of a table are kept: those that would be if they came from a file."""
+    hashed = place_hash(0, 0, rows)
+    there = np.ones(rows, dtype=np.bool_) if weights is None else weights > 0
+    most = np.uint64(2**64 - 1)
+    while np.count_nonzero(there & (hashed <= most)) > 2 * KEPT:
+        most //= np.uint64(2)
+    return np.flatnonzero(there & (hashed <= most))
+
+
 class Part(NamedTuple):
     """Some rows with their hashes, the codes of their classes, and what they weigh."""
 

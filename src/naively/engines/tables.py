@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
-from ..families import Bernoulli
+from ..families import Bernoulli, Bins
 from ..read.block import ROWS, codes_of, numbers_of, vectors_of
 from ..read.coder import Coder
 from ..read.frame import Frame
@@ -338,9 +338,11 @@ def coded(read: Reader, words: Vocabulary) -> Reader:
 
 
 def levels_of(column: Column) -> tuple[Any, ...]:
-    """Return the labels that are declared for a column: both values of a flag, the levels of a categorical type."""
+    """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
     if isinstance(column.family, Bernoulli):
         return (False, True)
+    if isinstance(column.family, Bins):
+        return tuple(column.family.values)
     return column.levels or ()
 
 

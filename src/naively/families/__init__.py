@@ -4,6 +4,7 @@ A family turns the statistic of its column into a likelihood, in one of three wa
 """
 
 from .bernoulli import Bernoulli
+from .bins import Bins
 from .categorical import Categorical
 from .family import Family, Likelihood, Settings
 from .gaussian import Gaussian
@@ -16,11 +17,13 @@ FAMILIES: dict[str, type[Family]] = {
     "words": Words,
     "gaussian": Gaussian,
     "poisson": Poisson,
+    "bins": Bins,
 }
 
 __all__ = [
     "FAMILIES",
     "Bernoulli",
+    "Bins",
     "Categorical",
     "Family",
     "Gaussian",

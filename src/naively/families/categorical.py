@@ -160,6 +160,15 @@ class LogTable:
     def _alone(self) -> LogTables:
         return LogTables(self.classes, (self,))
 
+    @cached_property
+    def names(self) -> list[str]:
+        """What the values are called."""
+        return [shown(label) for label in self.values.labels]
+
+    def where(self, code: int) -> str:
+        """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
+        return ""
+
     def add_to(self, scorer: Scorer, x: Labels, holes: bool = True) -> None:
         """Have log P(value | class) of each code added to the scores."""
         self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), holes)
@@ -241,7 +250,7 @@ class LogTable:
     def say(self, column: str) -> str:
         """Say which value is the most frequent in each class."""
         parts = [
-            f"{shown(self.values.labels[int(line.argmax())])} for {label} ({line.max():.10g} of {line.sum():.10g})"
+            f"{self.names[int(line.argmax())]} for {label} ({line.max():.10g} of {line.sum():.10g})"
             for label, line in zip(self.classes.labels, self.n, strict=True)
             if line.sum() > 0
         ]

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _kernels
-from ..errors import InvalidInput
-from ..families import Bernoulli
+from ..errors import InvalidInput, infinite
+from ..families import Bernoulli, Bins
 from ..schema import Column
 from ..statistics.accumulators import Codes
 from .values import Labels, Values
@@ -32,21 +32,27 @@ class Coder:
     def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
         """Fill in the codes of some rows, and return the labels that are new."""
         values.check(self.column)
-        flags = isinstance(self.column.family, Bernoulli) and values.type not in ("boolean", None)
-        texts = None if flags else values.texts(begin, end)
-        new = (
-            self._fill_labels(self._labels(values, begin, end, flags), out) if texts is None else self._fill(texts, out)
+        family = self.column.family
+        told_apart = isinstance(family, Bins) or (
+            isinstance(family, Bernoulli) and values.type not in ("boolean", None)
         )
+        texts = None if told_apart else values.texts(begin, end)
+        if texts is None:
+            new = self._fill_labels((self._told_apart if told_apart else Values.labels)(values, begin, end), out)
+        else:
+            new = self._fill(texts, out)
         if self.refuse and (out == self.unseen).any():
             self._refuse(values, begin, int(np.argmax(out == self.unseen)))
         return new
 
-    def _labels(self, values: Values, begin: int, end: int, flags: bool) -> Labels:
-        """Return the labels of some rows; a flag is whether a number lies above its threshold."""
-        if not flags:
-            return values.labels(begin, end)
-        numbers = values.numbers(begin, end)
-        which = (numbers > (getattr(self.column.family, "threshold", None) or 0.0)).astype(np.int32)
+    def _told_apart(self, values: Values, begin: int, end: int) -> Labels:
+        """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
+        numbers, family = values.numbers(begin, end), self.column.family
+        if isinstance(family, Bins):
+            if np.isinf(numbers).any():
+                raise infinite(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
+            return Labels(list(family.values), family.codes(numbers))
+        which = (numbers > (getattr(family, "threshold", None) or 0.0)).astype(np.int32)
         which[np.isnan(numbers)] = -1
         return Labels([False, True], which)
 

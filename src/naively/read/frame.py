@@ -103,7 +103,7 @@ class Frame:
 def column_of(name: str, values: Any, family: Any = None) -> Column:
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
     if isinstance(values, Values):
-        numbers = family is not None and Column(name, "number", family).kind == "numbers"
+        numbers = family is not None and Column(name, "number", family).measured
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
         categories: Any = "categorical" if values.categorical else None

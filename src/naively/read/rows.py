@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInput
-from ..families import Bernoulli, Poisson
+from ..errors import InvalidInput, infinite
+from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from ..schema import NOUNS, Column, Schema, likely, same_kind
 from .values import is_missing, seconds, type_of_value
@@ -68,6 +69,9 @@ def label_reader(column: Column) -> Reader:
 
         return flag
 
+    if isinstance(column.family, Bins):
+        return bin_reader(column, column.family)
+
     def label(value: Any) -> Any:
         if type(value) is str and column.type == "text":
             return value
@@ -77,6 +81,19 @@ def label_reader(column: Column) -> Reader:
         return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
 
     return label
+
+
+def bin_reader(column: Column, family: Bins) -> Reader:
+    """Return what makes the number of a bin of a value."""
+    cuts, number = family.cuts or (), number_reader(column)
+
+    def bin_of(value: Any) -> int | None:
+        found = number(value)
+        if found in (np.inf, -np.inf):
+            raise infinite(0, column.name)
+        return None if found != found else bisect_left(cuts, found)
+
+    return bin_of
 
 
 def number_reader(column: Column) -> Reader:

@@ -23,7 +23,11 @@ Columns counted together, if they were, come last, with the mark ``(together)`` 
 a file is of version 3. A row says how often two values were met together, each pair once. The value is a label, the
 number of a bin, or ``level`` for the number itself, brought to one scale: then ``n`` is a sum of products. The mark
 alone stands for 1, so that its products are the sums of single values. Rows without a second column are the fine bins
-of numbers. Files with none of these are of version 1.
+of numbers.
+
+How far single values were moved, if they were, comes behind all of that, with the mark ``(refined)`` before the name of
+the column; ``n`` is then what is added to the score of the class, and may lie below 0. Such a file is of version 4.
+Files with none of these are of version 1.
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ..statistics import Axis, Counts
 from ..threads import allowed
+from .moved import Moved, moved_of, told_moved
 from .pairs import Sums, pairs_piece, sums_of, told_together
 from .tidy import (
     NEEDED,
@@ -37,10 +38,10 @@ from .tidy import (
     told,
 )
 
-FORMAT, VERSION = "naively counts", 3
+FORMAT, VERSION = "naively counts", 4
 # A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
-# columns counted together the third.
-COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION = 1, 2, 3
+# columns counted together the third, one that holds adjusted values the fourth.
+COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION = 1, 2, 3, 4
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -57,13 +58,20 @@ class Refused(Exception):
 # -- writing ------------------------------------------------------------------------------------------------------
 
 
-def write(path: str | os.PathLike[str], counts: Counts, about: dict[str, Any], expected: Counts | None = None) -> None:
+def write(
+    path: str | os.PathLike[str],
+    counts: Counts,
+    about: dict[str, Any],
+    expected: Counts | None = None,
+    moved: Moved | None = None,
+) -> None:
     """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
 
-    What is only expected of rows without a label may stand beside what was counted, as rows of its own.
+    What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may how far
+    values were moved, [class, value] for each column.
     """
     try:
-        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected)))
+        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
     except InvalidInput as error:
         raise UnwritableFile(path, str(error)) from error
     except FileNotFoundError as error:
@@ -96,7 +104,7 @@ def replace(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None) -> bytes:
+def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
@@ -112,6 +120,8 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
             for begin in range(0, len(rows), MOST_ROWS):
                 writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
             parts |= {"version": TOGETHER_VERSION, "together": entry}
+        if moved:
+            parts |= {"version": MOVED_VERSION, "refined": appended_moved(writer, counts.classes, moved)}
         writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data
@@ -127,6 +137,16 @@ def appended(writer: Any, counts: Counts, mark: str | None = None) -> dict[str, 
         append(writer, rows)
     columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
     return {"classes": classes, "rows": len(first), "columns": columns}
+
+
+def appended_moved(writer: Any, classes: Axis, moved: Moved) -> list[dict[str, Any]]:
+    """Write how far values were moved, and return the footer's words."""
+    entries = []
+    for name in sorted(moved):
+        entry, rows = told_moved(name, classes, *moved[name])
+        append(writer, rows)
+        entries.append(entry)
+    return entries
 
 
 def marked(mark: str | None, name: str) -> str:
@@ -197,6 +217,7 @@ class Kept(NamedTuple):
     about: dict[str, Any]
     expected: Counts | None
     together: Sums | None = None
+    moved: Moved | None = None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
@@ -244,11 +265,14 @@ def taken_apart(data: bytes) -> Kept:
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = parts_of(said), parts_of(said["expected"], EXPECTED) if "expected" in said else []
     last = together_part(said, parts[0].classes)
-    pieces = pieces_of(data, file.metadata, [*parts, *more, *last])
+    adjusted = [Part("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
+    pieces = pieces_of(data, file.metadata, [*parts, *more, *last, *adjusted])
+    pieces, own = pieces[: len(pieces) - len(adjusted)], pieces[len(pieces) - len(adjusted) :]
     expected = counts_of(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
     counts = counts_of(said, parts, pieces[: len(parts)])
     together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
-    return Kept(counts, said["about"], expected, together)
+    moved = moved_of(said["refined"], counts.classes, own) if adjusted else None
+    return Kept(counts, said["about"], expected, together, moved)
 
 
 def together_part(said: dict[str, Any], classes: Axis) -> list[Part]:

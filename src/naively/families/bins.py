@@ -1,0 +1,191 @@
+"""Numbers of any shape: how many of each class fall into each bin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..errors import DoesNotFit, InvalidSetting
+from ..statistics import Axis, Table
+from ..statistics.axis import Floats
+from .categorical import Categorical, LogTable, scored
+from .family import Codes, Settings, rounded, shown
+
+# A bin for so many rows, but not fewer and not more than these.
+ROWS_OF_A_BIN, FEWEST, MOST = 25, 5, 20
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Numbers in bins. P(bin | class) = (n + λ) / (N + B·λ) under ``bayes``: any shape can be followed.
+
+    The outermost bins have no end. Within a bin all classes are alike; the density is even there, and falls with the
+    square of the distance beyond the outermost cuts.
+
+    Parameters
+    ----------
+    bins : int, optional
+        How many bins there are, at most; by default one for 25 rows, at least 5 and at most 20.
+    cuts : sequence of float, optional
+        Where one bin ends and the next begins; a number on a cut lies below it. By default quantiles of the first rows
+        that are learned from, whatever their classes; a number that fills a bin has it for itself.
+    smoothing : float, optional
+        λ of this column; by default the model's.
+    """
+
+    bins: int | None = None
+    cuts: tuple[float, ...] | None = None
+    smoothing: float | None = None
+
+    name: ClassVar[str] = "bins"
+    statistic: ClassVar[type[Table]] = Table
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
+        if self.bins is not None and not (whole and self.bins >= 2):
+            raise InvalidSetting(f"Bins(bins={self.bins!r}) must be a whole number of 2 or more.")
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", checked_cuts(self.cuts))
+
+    @property
+    def values(self) -> range:
+        """The bins, which are known by their numbers."""
+        return range(len(self._edges) + 1)
+
+    @property
+    def _edges(self) -> Floats:
+        if self.cuts is None:
+            raise InvalidSetting(
+                "The family 'bins' has no cuts yet, and there are no rows to find them with; fit first, or give them: "
+                "nv.Bins(cuts=[...])."
+            )
+        return np.array(self.cuts, dtype=np.float64)
+
+    def cut(self, numbers: Floats, weights: Floats) -> Bins:
+        """Return the same with cuts, by a first look at some numbers."""
+        return self if self.cuts is not None else replace(self, cuts=tuple(cuts_of(numbers, weights, self.bins)))
+
+    def codes(self, numbers: Floats) -> Codes:
+        """Return the bin of each number; -1 for one that is missing."""
+        out = np.empty((len(numbers), 1), dtype=np.int32)
+        _kernels.bin_numbers(numbers[:, None], self._edges, np.array([0, len(self._edges)]), out)
+        return out[:, 0]
+
+    def names(self) -> list[str]:
+        """Return what the bins are called."""
+        return named_bins(self._edges.tolist())
+
+    def log_within(self, numbers: Floats) -> Floats:
+        """Return the logarithm of the density of each number within its bin; 0 for one that is missing."""
+        edges, there = self._edges, ~np.isnan(numbers)
+        out = np.zeros(len(numbers))
+        if len(edges):
+            x, widths = numbers[there], widths_of(edges)[self.codes(numbers[there])]
+            beyond = np.maximum(np.maximum(edges[0] - x, x - edges[-1]), 0.0)
+            out[there] = -np.log(widths) - 2 * np.log1p(beyond / widths)
+        return out
+
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> BinTable:
+        """Return log P(bin | class); no number is one that was never met."""
+        known = Table(values=Axis.declared(self.values)) + statistic
+        if len(known.values) > len(self.values) + (None in known.values.labels):
+            raise DoesNotFit(
+                f"There are {len(self.values)} bins, but others were counted: {list(known.values.labels)}."
+            )
+        settings = replace(settings.alone(self.smoothing), unseen="skip")
+        found = scored(known, classes, settings)
+        return BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges)
+
+
+@dataclass(frozen=True)
+class BinTable(LogTable):
+    """The likelihood of one column of numbers, given as the codes of their bins."""
+
+    edges: Floats
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The bins in words."""
+        return [*named_bins(self.edges.tolist()), *[shown(None)] * (None in self.values.labels)]
+
+    def where(self, code: int) -> str:
+        """Return which bin a code is, for the end of a phrase."""
+        return f" {self.names[code]}" if len(self.edges) else ""
+
+
+def checked_cuts(cuts: Any) -> tuple[float, ...]:
+    """Return cuts as plain numbers, if bins can lie between them."""
+    try:
+        found = np.asarray(list(cuts), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be numbers such as [18, 40, 65].") from None
+    if found.ndim != 1 or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
+        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be finite and rise, each above the one before.")
+    return tuple(found.tolist())
+
+
+def named_bins(edges: Sequence[float]) -> list[str]:
+    """Return bins in words.
+
+    >>> named_bins([18, 65])
+    ['up to 18', '18 to 65', 'above 65']
+    """
+    texts = [rounded(edge, 6) for edge in edges]
+    if not texts:
+        return ["any number"]
+    return [f"up to {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"above {texts[-1]}"]
+
+
+def widths_of(edges: Floats) -> Floats:
+    """Return how wide the bins are; the outermost, which have no end, are measured by their neighbours."""
+    inner = np.diff(edges) if len(edges) > 1 else np.array([abs(edges[0]) or 1.0])
+    return np.concatenate([inner[:1], inner if len(edges) > 1 else inner[:0], inner[-1:]])
+
+
+# -- the first look ---------------------------------------------------------------------------------------------------
+
+
+def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
+    """Return where to cut a column of numbers, so that about equally many fall into each bin."""
+    values, met = weighed(np.where(np.isfinite(column), column, np.nan), weights)  # the counting refuses the infinite
+    if len(values) < 2:
+        return []
+    most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
+    return between(values, grouped(met, most))
+
+
+def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
+    """Return the cuts between groups of ordered numbers: halfway from the last of one to the first of the next."""
+    at = np.flatnonzero(np.diff(groups))
+    cuts = np.minimum(values[at] / 2 + values[at + 1] / 2, np.nextafter(values[at + 1], -np.inf))
+    found: list[float] = np.unique(cuts).tolist()
+    return found
+
+
+def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the different numbers of a column in their order, and what the rows of each weigh."""
+    there = ~np.isnan(column) & (weights > 0)
+    values, which = np.unique(column[there], return_inverse=True)
+    return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
+
+
+def grouped(met: Floats, bins: int) -> npt.NDArray[np.int64]:
+    """Return a group for each of some ordered numbers, about equally many rows in each.
+
+    What holds a bin's share alone is a group of its own, and the others share what is left.
+    """
+    heavy = met >= met.sum() / bins
+    others = np.where(heavy, 0.0, met)
+    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), TINY)
+    middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
+    group = np.where(heavy, -1 - np.arange(len(met)), middle)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])

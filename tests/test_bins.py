@@ -1,0 +1,359 @@
+"""Numbers in bins: how they are cut, that they count as labels do, that they follow any shape, their density."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_breast_cancer, load_digits
+
+import naively as nv
+from naively import Bins, files
+from naively.commands import main
+from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.families.bins import cuts_of, named_bins
+
+RNG = np.random.default_rng(3)
+LABELS = RNG.choice(["in", "out"], 400, p=[0.4, 0.6])
+HUMPS = np.where(LABELS == "in", RNG.choice([-3.0, 3.0], 400), RNG.choice([-6.0, 0.0, 6.0], 400)) + RNG.normal(
+    0, 0.6, 400
+)
+TABLE = pd.DataFrame(
+    {
+        "humps": np.where(RNG.random(400) < 0.1, np.nan, HUMPS),
+        "skewed": np.exp(1.5 * RNG.normal(0, 1, 400) + (LABELS == "in")),
+        "often zero": np.where(RNG.random(400) < 0.4, 0.0, RNG.gamma(2, 3, 400)),
+    }
+)
+FAMILIES = dict.fromkeys(TABLE, "bins")
+
+
+def learned(table=TABLE, labels=LABELS, **settings):
+    return nv.NaiveBayes(**{"families": FAMILIES, **settings}).fit(table, labels)
+
+
+# -- cuts -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "bins"), [(60, 5), (250, 10), (4000, 20)])
+def test_about_equally_many_rows_fall_into_each_bin(rows, bins):
+    """A bin for 25 rows, at least 5 and at most 20."""
+    x = RNG.normal(size=rows)
+    found = np.bincount(Bins(cuts=cuts_of(x, np.ones(rows))).codes(x))
+
+    assert len(found) == bins
+    assert found.min() >= 0.5 * rows / bins
+    assert found.max() <= 1.5 * rows / bins
+
+
+def test_a_heavy_number_has_a_bin_for_itself():
+    """However its neighbours lie; the others share what is left."""
+    x = np.concatenate([np.zeros(500), RNG.gamma(2, 3, 500)])
+    family = Bins(cuts=cuts_of(x, np.ones(1000)))
+
+    assert set(family.codes(x[:500])) == {0}
+    assert family.codes(x[500:]).min() == 1
+
+
+def test_rows_weigh_in_the_first_look_and_holes_do_not():
+    """A row of weight 2 is two rows, one of weight 0 is none."""
+    x, w = RNG.normal(size=300), RNG.integers(0, 3, 300).astype(float)
+    holes = np.concatenate([np.repeat(x, w.astype(int)), np.full(50, np.nan)])
+
+    assert cuts_of(x, w) == cuts_of(holes, np.ones(len(holes)))
+
+
+def test_cuts_lie_between_neighbours_however_close_they_are():
+    """Two numbers in different bins are told apart, also if no other lies between them."""
+    a, b = 1.0, np.nextafter(1.0, 2.0)
+    family = Bins(bins=2).cut(np.array([a, a, b, b]), np.ones(4))
+
+    assert family.codes(np.array([a, b])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("column", [[], [np.nan, np.nan], [4.0, 4.0, np.nan]], ids=["none", "holes", "constant"])
+def test_without_different_numbers_there_is_one_bin(column):
+    """It says nothing."""
+    assert cuts_of(np.array(column), np.ones(len(column))) == []
+    if len(column):
+        nb = nv.NaiveBayes(families={"x": "bins"}).fit(
+            {"x": column, "y": [1.0] * len(column)}, list("abab")[: len(column)]
+        )
+        assert (nb.explain({"x": 9.0, "y": 1.0}).scores[0, 0] == 0).all()
+
+
+def test_classes_play_no_part_in_the_cuts():
+    """The first look does not see them, so that rows can be left out of the counts."""
+    assert learned().schema_ == learned(labels=LABELS[::-1]).schema_
+
+
+def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
+    """The same rows are looked at wherever they come from."""
+    table = pd.DataFrame({"x": RNG.normal(size=90_000), "y": RNG.choice(["a", "b"], 90_000)})
+    table.to_parquet(tmp_path / "rows.parquet")
+    families = {"x": nv.Bins(bins=7)}
+
+    here = nv.NaiveBayes(families=families).fit(table, target="y")
+    there = nv.NaiveBayes(families=families).fit(tmp_path / "rows.parquet", target="y")
+
+    assert here.schema_ == there.schema_
+    assert here.counts_ == there.counts_
+    assert len(here.schema_["x"].family.cuts) == 6
+    np.testing.assert_allclose(here.counts_.columns["x"].n.sum(axis=0), 90_000 / 7, rtol=0.03)
+
+
+# -- as labels --------------------------------------------------------------------------------------------------------
+
+
+def coded(nb, table=TABLE):
+    """Return a table with the bin of each number in its place."""
+    codes = {name: nb.schema_[name].family.codes(table[name].to_numpy()) for name in table}
+    return pd.DataFrame({n: pd.array(np.where(c < 0, None, c), dtype="Int64") for n, c in codes.items()})
+
+
+@pytest.mark.parametrize("missing", ["skip", "value"])
+@pytest.mark.parametrize(("estimate", "smoothing"), [("mle", 1.0), ("map", 2.0), ("bayes", 0.5)])
+def test_bins_speak_as_labels_do(missing, estimate, smoothing):
+    """Answers, intervals, evidence and rows left out are those of the numbers of the bins, taken as categories."""
+    how = {"missing": missing, "estimate": estimate, "smoothing": smoothing}
+    nb = learned(**how)
+    labels = coded(nb)
+    categories = nv.NaiveBayes(families=dict.fromkeys(TABLE, "categorical"), **how).fit(labels, LABELS)
+
+    for ask in ("predict_proba", "predict_joint_log_proba", "predict_interval"):
+        np.testing.assert_array_equal(getattr(nb, ask)(TABLE), getattr(categories, ask)(labels))
+    np.testing.assert_array_equal(nb.explain(TABLE).scores, categories.explain(labels).scores)
+    np.testing.assert_array_equal(
+        nb.leave_one_out(TABLE, LABELS).posterior, categories.leave_one_out(labels, LABELS).posterior
+    )
+    np.testing.assert_array_equal(nb.importance()["bits"], categories.importance()["bits"])
+
+
+def test_rows_as_dicts_find_the_same_bins():
+    """Value by value, and all at once; on a cut, too."""
+    nb = learned()
+    cuts = nb.schema_["skewed"].family.cuts
+    asked = pd.DataFrame({"humps": [np.nan, 0.0, -1e300], "skewed": cuts[:3], "often zero": [0.0, -0.0, 1e300]})
+
+    rows = [dict(zip(asked, line, strict=True)) for line in asked.to_numpy().tolist()]
+    np.testing.assert_array_equal(nb.predict_proba(rows), nb.predict_proba(asked.loc[[0, 1, 2] * 9])[:3])
+
+
+def test_counts_of_bins_add_and_subtract_and_fade():
+    """Learning row by row, forgetting and fading is arithmetic on one table."""
+    nb = learned()
+    more = nv.NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300])
+    for row, label in zip(TABLE[300:].to_dict("records"), LABELS[300:].tolist(), strict=True):
+        more.partial_fit(row, label)
+
+    assert more.counts_ == nb.counts_
+    assert nv.merge([nb, more]).counts_ == nb.counts_ * 2
+    more.forget(TABLE[:200], LABELS[:200])
+    assert more.counts_ == nv.NaiveBayes(families=nb.schema_).fit(TABLE[200:], LABELS[200:]).counts_
+    half = nv.NaiveBayes.from_counts(nb.counts_ * 0.5, smoothing=0.5, prior_smoothing=0.5)
+    np.testing.assert_allclose(half.predict_proba(TABLE), learned().predict_proba(TABLE), rtol=1e-12)
+
+
+def test_bins_of_other_cuts_do_not_add():
+    """A bin is known by its number, which means something else then."""
+    a, b = learned(TABLE[:200], LABELS[:200]), learned(TABLE[200:], LABELS[200:])
+
+    with pytest.raises(DoesNotFit, match="'humps' is cut into other bins on each side; give both the same schema"):
+        nv.merge([a, b])
+    with pytest.raises(DoesNotFit, match="cut into other bins"):
+        a.counts_ + b.counts_
+    with pytest.raises(DoesNotFit, match="There are 2 bins, but others were counted"):
+        nv.NaiveBayes.from_counts(a.counts_, families={"humps": nv.Bins(cuts=[0.0])}).predict(TABLE)
+
+
+def test_a_saved_model_and_a_copy_keep_their_cuts(tmp_path):
+    """To the last bit."""
+    nb = learned(missing="value")
+    nb.save(tmp_path / "model.parquet")
+
+    for other in (nv.load(tmp_path / "model.parquet"), pickle.loads(pickle.dumps(nb))):
+        assert other.schema_ == nb.schema_
+        assert other.counts_ == nb.counts_
+        np.testing.assert_array_equal(other.predict_proba(TABLE), nb.predict_proba(TABLE))
+        np.testing.assert_array_equal(other.score_samples(TABLE), nb.score_samples(TABLE))
+    assert nv.Schema.from_json(nb.schema_.to_json()) == nb.schema_
+    assert "often zero  numbers  bins (bins=16)" in str(nb.schema_)
+
+
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
+    """Bins are cut in a pass of their own; the counts are those of the table in memory."""
+    TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
+    nb, seen = nv.NaiveBayes(families=FAMILIES, model=model), []
+
+    done = files.fit(nb, tmp_path / "rows.csv", "label", folds=5, progress=lambda *at: seen.append(at))
+
+    assert done.rows == 400
+    assert done.scores.accuracy > 0.85
+    assert nb.counts_.agrees(learned(model=model).counts_)
+    assert seen[-1][1] == pytest.approx(seen[-1][2], rel=0.01)  # the bar is full at the end
+    assert (np.diff([done for _, done, _ in seen]) > 0).all()
+
+
+def test_kept_counts_share_their_cuts(tmp_path):
+    """The folder keeps the schema, so that a file that comes later is cut as the first were."""
+    for at in range(3):
+        TABLE[at * 100 : at * 100 + 100].assign(label=LABELS[at * 100 : at * 100 + 100]).to_csv(
+            tmp_path / f"{at}.csv", index=False
+        )
+    for paths, read in (("[01].csv", 2), ("*.csv", 1)):
+        nb = nv.NaiveBayes(families=FAMILIES)
+        assert len(files.fit(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
+    assert nb.counts_ == nv.NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
+
+
+def test_a_lambda_for_each_column_and_rows_without_a_label():
+    """What goes over the rows again keeps the cuts."""
+    nb = learned(smoothing="auto", temperature="auto")
+    assert nb.schema_ == learned().schema_
+    some = [label if at % 3 else None for at, label in enumerate(LABELS)]
+    taught = learned(labels=some, unlabelled="em", estimate="map", smoothing=2.0)
+    assert (taught.predict(TABLE) == LABELS).mean() > 0.8
+
+
+def test_numbers_that_were_not_counted_in_bins_stay_as_they_are():
+    """Counts of a model that takes columns together are read by the text book, too."""
+    counts = learned(model="auto").counts_
+    book, bells = (nv.NaiveBayes.from_counts(counts, families=families) for families in (FAMILIES, None))
+
+    np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
+
+
+def test_columns_taken_together_have_bins_of_their_own():
+    """There a column of bins is one of numbers."""
+    told, untold = learned(model="auto"), learned(model="auto", families=None)
+
+    assert told.schema_ == untold.schema_
+    np.testing.assert_array_equal(told.predict_proba(TABLE), untold.predict_proba(TABLE))
+    assert nv.cross_validate(TABLE, LABELS, families=FAMILIES, model="auto").log_loss < 0.6
+
+
+# -- any shape --------------------------------------------------------------------------------------------------------
+
+
+def test_bins_follow_humps_and_skew():
+    """Two humps around one are alike for a bell, not for bins."""
+    bells, bins = (nv.cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
+
+    assert bins.log_loss < 0.6 * bells.log_loss
+    assert bins.accuracy > 0.88 > bells.accuracy
+
+
+@pytest.mark.parametrize(("load", "share"), [(load_breast_cancer, 0.8), (load_digits, 0.4)])
+def test_bins_are_better_than_bells_on_real_numbers(load, share):
+    """Skewed sizes, and shades of grey most of which are 0."""
+    X, y = load(return_X_y=True)
+    bins = nv.cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
+    bells = nv.cross_validate(X, y)
+
+    assert bins.log_loss < share * bells.log_loss
+    assert bins.accuracy > bells.accuracy
+
+
+# -- density ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", [[0.5], [-2.0], [0.0], [1.0, 4.0], [-3.0, 0.0, 0.25, 0.26, 7.0]])
+@pytest.mark.parametrize("estimate", ["mle", "bayes"])
+def test_the_density_of_a_row_integrates_to_one(cuts, estimate):
+    """Numerically: the inner bins by a fine grid, the tails by the substitution x = cut ± s·(1/t - 1)."""
+    nb = nv.NaiveBayes(families={"x": nv.Bins(cuts=cuts)}, estimate=estimate).fit(
+        {"x": [0.1, 0.2, 5.0, -9.0]}, list("aabb")
+    )
+    t = (np.arange(20_000) + 0.5) / 20_000
+    away = 1 / t - 1
+
+    def mass(x, dx):
+        return float(np.sum(np.exp(nb.score_samples({"x": x})) * dx))
+
+    inner = [mass(a + (b - a) * t, (b - a) / len(t)) for a, b in pairwise(cuts)]
+    tails = [mass(cuts[0] - away, t**-2 / len(t)), mass(cuts[-1] + away, t**-2 / len(t))]
+    assert sum(inner) + sum(tails) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_density_beside_that_of_a_bell():
+    """Where numbers follow a bell, bins say nearly the same of them; a missing one says nothing."""
+    x = np.random.default_rng(0).normal(size=20_000)
+    y = np.repeat(["a", "b"], 10_000)
+    bins, bell = (nv.NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
+    asked = {"x": np.linspace(-1.5, 1.5, 200)}
+
+    assert np.abs(bins.score_samples(asked) - bell.score_samples(asked)).mean() < 0.1
+    assert bins.score_samples({"x": x}).mean() == pytest.approx(bell.score_samples({"x": x}).mean(), abs=0.1)
+    np.testing.assert_allclose(bins.score_samples([{"x": None}, {"x": 0.2}]), bins.score_samples({"x": [np.nan, 0.2]}))
+    assert bins.score_samples({"x": None})[0] == pytest.approx(0.0)
+    falling = bins.score_samples({"x": [3.0, 30.0, 3e3, 1e300]})
+    assert (np.diff(falling) < -4).all()
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_bins_are_shown_as_ranges():
+    """In probabilities, in the summary and in the picture of the evidence."""
+    assert named_bins([]) == ["any number"]
+    nb = nv.NaiveBayes(families={"age": nv.Bins(cuts=[18, 65])}).fit({"age": [3, 17, 40, 70]}, ["a", "a", "b", "b"])
+
+    assert nb.probabilities("age")["value"].tolist() == ["up to 18", "18 to 65", "above 65"]
+    assert "most frequent is up to 18 for a (2 of 2)" in nb.summary()
+    assert "2 of 2 rows of a up to 18, 0 of 2 of b" in str(nb.explain({"age": 4}))
+    assert nb.explain({"age": 4}).fractions().splitlines()[0].endswith("(2+1)/(2+3)")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Bins(bins=1), r"Bins\(bins=1\) must be a whole number of 2 or more"),
+        (lambda: Bins(bins=2.5), "must be a whole number"),
+        (lambda: Bins(cuts=[3, 1]), "must be finite and rise"),
+        (lambda: Bins(cuts=[1, np.inf]), "must be finite and rise"),
+        (lambda: Bins(cuts=["a"]), "must be numbers such as"),
+        (lambda: Bins().codes(np.zeros(1)), "has no cuts yet"),
+        (lambda: nv.Column("x", "text", "bins"), "holds text, but the family 'bins' counts numbers"),
+        (lambda: nv.Column("x", "vector", "bins"), "holds vectors, which are no single numbers"),
+    ],
+)
+def test_what_cannot_be_bins_is_refused(make, words):
+    """With what was found and what to do."""
+    with pytest.raises(InvalidSetting, match=words):
+        make()
+
+
+def test_infinite_numbers_are_refused():
+    """As by every family of numbers, when they are counted and when they are asked about."""
+    with pytest.raises(InvalidInput, match="Row 1, column 'x' holds infinity"):
+        nv.NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, np.inf, 2.0]}, list("aba"))
+    nb = nv.NaiveBayes(families={"x": "bins"}).fit({"x": [1.0, 3.0, 2.0]}, list("aba"))
+    for asked in ({"x": -np.inf}, {"x": [-np.inf] * 20}):
+        with pytest.raises(InvalidInput, match="column 'x' holds infinity"):
+            nb.predict(asked)
+
+
+def test_what_changed_is_said_by_range():
+    """Counts of bins are compared as shares."""
+    schema = nv.Schema((nv.Column("age", "number", Bins(cuts=[18, 65])),))
+    a, b = (nv.count({"age": ages}, ["x"] * 4, schema=schema) for ages in ([3, 4, 30, None], [3, 70, 80, 90]))
+    found = nv.compare(a, b).set_index("value")["change"]
+
+    assert found["above 65"] == 0.75
+    assert found["(missing)"] == -0.25
+
+
+def test_the_command_takes_bins(tmp_path):
+    """A column, its family and its bins from a shell to the model file."""
+    TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
+    out = str(tmp_path / "model.parquet")
+
+    rows = str(tmp_path / "rows.csv")
+
+    done = CliRunner().invoke(main, ["fit", rows, "--target", "label", "--family", "humps=bins", "-o", out])
+
+    assert done.exit_code == 0, done.output
+    assert nv.load(out).schema_["humps"] == learned().schema_["humps"]

@@ -1,0 +1,12 @@
+"""The text-book model: columns that speak one by one, which most truths are about; `test_together*` have the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import naively as nv
+
+
+def book(**settings: Any) -> nv.NaiveBayes:
+    """Return a classifier that takes no columns together."""
+    return nv.NaiveBayes(**{"model": "textbook", **settings})
