@@ -11,7 +11,7 @@ import pytest
 
 import naively as nv
 from naively.errors import StaleWarning
-from naively.joint.pieces import BELL, OF_PAIRS, Left, Piece, linear_kinds
+from naively.joint.pieces import OF_PAIRS, Left, Piece, linear_kinds
 from naively.read.frame import frame_of
 
 CLASSES, FRESH = 3, 20_000
@@ -98,8 +98,19 @@ def test_reported_probabilities_match_true_ones():
     assert pooled_error(reported, true) < pooled_error(book, true) / 3
 
 
+# Numbers beyond the last cut are taken for one, and there the wider of two classes has most to say: 0.003 are lost.
+TAILS = pytest.mark.xfail(strict=True, reason="the tails of normal columns of different spread are cut off")
+
+
 @pytest.mark.parametrize(
-    ("kind", "rows"), [("normals", 4000), ("words", 2000), ("words", 8000), ("mixed", 2000), ("mixed", 8000)]
+    ("kind", "rows"),
+    [
+        pytest.param("normals", 8000, marks=TAILS),
+        ("words", 2000),
+        ("words", 8000),
+        ("mixed", 2000),
+        ("mixed", 8000),
+    ],
 )
 def test_independent_columns_lose_nothing_against_the_text_book(kind, rows):
     rng = np.random.default_rng(rows)
@@ -191,23 +202,15 @@ def said_by_piece(model, X, y, weights):
     return {piece: said - said.mean(axis=0) for piece, said in out.items()}  # only differences matter
 
 
-def bins_of(model, piece):
-    """Return how the bins behind a piece are put together."""
-    of = {"value": model.counted.levels, "pair": model.counted.pair_levels}.get(piece.kind)
-    numbers = [at for at in piece.columns if at < len(model.counted.grid.numbers) and piece.level != BELL]
-    return [of(at, piece.level).tolist() for at in numbers]
-
-
 # Numbers are kept to 7 digits; the joint evidence keeps its number of rows and the shares of its flags.
 BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02}
 
 
 def test_every_piece_of_evidence_is_left_out_as_if_its_row_had_been_forgotten():
-    """Where bins are put together as before: with one row less a border between them may lie elsewhere."""
     X, y = mixed(600, np.random.default_rng(0))
     X = X[["n0", "n1", "n2", "w0", "w1"]].mask(np.random.default_rng(3).random((600, 5)) < 0.05)
     nb = auto(X, y)
-    left, met, same = said_by_piece(nb._table_model, X, y, np.ones(600)), set(), 0
+    left, met = said_by_piece(nb._table_model, X, y, np.ones(600)), set()
     for row in range(0, 600, 60):
         without = copy.copy(nb)
         with warnings.catch_warnings():
@@ -216,8 +219,6 @@ def test_every_piece_of_evidence_is_left_out_as_if_its_row_had_been_forgotten():
         model = without._table_model
         for piece, said in said_by_piece(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
             met.add(piece.block)
-            if bins_of(model, piece) == bins_of(nb._table_model, piece):
-                assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece
-                same += 1
-    assert len(met) == 9
-    assert same > 0.7 * 10 * len(left)
+            assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece
+    assert {kind for kind, _ in met} == {"value", "pair", "linear"}
+    assert len(met) == 8
