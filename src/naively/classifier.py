@@ -33,7 +33,6 @@ from .settings import (
     alike,
     check_from_file,
     check_settings,
-    counted_families,
     held_families,
     plain,
     prior_imagined,
@@ -104,7 +103,7 @@ class Classifier(Answers, Tuned):
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
-        counter = TableCounter(rows.schema(counted_families(self)), declared)
+        counter = TableCounter(rows.schema(self.families), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open

@@ -26,7 +26,7 @@ from .model import Model
 from .read.files import File, file_of
 from .refining import PASSES
 from .resample import some
-from .settings import check_from_file, check_settings, counted_families, scored_by
+from .settings import check_from_file, check_settings, scored_by
 from .statistics import Counts
 from .threads import allowed
 
@@ -128,7 +128,7 @@ def fit(
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
     rows.passes = 0, {"textbook": 1, "auto": 2, "refined": 2 + PASSES}[nb.model]
-    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
 
@@ -140,7 +140,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, {"textbook": 2, "auto": 3, "refined": 3 + PASSES}[nb.model]
-    counter = TableCounter(rows.schema(counted_families(nb)), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
     for name in rows.set_aside:

@@ -24,6 +24,7 @@ class Bins:
     coarse: tuple[int, ...]  # the coarse bin of each fine one
     wider: tuple[int, ...]  # fine bins put together to about twelve
     rough: tuple[int, ...]  # coarse bins put together to about four
+    middles: tuple[float, ...]  # the number in the middle of those in each fine bin, on the common scale
     low: float
     high: float
     centre: float

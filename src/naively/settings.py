@@ -45,16 +45,6 @@ def check_settings(nb: Any) -> None:
     allowed(nb.threads)
 
 
-def counted_families(nb: Any) -> Any:
-    """Return the families by which columns are counted: columns taken together have bins of their own for numbers."""
-    families = nb.families
-    if nb.model == "textbook" or families is None:
-        return families
-    if isinstance(families, Schema):
-        return families.with_families({c.name: "gaussian" for c in families if isinstance(c.family, Bins)})
-    return {name: "gaussian" if is_bins(family) else family for name, family in families.items()}
-
-
 def held_families(nb: Any, schema: Schema) -> Any:
     """Return the families by which counts are read that were made elsewhere: numbers not counted in bins have none."""
     if not isinstance(nb.families, dict):

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..families.family import Codes
-from ..grid import Bins
 from ..statistics.axis import Floats
 from .tables import Single, Taken, less
 
@@ -62,9 +61,3 @@ def log_density(n: Floats, sums: Floats, squares: Floats, x: Floats) -> Floats:
 def at_most(said: Floats) -> Floats:
     """Return evidence [class, ...] that speaks against no class more than it may."""
     return np.asarray(np.maximum(said - said.max(axis=0), -MOST))
-
-
-def middles(bins: Bins) -> Floats:
-    """Return the middle of each fine bin, on the scale of the grid; the outermost end where almost all numbers do."""
-    ends = np.clip([bins.low, *bins.cuts, bins.high], bins.low, bins.high)
-    return np.asarray((ends[1:] / 2 + ends[:-1] / 2 - bins.centre) * bins.scale)

@@ -13,6 +13,8 @@ from ..statistics.axis import Floats
 
 # Bins of a number: enough for any shape that so many rows can show.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100
+# The outermost bin is cut in halves so often, while so many rows are left in it.
+HALVES, LEAST = 4, 3.0
 # Coarse bins of a number and labels of a column that are told apart in pairs, at most: the first that can be afforded.
 COARSEST, FINEST = 8, 16
 # Fine bins and coarse ones are read off put together, too: fewer rows fill them.
@@ -75,8 +77,18 @@ def fine_bins(column: Floats, weights: Floats) -> Floats:
     if len(values) < 2:
         return np.zeros(0)
     groups = grouped(met, int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST)))
-    at = np.flatnonzero(np.diff(groups))
+    borders = {int(at) for at in np.flatnonzero(np.diff(groups))}
+    borders |= tail(met, groups == 0) | {len(met) - 2 - at for at in tail(met[::-1], (groups == groups[-1])[::-1])}
+    at = np.array(sorted(borders), dtype=np.intp)
     return np.asarray(values[at] / 2 + values[at + 1] / 2)
+
+
+def tail(met: Floats, outermost: npt.NDArray[np.bool_]) -> set[int]:
+    """Return where the outermost of some bins is cut further: far out, numbers differ most in what they say."""
+    inner = np.cumsum(met[outermost])
+    shares = (inner[-1] / 2**by for by in range(1, HALVES + 1))
+    found = (int(np.searchsorted(inner, share * (1 - 1e-9))) for share in shares if share >= LEAST)
+    return {at for at in found if at < len(inner) - 1}
 
 
 def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -125,7 +137,19 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
     wider, rough = grouped(fine, WIDER), grouped(np.bincount(coarse, fine).astype(np.float64), ROUGH)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
-    return Bins(name, *laid, low, high, centre, scale)
+    middles = (middles_of(x, w, fine) / 2 - centre / 2) * 2 * scale
+    return Bins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
+
+
+def middles_of(x: Floats, weights: Floats, fine: Floats) -> Floats:
+    """Return the number in the middle of those in each fine bin, given what the bins weigh; 0 if there are none."""
+    if not len(x):
+        return np.zeros(len(fine))
+    order = np.argsort(x)
+    below, halves = np.cumsum(weights[order]), np.cumsum(fine) - fine / 2
+    sides = (np.searchsorted(below, halves + by * below[-1]) for by in (-1e-12, 1e-12))
+    first, second = (x[order][np.minimum(at, len(x) - 1)] for at in sides)
+    return np.asarray(first / 2 + second / 2)
 
 
 def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from ..families.family import Codes
 from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
-from .bell import Bell, middles
+from .bell import Bell
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import ROUGH, WIDER
@@ -66,7 +66,7 @@ class Counted:
         """Return the bell curves of a number."""
         last = self.grid.features - len(self.grid.numbers) + at
         sums, squares = self.joint.products[:, 0, last], self.joint.products[:, last, last]
-        return Bell(self.fine(at).sum(axis=1), sums, squares, middles(self.grid.numbers[at]))
+        return Bell(self.fine(at).sum(axis=1), sums, squares, np.array(self.grid.numbers[at].middles))
 
     def levels(self, at: int, bins: int) -> Codes:
         """Return the bin of each fine one, at a level."""
