@@ -172,6 +172,18 @@ def test_rows_that_come_later_make_what_was_learned_stale(fitted):
     assert nb.leave_one_out(X, y).accuracy > 0.97
 
 
+def test_settings_that_no_weight_depends_on_act_at_once(fitted):
+    nb, X = copy.copy(fitted[0]), fitted[1]
+    odds = nb.predict_proba(X)[:, 0] / nb.predict_proba(X)[:, 1]
+    nb.set_params(prior="uniform", smoothing=3.0, estimate="map", unseen="smooth")
+    even = nb.predict_proba(X)
+    usual = np.log((nb.counts_.rows + 1) / (nb.counts_.rows.sum() + len(nb.counts_.rows)))
+    assert nb.calibrated_
+    assert np.allclose(np.log(even[:, 0] / even[:, 1]), np.log(odds) - usual[0] + usual[1], atol=1e-6)
+    with pytest.warns(StaleWarning):
+        nb.set_params(columns=["island", "sex"]).predict(X)
+
+
 def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")

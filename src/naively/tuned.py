@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +40,8 @@ from .tuning import GRID, MOST_SCORES, UNTUNED, Book, Smoothing, Task, Tuning, h
 
 # What a model is estimated with; changes act at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
+# Those of them by which evidence of columns taken together is read; the others do not touch it.
+WEIGHED = ("columns", "missing", "max_categories")
 
 
 class Tuned:
@@ -256,8 +259,13 @@ class Tuned:
 
     @property
     def _as_tuned(self) -> bool:
-        then = self._tuned_with
-        return then is not None and all(alike(a, getattr(self, n)) for a, n in zip(then, ESTIMATING, strict=True))
+        """Whether the settings are those under which it was chosen, as far as they matter to it."""
+        return self._since(ESTIMATING if self._tuning.learned is None else WEIGHED)
+
+    def _since(self, names: Sequence[str]) -> bool:
+        """Tell whether some settings are still what they were when something was chosen."""
+        then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
+        return bool(then) and all(alike(then[name], getattr(self, name)) for name in names)
 
     def _recount(self) -> None:
         """Note that rows came or went."""
@@ -336,10 +344,8 @@ class Tuned:
 
     def _known_together(self) -> bool:
         """Tell whether the columns and classes are those whose evidence was weighed."""
-        then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
-        same = all(alike(then.get(name), getattr(self, name)) for name in ("columns", "missing", "max_categories"))
         counted = self.model != "auto" or self.counts_.joint is not None
-        return same and counted and tuple(self.counts_.classes.labels) == self._tuning.classes
+        return self._since(WEIGHED) and counted and tuple(self.counts_.classes.labels) == self._tuning.classes
 
     def _together(self, learned: Learned | None) -> TogetherModel:
         """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
