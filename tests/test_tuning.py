@@ -21,7 +21,7 @@ from naively.model import softened
 from naively.tuning import GRID, sample
 
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
-from .textbook import book
+from .textbook import book, crossed
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -473,7 +473,10 @@ def test_the_summary_says_what_was_chosen():
     assert lines[1].startswith("calibrated: probabilities are softened by ")
     assert lines[2].startswith("with that, the log-loss of 600 rows is ")
     assert (softened(0.5), softened(2.0)) == ("softened by 2", "sharpened by 2")
-    assert "smoothing: 1, for there were no rows" in NaiveBayes.from_counts(nb.counts_, smoothing="auto").summary()
+    assert (
+        "smoothing: 1, for there were no rows"
+        in NaiveBayes.from_counts(nb.counts_, smoothing="auto", model="textbook").summary()
+    )
     assert "smoothing" not in book().fit(FRAME, Y).summary()
 
 
@@ -481,13 +484,13 @@ def test_cross_validation_chooses_in_each_fold():
     """Each fold is answered as by a model that was fitted to the others alone."""
     X, y = FRAME[:90], Y[:90]
     folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = nv.cross_validate(X, y, folds=folds, smoothing="auto", temperature="auto")
-    dealt = nv.cross_validate(X, y, folds=3, temperature="auto")
+    scores = crossed(X, y, folds=folds, smoothing="auto", temperature="auto")
+    dealt = crossed(X, y, folds=3, temperature="auto")
 
     for train, test in folds:
         nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < nv.cross_validate(X, y, folds=3).log_loss
+    assert dealt.log_loss < crossed(X, y, folds=3).log_loss
 
 
 # -- hostile input -----------------------------------------------------------------------------------------------------

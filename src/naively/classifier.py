@@ -24,6 +24,7 @@ from .counting import (
 )
 from .engines.files import FileRows
 from .engines.tables import TableCounter
+from .freshness import ESTIMATING
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
@@ -40,7 +41,7 @@ from .settings import (
 )
 from .statistics import Counts
 from .threads import allowed
-from .tuned import ESTIMATING, Tuned
+from .tuned import Tuned
 from .tuning import UNTUNED
 from .unlabelled import Estimator, Expected, learned
 

@@ -160,7 +160,7 @@ class Evidence:
 
     def _prior_fraction(self, k: int) -> str:
         rows, imagined = self.behind.rows, self.behind.imagined
-        if imagined is None:
+        if imagined is None or self.behind.pairs is not None:
             bias = 0.0 if self.bias is None else self.bias[k]
             return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
         return shares.fraction(rows[k], rows.sum(), imagined, len(rows))

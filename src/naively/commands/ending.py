@@ -7,17 +7,23 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
 import click
 
-from ..errors import InvalidSetting, NaivelyError
+from ..errors import InvalidSetting, LeftOutWarning, NaivelyError, StaleWarning
 from .words import spoken
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
+NOTES: dict[type[Warning], str] = {
+    StaleWarning: "The evidence is weighed as it was before. To weigh it anew, fit all rows again.",
+    LeftOutWarning: "The models were fitted over different bins, so pairs of columns are left out and the text book "
+    "answers. To take columns together, fit all rows at once.",
+}
 
 
 class Program(click.Group):
@@ -103,6 +109,18 @@ def told(error: Exception) -> tuple[str, int]:
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", BAD_DATA
     kind = type(error).__name__
     return f"{kind}: {error}\nThis should not have happened; --debug shows where it did. Please report it.", BAD_DATA
+
+
+@contextmanager
+def noted(quiet: bool) -> Iterator[None]:
+    """Say in a line what a change leaves behind: weights of before, or no pairs of columns."""
+    with warnings.catch_warnings(record=True) as found:
+        for kind in NOTES:
+            warnings.simplefilter("always", kind)
+        yield
+    for category in dict.fromkeys(warning.category for warning in found):
+        if not quiet and category in NOTES:
+            click.echo(f"Note: {NOTES[category]}", err=True)
 
 
 def silence() -> None:

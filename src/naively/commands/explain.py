@@ -55,7 +55,7 @@ def command(
         print_json(facts(evidence, row))
         return
     click.echo("\n".join(map(clean, str(evidence).splitlines())))
-    if fractions:
+    if fractions and nb._chosen is None:  # evidence that was weighed is no fraction of counts
         click.echo()
         click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
 

@@ -178,7 +178,9 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
             f"Note: the target holds {len(nb.counts_.classes)} different numbers, and each of them is a class. If they "
             "are amounts, --cost squared answers with their mean and --cost absolute with their median."
         )
-    lines += [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
+    # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
+    said = nb._said_of_tuning()[: None if nb._chosen is None else 1]
+    lines += [f"{line[:1].upper()}{line[1:]}." for line in said]
     lines += [f"The rows were read {found.passes} times: columns taken together are counted once more."] * (
         nb.counts_.joint is not None
     )

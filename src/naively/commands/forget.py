@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from . import inputs, options
+from .ending import noted
 from .render import amount, print_json
 
 EXAMPLE = """\b
@@ -47,7 +48,8 @@ def command(
     file = inputs.opened(files, reading)
     name = inputs.known_target(nb, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
-    nb.forget(file, target=name, sample_weight=weight)
+    with noted(quiet):
+        nb.forget(file, target=name, sample_weight=weight)
     nb.save(out)
     left = float(nb.counts_.rows.sum())
     if as_json:

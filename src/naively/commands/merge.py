@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from . import inputs, options
+from .ending import noted
 from .render import amount, print_json
 
 EXAMPLE = """\b
@@ -27,7 +28,8 @@ def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> No
     """
     from .. import merging
 
-    nb = merging.merge([inputs.loaded(model) for model in models], models)
+    with noted(quiet):
+        nb = merging.merge([inputs.loaded(model) for model in models], models)
     nb.save(out)
     rows = float(nb.counts_.rows.sum())
     if as_json:

@@ -1,0 +1,101 @@
+"""Whether what a `NaiveBayes` chose beside its counts is still fresh: rows and settings may have changed since."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .errors import StaleWarning, levels_to_caller
+from .joint.learn import Learned
+from .refine.learned import Refined
+from .settings import alike
+from .statistics import Counts
+from .tuning import UNTUNED, Tuning
+
+# What a model is estimated with; changes act at once, without the data.
+ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
+# Those of them by which evidence of columns taken together is read; the others do not touch it.
+WEIGHED = ("columns", "missing", "max_categories")
+
+
+class Fresh:
+    """What a `NaiveBayes` knows of the time when it chose."""
+
+    _tuning: Tuning = UNTUNED
+    _tuned_with: list[Any] | None = None  # the settings of estimating at that time
+    _warned = False
+
+    if TYPE_CHECKING:
+        model: str
+
+        @property
+        def counts_(self) -> Counts: ...  # noqa: D102
+        def _check_fitted(self) -> None: ...
+        def _known_together(self) -> bool: ...
+
+    @property
+    def tuning_(self) -> Tuning:
+        """What was chosen on top of the counts, and what that was worth."""
+        self._check_fitted()
+        return self._tuning
+
+    @property
+    def calibrated_(self) -> bool:
+        """Whether the probabilities are calibrated, for the counts and the settings as they are now."""
+        self._check_fitted()
+        return self._tuning.calibrated and self._tuning.fresh and self._as_tuned
+
+    @property
+    def _as_tuned(self) -> bool:
+        """Whether the settings are those under which it was chosen, as far as they matter to it."""
+        return self._since(ESTIMATING if self._tuning.learned is None else WEIGHED)
+
+    def _since(self, names: Sequence[str]) -> bool:
+        """Tell whether some settings are still what they were when something was chosen."""
+        then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
+        return bool(then) and all(alike(then[name], getattr(self, name)) for name in names)
+
+    def _recount(self) -> None:
+        """Note that rows came or went."""
+        if self._tuning.fresh and self._tuning.calibrated:
+            self._tuning = replace(self._tuning, fresh=False)
+            self._warn("The rows that were counted")
+
+    def _go_on_with(self, other: Fresh) -> None:
+        """Take over what another model chose, for rows that are not just its own."""
+        chosen = other._tuning
+        known = chosen.refined is None and (chosen.learned is None or self.counts_.joint is not None)
+        if chosen.calibrated and known:
+            self._tuning, self._tuned_with = replace(chosen, fresh=True), other._tuned_with
+            self._recount()
+
+    def _check_fresh(self) -> None:
+        """Warn if settings have changed since the model was calibrated."""
+        if self._tuning.calibrated and not self._as_tuned:
+            self._warn("Settings of estimating")
+
+    def _warn(self, what: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{what} have changed since the model was calibrated. {self._old} still used; call "
+                "calibrate(X, y) with the rows that are counted now to fit it anew.",
+                StaleWarning,
+                stacklevel=levels_to_caller(),
+            )
+
+    @property
+    def _old(self) -> str:
+        """What a stale model goes on with."""
+        if self._chosen is None:
+            return "The old temperature is"
+        if not self._known_together():
+            return "The text-book model is"
+        return "The old weights of its evidence are" if self.model == "auto" else "The old adjustments are"
+
+    @property
+    def _chosen(self) -> Learned | Refined | None:
+        """What was fitted on top of the counts for the model as it is set."""
+        return {"auto": self._tuning.learned, "refined": self._tuning.refined}.get(self.model)
