@@ -131,6 +131,19 @@ def sanitize() -> int:
 
 
 @chore
+def fuzz(seconds: str = "600") -> int:
+    """Read random bytes as texts for so many seconds, with checks of every access to memory (libFuzzer, clang)."""
+    target, corpus = ROOT / "build" / "fuzz" / "texts", ROOT / "build" / "fuzz" / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    if not shutil.which("clang++"):
+        raise ChoreError("Fuzzing needs clang++ with libFuzzer, e.g.: apt install clang libclang-rt-dev")
+    sources = [ROOT / "native" / name for name in ("fuzz_texts.cpp", "texts.cpp", "words_out.cpp")]
+    checks = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "-DNAIVELY_LEVEL=baseline"]
+    quietly("clang++", "-std=c++20", "-O1", "-g", *checks, *sources, "-o", target)
+    return subprocess.run([target, corpus, f"-max_total_time={seconds}", "-max_len=4096", "-print_final_stats=1"]).returncode
+
+
+@chore
 def instructions(*arguments: str) -> int:
     """Compare the instructions that each kernel takes with the last record; --update makes a new record."""
     counted = count_instructions()

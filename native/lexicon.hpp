@@ -62,7 +62,14 @@ class Lexicon {
     size_t hidden() const { return hidden_.size(); }
     const Key& key(int32_t number) const { return number < HIDDEN ? keys_[number] : hidden_[number - HIDDEN]; }
 
+    // Asks for a slot ahead of its use.
     void fetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+
+    // Asks for what will be compared, once the slot is at hand.
+    void fetch_key(uint64_t hash) const {
+        int32_t number = slots_[hash & (slots_.size() - 1)].number;
+        if (uint32_t(number) < keys_.size()) __builtin_prefetch(&keys_[number]);
+    }
 
     // The number of a key, or NONE; the text matters for long keys only.
     int32_t find(const Key& key, uint64_t hash, std::string_view text) const { return slots_[place(key, hash, text)].number; }

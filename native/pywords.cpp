@@ -1,6 +1,8 @@
 // The Python face of the readers of text.
 #include "pywords.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <mutex>
 #include <shared_mutex>
 
@@ -132,6 +134,13 @@ class Words {
         locked(learn, threads, [&](const Run& run) { words_.count(texts, rows, how, learn, sums, run); });
     }
 
+    void add(const TokenRows& read, Classes classes, Weights weights, size_t n_classes, const std::string& times, ClassWords& sums, int threads) {
+        Rows rows = rows_of(classes, weights, read.size(), n_classes);
+        Times how = times_of(times);
+        require(read.columns() <= words_.columns(), "These rows were read by another lexicon.");
+        locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
+    }
+
     void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out, int threads) {
         require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1), "There must be a score for each row and class.");
         texts.check(threads);
@@ -212,7 +221,8 @@ void bind_rows(nb::module_& m) {
                 return column<ViewTexts>(first, false, false, views, std::move(buffers), valid, skipped);
             },
             "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a, "first"_a = 0, "Views of texts (Arrow's string_view).")
-        .def("__len__", [](const ColumnOfTexts& texts) { return texts.rows; });
+        .def("__len__", [](const ColumnOfTexts& texts) { return texts.rows; })
+        .def_prop_ro("bytes", [](const ColumnOfTexts& texts) { return texts.bytes(); }, "About how many bytes there are.");
     nb::class_<TokenRows>(m, "TokenRows", "The numbers of rows of text, as they were read.")
         .def(nb::init<>())
         .def("__len__", &TokenRows::size)
@@ -244,6 +254,8 @@ void bind_words(nb::module_& m) {
              "The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].")
         .def("count", &Words::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a, "times"_a,
              "learn"_a, "sums"_a, "threads"_a = 1, "Read texts, and add each row to the sums of its class.")
+        .def("add", &Words::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a, "times"_a, "sums"_a,
+             "threads"_a = 1, "The same for rows that were read before.")
         .def("score", &Words::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
              "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing.")
         .def("spans", &Words::spans, "texts"_a, "row"_a = 0,

@@ -112,6 +112,8 @@ class Reader {
 
     void flush() {
         size_t carried = words_.size();
+        if (!plan_.width)
+            for (size_t i = 0; i < size_; ++i) known_.fetch_key(batch_[i].hash);
         for (size_t i = 0; i < size_; ++i) {
             const Token& token = batch_[i];
             bool word = token.sort != Sort::whole;
@@ -163,8 +165,9 @@ class Reader {
         std::vector<uint64_t>& hashes = hashes_;
         hashes.resize(words_.size());
         for (size_t n = 2; n <= most; ++n) {
-            // From the last to the first, so that the sequence of the word before is still the shorter one.
-            for (size_t i = words_.size(); i-- > 0;) hashes[i] = prepared(i);
+            for (size_t i = 0; i < words_.size(); ++i) hashes[i] = prepared(i);
+            if (!plan_.width)
+                for (uint64_t hash : hashes) known_.fetch_key(hash);
             for (size_t i = 0, rest = NOTHING; i < words_.size(); ++i) {
                 size_t shorter = words_[i].sequence;
                 words_[i].sequence = words_[i].first ? NOTHING : joined(rest, words_[i].value, hashes[i], n >= plan_.manner.least);

@@ -174,18 +174,22 @@ void WordReader::read(const TokenLists& lists, bool learn, std::vector<Piece>& p
 }
 
 void WordReader::count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums, const Run& run) {
+    in_rounds(*this, texts, learn, run, [&](std::vector<Piece>&& pieces, size_t first) { add(pieces, first, rows, times, sums, run); });
+}
+
+void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const {
     sums.lines.resize(std::max(sums.lines.size(), rows.n_classes));
-    in_rounds(*this, texts, learn, run, [&](std::vector<Piece>&& pieces, size_t first) {
-        auto of_class = by_class(pieces, rows, first);
-        share_out(of_class.size(), texts.bytes(), run, [&](size_t k) {
-            auto& line = sums.lines[k];
-            if (line.size() < columns()) line.resize(columns());
-            for (auto [piece, at, weight] : of_class[k])
-                for (size_t i = piece->begin(at); i < piece->ends[at]; ++i) {
-                    auto [number, n] = piece->entries[i];
-                    line[number].times += weight * worth(times, n), line[number].rows += weight;
-                }
-        });
+    auto of_class = by_class(pieces, rows, first);
+    size_t entries = 0;
+    for (const Piece& piece : pieces) entries += piece.entries.size();
+    share_out(of_class.size(), entries, run, [&](size_t k) {
+        auto& line = sums.lines[k];
+        if (line.size() < columns()) line.resize(columns());
+        for (auto [piece, at, weight] : of_class[k])
+            for (size_t i = piece->begin(at); i < piece->ends[at]; ++i) {
+                auto [number, n] = piece->entries[i];
+                line[number].times += weight * worth(times, n), line[number].rows += weight;
+            }
     });
 }
 

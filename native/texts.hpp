@@ -76,8 +76,10 @@ struct WordReader {
     void read(const Texts& texts, bool learn, std::vector<Piece>& pieces, const Run& run);
     void read(const TokenLists& lists, bool learn, std::vector<Piece>& pieces, const Run& run);
 
-    // Adds the rows to the sums of their classes. New words get a place.
+    // Adds the rows to the sums of their classes, without keeping what was read. New words get a place.
     void count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums, const Run& run);
+    // The same for rows that were read before; `first` is the first of them among all rows.
+    void add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const;
 
     // scores[row][class] += Σ worth of its numbers * table[number][class], for `size` numbers of the table.
     void score(const Texts& texts, Times times, const double* table, size_t size, size_t classes, double* scores, const Run& run) const;

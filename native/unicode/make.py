@@ -1,7 +1,7 @@
 """Write native/unicode/letters.hpp: what Python knows of every character, as the tokeniser needs it.
 
-Run ``python native/unicode/make.py`` after a change of Unicode's version, which is that of the Python which runs it. All
-facts are asked of Python itself, so the table says what ``str.lower`` and ``re`` do, not what a file of Unicode says.
+Run ``python native/unicode/make.py`` after a change of Unicode's version, which is that of the Python that runs it.
+All facts are asked of Python itself, so the table says what ``str.lower`` and ``re`` do, not what a file of Unicode says.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from pathlib import Path
 
 WORD, MARK, CJK, SPACE, CASED, IGNORED = (1 << bit for bit in range(6))
 DOTTED_I, SIGMA = 0x130, 0x3A3  # the only capital that becomes two characters, the only one that looks around itself
-OURS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA", "HENTAIGANA", "HALFWIDTH KATAKANA")
-ALSO = "\u3005\u3006\u3007\u303b"  # signs that stand among ideographs: repeat, close, zero, repeat downwards
+OURS = (
+    "CJK UNIFIED IDEOGRAPH",
+    "CJK COMPATIBILITY IDEOGRAPH",
+    "HIRAGANA",
+    "KATAKANA",
+    "HENTAIGANA",
+    "HALFWIDTH KATAKANA",
+)
+ALSO = "\u3005\u3006\u3007\u303b\u303c"  # signs that stand among them: repeat, close, zero, repeat downwards, masu
 HEAD = """\
 // Made by native/unicode/make.py from Unicode {version}; do not edit. Each number is where a kind of characters begins
 // (the upper 24 bits) and which kind it is (the lower 8).
@@ -53,7 +60,9 @@ def kind_of(code: int) -> tuple[int, int]:
     if code == DOTTED_I:
         return 0, facts(sign)
     if len(lower) != 1 or facts(lower) & 15 != facts(sign) & 15:
-        raise ValueError(f"The small letter of U+{code:04X} is another kind of character: the tokeniser must learn of it.")
+        raise ValueError(
+            f"The small letter of U+{code:04X} is another kind of character: the tokeniser must learn of it."
+        )
     return ord(lower) - code, facts(sign)
 
 
