@@ -99,7 +99,11 @@ class Words {
   public:
     explicit Words(const Plan& plan) : words_{plan, {}} {}
 
-    size_t size() const { return words_.columns(); }
+    size_t size() {
+        size_t columns = 0;
+        locked(false, 1, [&](const Run&) { columns = words_.columns(); });
+        return columns;
+    }
 
     void stop(ColumnOfTexts& texts) {
         texts.check(1);
@@ -137,7 +141,7 @@ class Words {
     void add(const TokenRows& read, Classes classes, Weights weights, size_t n_classes, const std::string& times, ClassWords& sums, int threads) {
         Rows rows = rows_of(classes, weights, read.size(), n_classes);
         Times how = times_of(times);
-        require(read.columns() <= words_.columns(), "These rows were read by another lexicon.");
+        require(read.columns() <= size(), "These rows were read by another lexicon.");
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
@@ -154,14 +158,16 @@ class Words {
         require(row < texts.rows, "There is no such row.");
         texts.check(1);
         std::vector<std::tuple<int32_t, uint32_t, uint32_t>> found;
-        std::shared_lock lock(mutex_);
-        for (auto [number, begin, end] : Reader(words_.plan, words_.lexicon, nullptr).spans(texts[row])) found.push_back({number, begin, end});
+        locked(false, 1, [&](const Run&) {
+            Reader reader(words_.plan, words_.lexicon, nullptr);
+            for (auto [number, begin, end] : reader.spans(texts[row])) found.push_back({number, begin, end});
+        });
         return found;
     }
 
     nb::tuple names(Numbers numbers) {
-        for (size_t i = 0; i < numbers.shape(0); ++i)
-            require(numbers(i) >= 0 && size_t(numbers(i)) < words_.lexicon.size(), "There is no such number.");
+        size_t known = size();
+        for (size_t i = 0; i < numbers.shape(0); ++i) require(numbers(i) >= 0 && size_t(numbers(i)) < known, "There is no such number.");
         std::vector<int64_t> ends(numbers.shape(0));
         std::string text;
         locked(false, 1, [&](const Run&) { words_.names(numbers.data(), ends.size(), text, ends.data()); });

@@ -21,7 +21,7 @@ CURRENT = unicodedata.unidata_version == _kernels.UNICODE
 def comparable(text: str) -> bool:
     """Tell whether this Python and the table agree on all characters by right.
 
-    Where their versions of Unicode differ, only characters of Unicode 3.2 are compared: Python remembers which they are.
+    Where their versions of Unicode differ, only characters of Unicode 3.2 are compared: Python knows which they are.
     """
     return CURRENT or all(unicodedata.ucd_3_2_0.category(c) != "Cn" for c in text)
 
@@ -74,7 +74,9 @@ def grams(sequence: list[str], ngrams: tuple[int, int], between: str) -> list[st
     return [between.join(sequence[i : i + n]) for n in range(least, most + 1) for i in range(len(sequence) - n + 1)]
 
 
-def tokens_of_words(text: str, ngrams: tuple[int, int], cjk: str, marks: bool, stop_words: tuple[str, ...]) -> list[str]:
+def tokens_of_words(
+    text: str, ngrams: tuple[int, int], cjk: str, marks: bool, stop_words: tuple[str, ...]
+) -> list[str]:
     found: list[str] = []
     sequence: list[str] = []
     for run in runs_of(text, marks):

@@ -1,7 +1,7 @@
 """Write native/unicode/letters.hpp: what Python knows of every character, as the tokeniser needs it.
 
 Run ``python native/unicode/make.py`` after a change of Unicode's version, which is that of the Python that runs it.
-All facts are asked of Python itself, so the table says what ``str.lower`` and ``re`` do, not what a file of Unicode says.
+All facts are asked of Python itself: the table says what ``str.lower`` and ``re`` do, not what a file of Unicode says.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -271,7 +272,8 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         times = "once" if self.binary else "log" if self.log else "all"
         starts, columns, values = rows.matrix(known.columns, times, allowed(self.threads))
         if self.binary and self.log:
-            values = np.full(len(values), np.log(2.0))
+            values = np.log1p(values)
+        values = values.view(np.float64 if self.log else np.int64)  # by its usual name, whatever C++ calls it
         values = values if self.dtype is None else values.astype(self.dtype, copy=False)
         index = np.int32 if len(values) < 2**31 else np.int64
         made = sparse.csr_matrix((len(rows), known.width), dtype=values.dtype)
@@ -322,6 +324,6 @@ def names_of(vocabulary: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise InvalidSetting("vocabulary holds what is no string; give words.")
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise InvalidSetting(f"Duplicate term in vocabulary: {twice!r}.")
     return names

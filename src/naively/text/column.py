@@ -112,7 +112,8 @@ def arrow_texts(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return arrow_texts(array.dictionary_decode())
+        words = arrow_texts(array.dictionary).cast(pa.large_binary())  # of views Arrow could not take single ones
+        return pa.DictionaryArray.from_arrays(array.indices, words).dictionary_decode()
     if pa.types.is_null(kind):
         return array.cast(pa.string())
     if pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind):
@@ -148,8 +149,8 @@ def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
-            f"Row {first + row} holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert it, "
-            "e.g. by str()."
+            f"Row {first + row} holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert "
+            "it, e.g. by str()."
         ) from None
 
 
