@@ -42,7 +42,9 @@ class Reader {
 
     // Puts the numbers of a text behind the entries, each once, and returns how many tokens had no number.
     size_t row(std::string_view text, std::vector<Entry>& entries) {
-        begin(entries);
+        // Few words of a text are new in it, most rows of characters are.
+        size_t in_a_row = plan_.manner.most - plan_.manner.least + 1;
+        begin(entries, plan_.manner.unit == Unit::words ? text.size() / 8 * in_a_row : text.size() / 2 * in_a_row);
         scanner_.scan(text);
         flush();
         return unknown_;
@@ -51,7 +53,7 @@ class Reader {
     // The same for tokens that were found elsewhere.
     template <class Tokens>
     size_t row_of(const Tokens& tokens, std::vector<Entry>& entries) {
-        begin(entries);
+        begin(entries, 0);
         for (std::string_view token : tokens) given(token);
         flush();
         return unknown_;
@@ -74,7 +76,7 @@ class Reader {
         token.text = found.text, token.size = found.size;
         if (!plan_.width) {
             token.key = key_of(found.text, found.size);
-            known_.fetch(token.hash = hash_of(token.key));
+            fetch(token.hash = hash_of(token.key));
         }
         if (size_ == BATCH) flush();
     }
@@ -102,8 +104,8 @@ class Reader {
         bool first;
     };
 
-    void begin(std::vector<Entry>& entries) {
-        tally_.begin(entries);
+    void begin(std::vector<Entry>& entries, size_t expected) {
+        tally_.begin(entries, expected);
         unknown_ = 0;
         first_is_due_ = false;
         words_.clear();
@@ -113,7 +115,7 @@ class Reader {
     void flush() {
         size_t carried = words_.size();
         if (!plan_.width)
-            for (size_t i = 0; i < size_; ++i) known_.fetch_key(batch_[i].hash);
+            for (size_t i = 0; i < size_; ++i) fetch_key(batch_[i].hash);
         for (size_t i = 0; i < size_; ++i) {
             const Token& token = batch_[i];
             bool word = token.sort != Sort::whole;
@@ -127,6 +129,16 @@ class Reader {
         }
         size_ = 0;
         if (words_.size() > carried) sequences(carried);
+    }
+
+    [[gnu::always_inline]] void fetch(uint64_t hash) const {
+        known_.fetch(hash);
+        if (fresh_) fresh_->fetch(hash);
+    }
+
+    [[gnu::always_inline]] void fetch_key(uint64_t hash) const {
+        known_.fetch_key(hash);
+        if (fresh_) fresh_->fetch_key(hash);
     }
 
     uint64_t value_of(const Token& token, bool counted) {
@@ -167,7 +179,7 @@ class Reader {
         for (size_t n = 2; n <= most; ++n) {
             for (size_t i = 0; i < words_.size(); ++i) hashes[i] = prepared(i);
             if (!plan_.width)
-                for (uint64_t hash : hashes) known_.fetch_key(hash);
+                for (uint64_t hash : hashes) fetch_key(hash);
             for (size_t i = 0, rest = NOTHING; i < words_.size(); ++i) {
                 size_t shorter = words_[i].sequence;
                 words_[i].sequence = words_[i].first ? NOTHING : joined(rest, words_[i].value, hashes[i], n >= plan_.manner.least);
@@ -180,10 +192,10 @@ class Reader {
         words_.erase(words_.begin(), words_.end() - ptrdiff_t(kept));
     }
 
-    uint64_t prepared(size_t i) const {
+    [[gnu::always_inline]] uint64_t prepared(size_t i) const {
         if (plan_.width || !i || words_[i].first || words_[i].value == NOTHING || words_[i - 1].sequence == NOTHING) return 0;
         uint64_t hash = hash_of(key_of_sequence(int32_t(words_[i - 1].sequence), int32_t(words_[i].value)));
-        known_.fetch(hash);
+        fetch(hash);
         return hash;
     }
 

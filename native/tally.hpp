@@ -1,6 +1,8 @@
 // How often each number came up in one row.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,11 +16,12 @@ struct Entry {
 // A small table that is emptied by a new row's stamp, so that a short row never pays for a long one before it.
 class Tally {
   public:
-    // Begins a row, whose entries are put behind those that are there already.
-    void begin(std::vector<Entry>& entries) {
+    // Begins a row of about so many numbers, whose entries are put behind those that are there already.
+    void begin(std::vector<Entry>& entries, size_t expected) {
         entries_ = &entries;
         first_ = entries.size();
-        bits_ = FEWEST_BITS;
+        for (bits_ = FEWEST_BITS; bits_ < FIRST_BITS && size_t{1} << bits_ < 2 * expected;) ++bits_;
+        if (slots_.size() < size_t{1} << bits_) slots_.resize(size_t{1} << bits_);
         if (!++row_) {  // after four thousand million rows the stamps would come again
             std::fill(slots_.begin(), slots_.end(), Slot{});
             row_ = 1;
@@ -41,7 +44,7 @@ class Tally {
     }
 
   private:
-    static constexpr unsigned FEWEST_BITS = 9;
+    static constexpr unsigned FEWEST_BITS = 9, FIRST_BITS = 13;
     struct Slot {
         uint32_t row = 0, entry = 0;
     };

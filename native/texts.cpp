@@ -13,18 +13,18 @@ namespace {
 
 constexpr size_t LONGEST = size_t{1} << 31;
 // Texts are read in rounds of so many bytes for each piece, with some pieces for each thread; after each round all
-// threads know the words that were new in it, and Ctrl-C is answered.
-constexpr size_t PIECE_BYTES = size_t{1} << 21;
+// threads know the words that were new in it, and Ctrl-C is answered. While nothing is known yet, rounds are short.
+constexpr size_t PIECE_BYTES = size_t{1} << 22, FIRST_BYTES = size_t{1} << 18;
 constexpr size_t PIECES_PER_THREAD = 2;
 
 // Where the pieces of a round begin, by the bytes of their rows; the first ends at `begin`.
-std::vector<size_t> round_of(const Texts& texts, size_t begin, const Run& run) {
+std::vector<size_t> round_of(const Texts& texts, size_t begin, size_t each, const Run& run) {
     size_t most = PIECES_PER_THREAD * size_t(std::max(run.threads, 1));
     std::vector<size_t> cuts{begin};
-    size_t left = std::min(PIECE_BYTES, texts.bytes() / most + 1), row = begin;
-    for (size_t bytes = 0; row < texts.rows && cuts.size() <= most; ++row) {
+    each = std::min(each, texts.bytes() / most + 1);
+    for (size_t bytes = 0, row = begin; row < texts.rows && cuts.size() <= most; ++row) {
         bytes += texts[row].size() + 16;
-        if (bytes < left && row + 1 < texts.rows) continue;
+        if (bytes < each && row + 1 < texts.rows) continue;
         cuts.push_back(row + 1);
         bytes = 0;
     }
@@ -94,8 +94,9 @@ size_t bytes_between(const Texts& texts, size_t begin, size_t end) {
 template <class Use>
 void in_rounds(WordReader& words, const Texts& texts, bool learn, const Run& run, Use&& use) {
     auto read_row = [&](Reader& reader, size_t row, std::vector<Entry>& entries) { return reader.row(texts[row], entries); };
-    for (size_t begin = 0; begin < texts.rows;) {
-        std::vector<size_t> cuts = round_of(texts, begin, run);
+    size_t each = learn && !words.lexicon.size() ? FIRST_BYTES : PIECE_BYTES;
+    for (size_t begin = 0; begin < texts.rows; each = std::min(2 * each, PIECE_BYTES)) {
+        std::vector<size_t> cuts = round_of(texts, begin, each, run);
         use(read_round(words, cuts, bytes_between(texts, begin, cuts.back()), learn, run, read_row), begin);
         begin = cuts.back();
         if (begin < texts.rows && run.interrupted()) throw Interrupted();

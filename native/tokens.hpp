@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +38,7 @@ class Scanner {
             ascii_[c] = letter.is & WORD ? uint8_t(manner.lower ? int32_t(c) + letter.lower : int32_t(c)) : 0;
             ascii_[c + 128] = BEYOND;
         }
-        recent_.resize(manner.most + 1);
+        recent_.resize(std::bit_ceil(size_t{manner.most} + 1));
     }
 
     // The text must be valid UTF-8, and no longer than 2 GiB.
@@ -168,10 +169,11 @@ class Scanner {
 
     // Adds a character, and hands over all rows of characters that end with it.
     void take(uint32_t c, const uint8_t* from, const uint8_t* to) {
-        recent_[count_++ % recent_.size()] = {to_, from};
+        size_t mask = recent_.size() - 1;
+        recent_[count_++ & mask] = {to_, from};
         to_ = write(c, to_);
         for (size_t n = manner_.least; n <= std::min<size_t>(manner_.most, count_); ++n) {
-            const Start& start = recent_[(count_ - n) % recent_.size()];
+            const Start& start = recent_[(count_ - n) & mask];
             sink_(Found{start.text, uint32_t(to_ - start.text), uint32_t(start.from - begin_), uint32_t(to - begin_), Sort::whole});
         }
     }

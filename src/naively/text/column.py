@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 # So few strings are read as they are; more are laid out by Arrow first.
 FEW = 16
 # About so many characters are laid out at a time, in no fewer rows than these and no more.
-CHARACTERS, FEWEST, MOST = 1 << 23, 64, 1 << 16
+CHARACTERS, FEWEST, MOST = 1 << 25, 64, 1 << 16
 # The methods by which data frames of all libraries are known.
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
