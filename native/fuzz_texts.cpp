@@ -41,7 +41,7 @@ std::vector<std::string> names_of(const WordReader& words, const std::vector<int
 CountsOf counted(WordReader& words, const Texts& texts, bool learn, const Run& run) {
     std::vector<Piece> pieces;
     words.read(texts, learn, pieces, run);
-    return matrix_of(pieces, nullptr, Times::all, true, run);
+    return matrix_of(pieces, nullptr, true, Times::all, true, run);
 }
 
 bool same(const CountsOf& a, const CountsOf& b) {

@@ -62,8 +62,9 @@ struct TokenRows {
     nb::tuple matrix(std::optional<Numbers> columns, const std::string& times, int threads) {
         require(!columns || columns->shape(0) >= this->columns(), "There must be a column for each number.");
         bool whole = times != "log";
+        bool all_kept = !columns || std::all_of(columns->data(), columns->data() + columns->shape(0), [](int32_t column) { return column >= 0; });
         CountsOf made;
-        without_gil(threads, [&](const Run& run) { made = matrix_of(pieces, columns ? columns->data() : nullptr, times_of(times), whole, run); });
+        without_gil(threads, [&](const Run& run) { made = matrix_of(pieces, columns ? columns->data() : nullptr, all_kept, times_of(times), whole, run); });
         size_t size = size_t(made.starts.back());
         return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns), size),
                               whole ? array_of(std::move(made.whole), size) : array_of(std::move(made.parts), size));

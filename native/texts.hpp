@@ -98,7 +98,8 @@ struct WordReader {
 // In how many rows each number came up, and how often in all; `size` of them.
 void totals(const std::vector<Piece>& pieces, size_t size, int64_t* rows, int64_t* times);
 
-// All pieces as one matrix; number i becomes column columns[i], or nothing if that is negative.
-CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, Times times, bool whole, const Run& run);
+// All pieces as one matrix; number i becomes column columns[i], or nothing if that is negative, which none is if all are
+// kept. Without columns each number is its own.
+CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole, const Run& run);
 
 }  // namespace naively

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "unicode/utf8.hpp"
 
 namespace naively {
@@ -74,12 +78,8 @@ class Scanner {
         char* start = to_;
         const uint8_t* from = at_;
         size_t characters = 0;
-        for (uint8_t c = 0;;) {
-            const uint8_t* plain = at_;
-            while (at_ != end_ && uint8_t((c = ascii_[*at_]) - 1) < BEYOND - 1) *to_++ = char(c), ++at_;
-            characters += size_t(at_ - plain);
-            if (at_ == end_ || c != BEYOND || !letter(characters)) break;
-        }
+        do characters += plain();
+        while (at_ != end_ && *at_ >= 0x80 && letter(characters));
         if (characters < 2) {
             to_ = start;
             return;
@@ -87,6 +87,45 @@ class Scanner {
         sink_(Found{start, uint32_t(to_ - start), uint32_t(from - begin_), uint32_t(at_ - begin_), apart_ ? Sort::first_word : Sort::word});
         apart_ = false;
     }
+
+    // Takes letters, digits and underscores of ASCII into a word, as many as follow each other; returns how many. What is
+    // counted up stands in registers: a byte written through a char* might otherwise be any member.
+    size_t plain() {
+        const uint8_t *at = at_, *end = end_;
+        char* to = to_;
+#if defined(__SSE2__)
+        while (end - at >= 16) {  // the room has space for what is written too much
+            size_t n = plain_of_16(at, to, manner_.lower);
+            at += n, to += n;
+            if (n < 16) {
+                end = at;
+                break;
+            }
+        }
+#endif
+        for (uint8_t c; at != end && uint8_t((c = ascii_[*at]) - 1) < BEYOND - 1; ++at) *to++ = char(c);
+        size_t taken = size_t(at - at_);
+        at_ = at, to_ = to;
+        return taken;
+    }
+
+#if defined(__SSE2__)
+    // Writes sixteen bytes in small letters, and returns how many of the first are part of a word.
+    static size_t plain_of_16(const uint8_t* at, char* to, bool lower) {
+        auto all = [](int c) { return _mm_set1_epi8(char(c)); };
+        auto within = [&](__m128i bytes, int first, int size) {
+            __m128i from_first = _mm_sub_epi8(bytes, all(first));
+            return _mm_cmpeq_epi8(_mm_min_epu8(from_first, all(size - 1)), from_first);
+        };
+        __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        __m128i capitals = within(bytes, 'A', 26);
+        __m128i letters = _mm_or_si128(capitals, within(bytes, 'a', 26));
+        __m128i others = _mm_or_si128(within(bytes, '0', 10), _mm_cmpeq_epi8(bytes, all('_')));
+        if (lower) bytes = _mm_add_epi8(bytes, _mm_and_si128(capitals, all(0x20)));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+        return size_t(std::countr_one(uint32_t(_mm_movemask_epi8(_mm_or_si128(letters, others)))));
+    }
+#endif
 
     // Takes a letter beyond ASCII into a word; tells whether the word may go on.
     bool letter(size_t& characters) {

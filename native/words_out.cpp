@@ -158,7 +158,7 @@ void totals(const std::vector<Piece>& pieces, size_t size, int64_t* rows, int64_
             if (size_t(entry.number) < size) ++rows[entry.number], times[entry.number] += entry.times;
 }
 
-CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, Times times, bool whole, const Run& run) {
+CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole, const Run& run) {
     CountsOf made;
     std::vector<size_t> first(pieces.size() + 1);
     for (size_t i = 0; i < pieces.size(); ++i) first[i + 1] = first[i] + pieces[i].ends.size();
@@ -167,8 +167,8 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, Tim
     for (const Piece& piece : pieces) entries += piece.entries.size();
     share_out(pieces.size(), entries, run, [&](size_t i) {
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
-            int64_t n = 0;
-            for (size_t at = pieces[i].begin(row); at < pieces[i].ends[row]; ++at) n += !columns || columns[pieces[i].entries[at].number] >= 0;
+            int64_t n = all_kept ? int64_t(pieces[i].ends[row] - pieces[i].begin(row)) : 0;
+            for (size_t at = pieces[i].begin(row); at < pieces[i].ends[row] && !all_kept; ++at) n += columns[pieces[i].entries[at].number] >= 0;
             made.starts[first[i] + row + 1] = n;
         }
     });
