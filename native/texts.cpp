@@ -16,6 +16,8 @@ constexpr size_t LONGEST = size_t{1} << 31;
 // threads know the words that were new in it, and Ctrl-C is answered. While nothing is known yet, rounds are short.
 constexpr size_t PIECE_BYTES = size_t{1} << 22, FIRST_BYTES = size_t{1} << 18;
 constexpr size_t PIECES_PER_THREAD = 2;
+// Sums and lines of tables are asked for so many entries before they are needed.
+constexpr size_t AHEAD = 12;
 
 // Where the pieces of a round begin, by the bytes of their rows; the first ends at `begin`.
 std::vector<size_t> round_of(const Texts& texts, size_t begin, size_t each, const Run& run) {
@@ -188,6 +190,7 @@ void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows&
         if (line.size() < columns()) line.resize(columns());
         for (auto [piece, at, weight] : of_class[k])
             for (size_t i = piece->begin(at); i < piece->ends[at]; ++i) {
+                if (i + AHEAD < piece->entries.size()) __builtin_prefetch(&line[piece->entries[i + AHEAD].number], 1);
                 auto [number, n] = piece->entries[i];
                 line[number].times += weight * worth(times, n), line[number].rows += weight;
             }
@@ -203,7 +206,9 @@ void WordReader::score(const Texts& texts, Times times, const double* table, siz
             entries.clear();
             reader.row(texts[row], entries);
             double* to = scores + row * classes;
-            for (auto [number, n] : entries) {
+            for (size_t i = 0; i < entries.size(); ++i) {
+                if (i + AHEAD < entries.size()) __builtin_prefetch(table + size_t(entries[i + AHEAD].number) * classes);
+                auto [number, n] = entries[i];
                 if (size_t(number) >= size) continue;
                 double value = worth(times, n);
                 const double* from = table + size_t(number) * classes;
