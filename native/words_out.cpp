@@ -105,15 +105,35 @@ class Sorter {
     const std::vector<int64_t>& ends_;
 };
 
+// Columns (the upper halves) of one row in order: digit by digit, which for many is quicker than by comparing.
+void sort_columns(std::vector<uint64_t>& row, std::vector<uint64_t>& other, uint64_t all) {
+    constexpr unsigned DIGIT = 9;
+    constexpr size_t FEW = 48;
+    if (row.size() < FEW) return std::sort(row.begin(), row.end());
+    other.resize(row.size());
+    for (unsigned shift = 32; all >> shift; shift += DIGIT) {
+        uint32_t places[(size_t{1} << DIGIT) + 1] = {};
+        auto digit = [=](uint64_t entry) { return entry >> shift & ((size_t{1} << DIGIT) - 1); };
+        for (uint64_t entry : row) ++places[digit(entry) + 1];
+        for (size_t i = 1; i < std::size(places); ++i) places[i] += places[i - 1];
+        for (uint64_t entry : row) other[places[digit(entry)]++] = entry;
+        row.swap(other);
+        if (shift + DIGIT >= 64) break;
+    }
+}
+
 // The entries of a row as columns with how often they came up, in order.
-void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found) {
+void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found, std::vector<uint64_t>& other) {
     found.clear();
+    uint64_t all = 0;  // every bit that is set in some column
     for (size_t i = piece.begin(row); i < piece.ends[row]; ++i) {
         auto [number, times] = piece.entries[i];
         int32_t column = columns ? columns[number] : number;
-        if (column >= 0) found.push_back(uint64_t(column) << 32 | times);
+        if (column < 0) continue;
+        found.push_back(uint64_t(column) << 32 | times);
+        all |= found.back();
     }
-    std::sort(found.begin(), found.end());
+    sort_columns(found, other, all);
 }
 
 }  // namespace
@@ -178,9 +198,9 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, boo
     if (whole) made.whole.reset(new int64_t[size]);
     else made.parts.reset(new double[size]);
     share_out(pieces.size(), entries, run, [&](size_t i) {
-        std::vector<uint64_t> found;
+        std::vector<uint64_t> found, other;
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
-            sorted_row(pieces[i], row, columns, found);
+            sorted_row(pieces[i], row, columns, found, other);
             size_t to = size_t(made.starts[first[i] + row]);
             for (uint64_t entry : found) {
                 made.columns[to] = int32_t(entry >> 32);
