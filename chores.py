@@ -113,7 +113,7 @@ def stub() -> int:
 @chore
 def bench(*arguments: str) -> int:
     """Run the benchmarks: those of NaiveBayes by name, such as `tables` or `together`; more for the script."""
-    named = arguments and arguments[0] in ("tables", "files", "commands", "accuracy", "ablation", "together")
+    named = arguments and arguments[0] in ("tables", "files", "commands", "accuracy", "ablation", "together", "text")
     name, rest = (arguments[0], arguments[1:]) if named else ("run", arguments)
     return 0 if call(environment("bench", *group("bench")), f"benchmarks/{name}.py", *rest) else 1
 
@@ -122,12 +122,27 @@ def bench(*arguments: str) -> int:
 def sanitize() -> int:
     """Test the kernels with checks of every access to memory, undefined behaviour and races between threads."""
     kernels = ["tests/test_kernels.py", "tests/test_kernel_paths.py"]
-    others = ["kernel_arguments", "counting", "moments", "text_codes"]
+    others = ["kernel_arguments", "counting", "moments", "text_codes", "tokens"]
     tests = [*kernels, *(f"tests/test_{name}.py" for name in others)]
     return run_all(
         ("addresses and undefined behaviour", lambda: sanitized("address,undefined", "libasan.so", *tests)),
-        ("threads", lambda: sanitized("thread", "libtsan.so", *kernels, "-k", "threads")),
+        ("threads", lambda: sanitized("thread", "libtsan.so", *kernels, "tests/test_tokens.py", "-k", "threads")),
     )
+
+
+@chore
+def fuzz(seconds: str = "600") -> int:
+    """Read random bytes as texts for so many seconds, with checks of every access to memory (libFuzzer, clang)."""
+    target, corpus = ROOT / "build" / "fuzz" / "texts", ROOT / "build" / "fuzz" / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    if not shutil.which("clang++"):
+        raise ChoreError("Fuzzing needs clang++ with libFuzzer, e.g.: apt install clang libclang-rt-dev")
+    sources = [ROOT / "native" / name for name in ("fuzz_texts.cpp", "texts.cpp", "words_out.cpp")]
+    checks = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "-DNAIVELY_LEVEL=baseline"]
+    quietly("clang++", "-std=c++20", "-O1", "-g", *checks, *sources, "-o", target)
+    return subprocess.run(
+        [target, corpus, f"-max_total_time={seconds}", "-max_len=4096", "-print_final_stats=1"]
+    ).returncode
 
 
 @chore

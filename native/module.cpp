@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "pyscorer.hpp"
 #include "pystrings.hpp"
+#include "pywords.hpp"
 
 using namespace nb::literals;
 using namespace naively;
@@ -352,4 +353,5 @@ NB_MODULE(_kernels, m) {
         .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a,
              "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
     m.attr("NEW") = Dictionary::NONE;
+    bind_words(m);
 }

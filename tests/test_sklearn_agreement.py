@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from naively import sklearn as ours
 
-NAMES = ours.__all__
+NAMES = [name for name in ours.__all__ if name.endswith("NB")]
 WIDE = ["BernoulliNB", "ComplementNB", "MultinomialNB"]  # those that take sparse matrices
 DISCRETE = [*WIDE, "CategoricalNB"]
 ATTRIBUTES = {

@@ -162,3 +162,109 @@ class TextCodes:
         """The same for views of texts (Arrow's string_view)."""
 
 NEW: int = -2147483648
+
+class Texts:
+    """
+    Rows of text where they lie. `first` is the number of the first row, for messages.
+    """
+
+    @staticmethod
+    def strings(texts: list, first: int = 0) -> Texts:
+        """A few strings; None is missing."""
+
+    @staticmethod
+    def buffer(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0, surrogates: bool = False) -> Texts:
+        """
+        Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it says so.
+        """
+
+    @staticmethod
+    def views(views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0) -> Texts:
+        """Views of texts (Arrow's string_view)."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes there are."""
+
+class TokenRows:
+    """The numbers of rows of text, as they were read."""
+
+    def __init__(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def matrix(self, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: str = 'all', threads: int = 1) -> tuple:
+        """
+        Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or nothing if
+        that is negative. The counts are int64, of times 'log' float64.
+        """
+
+    def totals(self, size: int) -> tuple:
+        """In how many rows each number came up, and how often in all."""
+
+    def unknown(self) -> object:
+        """How many tokens of each row had no number."""
+
+class ClassWords:
+    """Sums of words for each class, which grow."""
+
+    def __init__(self) -> None: ...
+
+    def tables(self, classes: int, columns: int) -> tuple:
+        """
+        The sums, and the rows that each number came up in, both [class, number].
+        """
+
+class Words:
+    """
+    Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.
+    """
+
+    def __init__(self, unit: str = 'words', lower: bool = True, marks: bool = False, pairs: bool = True, least: int = 1, most: int = 1, width: int = 0) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def stop(self, texts: Texts) -> None:
+        """Pass these words over wherever they are met."""
+
+    def name(self, texts: Texts, apart: bool) -> None:
+        """
+        Give names the numbers 0, 1, …; taken apart, they are words with a space between.
+        """
+
+    def read(self, texts: Texts, rows: TokenRows, learn: bool, threads: int = 1) -> None:
+        """Read texts, and put their numbers behind the rows."""
+
+    def read_lists(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tokens: Texts, rows: TokenRows, learn: bool, threads: int = 1) -> None:
+        """
+        The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].
+        """
+
+    def count(self, texts: Texts, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, learn: bool, sums: ClassWords, threads: int = 1) -> None:
+        """Read texts, and add each row to the sums of its class."""
+
+    def add(self, rows: TokenRows, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, sums: ClassWords, threads: int = 1) -> None:
+        """The same for rows that were read before."""
+
+    def score(self, texts: Texts, times: str, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+        """
+        out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing.
+        """
+
+    def spans(self, texts: Texts, row: int = 0) -> list[tuple[int, int, int]]:
+        """
+        The tokens of one text that have a number: the number, and the bytes where each begins and ends.
+        """
+
+    def names(self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """The ends of names in one text, and that text as UTF-8."""
+
+    def order(self) -> object:
+        """All numbers, in the order of their names."""
+
+    def memory(self) -> int:
+        """The bytes that the lexicon takes."""
+
+UNICODE: str = '14.0.0'

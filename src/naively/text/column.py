@@ -1,0 +1,173 @@
+"""A column of texts, in whatever it comes → pieces that the kernels read where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..errors import InvalidInput
+
+# So few strings are read as they are; more are laid out by Arrow first.
+FEW = 16
+# About so many characters are laid out at a time, in no fewer rows than these and no more.
+CHARACTERS, FEWEST, MOST = 1 << 25, 64, 1 << 16
+# The methods by which data frames of all libraries are known.
+TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
+
+
+def texts_of(X: Any, *, holes: bool = False) -> Iterator[Any]:
+    """Yield the texts of a column, some rows at a time. A missing one is refused unless holes are allowed."""
+    if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
+        yield _kernels.Texts.strings(X)
+        return
+    first = 0
+    for array, surrogates in arrays_of(X):
+        refuse_missing(array, first, holes)
+        yield lying(array, first, surrogates)
+        first += len(array)
+
+
+def strings_of(X: Any, *, holes: bool = False) -> Iterator[list[str]]:
+    """Yield the texts of a column as strings of Python, some rows at a time; missing ones are empty if allowed."""
+    import pyarrow as pa
+
+    first = 0
+    for array, surrogates in arrays_of(X):
+        refuse_missing(array, first, holes)
+        texts = array.cast(pa.large_binary()).to_pylist()
+        errors = "surrogatepass" if surrogates else "strict"
+        yield [decoded(text, errors, first + at) for at, text in enumerate(texts)]
+        first += len(array)
+
+
+def refuse_missing(array: Any, first: int, holes: bool) -> None:
+    """Refuse an array in which texts are missing, unless holes are allowed."""
+    if array.null_count and not holes:
+        row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
+
+
+def decoded(text: bytes | None, errors: str, row: int) -> str:
+    """Return the string that bytes stand for."""
+    try:
+        return "" if text is None else text.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"Row {row} is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
+            "they are in, e.g. bytes.decode('latin-1')."
+        ) from None
+
+
+def arrays_of(X: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield a column as Arrow arrays of texts, and whether they may hold halves of surrogate pairs."""
+    import pyarrow as pa
+
+    refuse_others(X)
+    if not isinstance(X, (pa.Array, pa.ChunkedArray)) and (hasattr(X, "__array__") or hasattr(X, "__arrow_c_stream__")):
+        X = plain_array(X)
+    if isinstance(X, (pa.Array, pa.ChunkedArray)):
+        for chunk in X.chunks if isinstance(X, pa.ChunkedArray) else [X]:
+            yield arrow_texts(chunk), False
+        return
+    yield from arrays_of_strings(X)
+
+
+def refuse_others(X: Any) -> None:
+    """Refuse what is no column at all."""
+    if isinstance(X, (str, bytes)):
+        raise InvalidInput(
+            "Iterable over raw text documents expected, string object received: this is one text. Put it into a list."
+        )
+    if isinstance(X, Mapping) or any(hasattr(type(X), name) for name in TABLES):
+        raise InvalidInput(f"Expected one column of texts, got a {type(X).__name__}. Give the column: X['text'].")
+    if not isinstance(X, Iterable):
+        raise InvalidInput(f"Expected a list or a column of texts, got {type(X).__name__}.")
+
+
+def plain_array(X: Any) -> Any:
+    """Return a series, or an array, as Arrow's or as an array of objects."""
+    import pyarrow as pa
+
+    if hasattr(X, "__arrow_c_stream__") and not isinstance(getattr(X, "dtype", None), np.dtype):
+        return pa.chunked_array(X)
+    if hasattr(X, "__arrow_array__"):
+        return pa.array(X)
+    X = np.asarray(X)
+    if X.ndim != 1:
+        raise InvalidInput(f"Expected one column of texts, got an array of shape {X.shape}. Give one column: X[:, 0].")
+    if X.dtype.kind in "UT":
+        return X.astype(object)
+    if X.dtype.kind not in "OS":
+        raise InvalidInput(f"Expected texts, got an array of {X.dtype}. Convert the numbers: X.astype(str).")
+    return X
+
+
+def arrow_texts(array: Any) -> Any:
+    """Return an Arrow array as one of texts or bytes."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        words = arrow_texts(array.dictionary).cast(pa.large_binary())  # of views Arrow could not take single ones
+        return pa.DictionaryArray.from_arrays(array.indices, words).dictionary_decode()
+    if pa.types.is_null(kind):
+        return array.cast(pa.string())
+    if pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary)
+    if not any(is_one(kind) for is_one in (*text, pa.types.is_large_binary)):
+        raise InvalidInput(f"Expected texts, got a column of {kind}. Convert it to text first.")
+    return array
+
+
+def arrays_of_strings(texts: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+    """Lay out strings one batch after the other; as many rows at a time as make a good piece of work."""
+    rest, rows, first = iter(texts), 1 << 10, 0
+    while batch := list(islice(rest, rows)):
+        array, surrogates = arrow_of(batch, first)
+        yield array, surrogates
+        first += len(batch)
+        rows = min(MOST, max(FEWEST, CHARACTERS * len(batch) // max(array.nbytes, 1)))
+
+
+def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
+    """Return strings as an Arrow array, and whether they hold halves of surrogate pairs."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(batch, pa.large_string(), from_pandas=True), False
+    except UnicodeEncodeError:
+        whole = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else t for t in batch]
+        return pa.array(whole, pa.large_binary(), from_pandas=True), True
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        if all(text is None or isinstance(text, (str, bytes)) for text in batch):
+            return pa.array(batch, pa.large_binary(), from_pandas=True), False  # bytes: the reader says what is wrong
+        kept = [None if text is None or text != text else text for text in batch]
+        row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
+        raise InvalidInput(
+            f"Row {first + row} holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert "
+            "it, e.g. by str()."
+        ) from None
+
+
+def lying(array: Any, first: int = 0, surrogates: bool = False) -> Any:
+    """Return an Arrow array of texts as the kernels read it."""
+    import pyarrow as pa
+
+    valid, *buffers = array.buffers()
+    bits = None if valid is None or not array.null_count else np.frombuffer(valid, np.uint8)
+    skipped, size = array.offset, len(array)
+    if pa.types.is_string_view(array.type):
+        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
+        parts = [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]]
+        return _kernels.Texts.views(views, parts, bits, skipped, first)
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    kind: Any = np.int64 if wide else np.int32
+    empty = buffers[0] is None or not size
+    starts = np.zeros(size + 1, kind) if empty else np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
+    data = np.frombuffer(buffers[1], np.uint8) if buffers[1] else np.zeros(0, np.uint8)
+    return _kernels.Texts.buffer(starts, data, bits, skipped, first, surrogates)

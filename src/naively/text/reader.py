@@ -1,0 +1,180 @@
+"""Texts → numbers of tokens, by a compiled reader whose lexicon grows or stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..errors import InvalidInput
+from ..threads import allowed
+from .column import arrow_of, lying, strings_of, texts_of
+from .tokens import Tokens
+
+Numbers = npt.NDArray[np.int32]
+
+
+class Token(NamedTuple):
+    """A token of a text that has a number: which, and the characters where it begins and ends."""
+
+    number: int
+    begin: int
+    end: int
+
+
+class TextReader:
+    """Reads texts by one set of settings; every different token gets a number, counted up as tokens are met.
+
+    The numbers do not depend on the number of threads. With ``names``, the reader knows these tokens from the start,
+    numbered in their order. Words that are read without learning and are not known say nothing.
+    """
+
+    def __init__(self, tokens: Tokens, names: Sequence[str] = (), *, threads: int | None = None) -> None:
+        self.tokens, self.threads = tokens, threads
+        self._words = tokens.reader()
+        if tokens.stop_words:
+            self._words.stop(laid_out(tokens.stop_words))
+        if len(names):
+            self._words.name(laid_out(names), tokens.in_parts)
+
+    def __len__(self) -> int:
+        """Return how many tokens have a number; of a hash, how many columns there are."""
+        return len(self._words)
+
+    def read(self, X: Any, *, learn: bool = False, holes: bool = False, rows: Any = None) -> Any:
+        """Return the numbers of all rows as ``TokenRows``, behind those of other rows if there are some."""
+        rows = _kernels.TokenRows() if rows is None else rows
+        if self.tokens.tokenize is not None:
+            for starts, found in self._lists(X, holes):
+                self._words.read_lists(starts, found, rows, learn, allowed(self.threads, found.bytes))
+            return rows
+        for texts in self._texts(X, holes):
+            self._words.read(texts, rows, learn, allowed(self.threads, texts.bytes))
+        return rows
+
+    def count(
+        self,
+        X: Any,
+        classes: npt.NDArray[np.int32],
+        n_classes: int,
+        weights: npt.NDArray[np.float64] | None = None,
+        *,
+        times: str = "all",
+        learn: bool = True,
+        sums: Any = None,
+    ) -> Any:
+        """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text says nothing."""
+        sums = _kernels.ClassWords() if sums is None else sums
+        threads = allowed(self.threads)
+        if self.tokens.tokenize is not None:
+            rows = self.read(X, learn=learn, holes=True)
+            self._words.add(rows, classes, weights, n_classes, times, sums, threads)
+            return sums
+        first = 0
+        for texts in self._texts(X, holes=True):
+            part = slice(first, first + len(texts))
+            of_part = None if weights is None else weights[part]
+            self._words.count(texts, classes[part], of_part, n_classes, times, learn, sums, threads)
+            first = part.stop
+        return sums
+
+    def score(self, X: Any, table: npt.NDArray[np.float64], *, times: str = "all") -> npt.NDArray[np.float64]:
+        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing."""
+        if self.tokens.tokenize is not None:
+            return self._score_rows(X, table, times)
+        found = []
+        for texts in self._texts(X, holes=True):
+            found.append(np.zeros((len(texts), table.shape[1])))
+            self._words.score(texts, times, table, found[-1], allowed(self.threads, texts.bytes))
+        return found[0] if len(found) == 1 else np.concatenate([np.zeros((0, table.shape[1])), *found])
+
+    def _score_rows(self, X: Any, table: npt.NDArray[np.float64], times: str) -> npt.NDArray[np.float64]:
+        from scipy import sparse
+
+        rows = self.read(X, holes=True)
+        starts, columns, values = rows.matrix(None, times, allowed(self.threads))
+        return np.asarray(sparse.csr_matrix((values, columns, starts), (len(rows), len(self))) @ table)
+
+    def spans(self, text: str) -> list[Token]:
+        """Return the tokens of one text that have a number, and where they lie in it."""
+        if self.tokens.preprocess is not None or self.tokens.tokenize is not None:
+            raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
+        found = self._words.spans(_kernels.Texts.strings([text]))
+        if not text.isascii():
+            coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+            before = np.concatenate([[0], np.cumsum((coded & 0xC0) != 0x80)]).tolist()  # characters that begin before
+            found = [(number, before[begin], before[end]) for number, begin, end in found]
+        return [Token(*span) for span in found]
+
+    def names(self, numbers: Numbers | None = None) -> list[str]:
+        """Return the names of some tokens, or of all in the order of their numbers."""
+        if self.tokens.hash_width:
+            raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words were met.")
+        numbers = np.arange(len(self), dtype=np.int32) if numbers is None else np.ascontiguousarray(numbers, np.int32)
+        ends, data = self._words.names(numbers)
+        text = data.decode("utf-8", "surrogatepass") if data.isascii() else None
+        begin, names = 0, []
+        for end in ends.tolist():
+            names.append(data[begin:end].decode("utf-8", "surrogatepass") if text is None else text[begin:end])
+            begin = end
+        return names
+
+    def order(self) -> Numbers:
+        """Return all numbers in the order of their names, by code points."""
+        return np.asarray(self._words.order())
+
+    def of(self, numbers: Numbers) -> TextReader:
+        """Return a reader that knows some of these tokens only, numbered in this order."""
+        return TextReader(self.tokens, self.names(numbers), threads=self.threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "tokens": self.tokens,
+            "threads": self.threads,
+            "names": [] if self.tokens.hash_width else self.names(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["tokens"], state["names"], threads=state["threads"])  # type: ignore[misc]
+
+    def _texts(self, X: Any, holes: bool) -> Iterable[Any]:
+        change = self.tokens.preprocess
+        if change is None:
+            yield from texts_of(X, holes=holes)
+            return
+        first = 0
+        for batch in strings_of(X, holes=holes):
+            yield lying(*layout([change(text) for text in batch], first))
+            first += len(batch)
+
+    def _lists(self, X: Any, holes: bool) -> Iterable[tuple[npt.NDArray[np.int64], Any]]:
+        """Yield the tokens that a function finds, and where those of each row begin."""
+        first = 0
+        for batch in strings_of(X, holes=holes):
+            found = [self._tokens_of(text) for text in batch]
+            starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
+            try:
+                yield starts, laid_out([token for tokens in found for token in tokens])
+            except InvalidInput:
+                row = next(i for i, tokens in enumerate(found) if not all(isinstance(token, str) for token in tokens))
+                raise InvalidInput(f"Row {first + row}: tokenize gave {found[row]!r}; it must give strings.") from None
+            first += len(batch)
+
+    def _tokens_of(self, text: str) -> list[str]:
+        tokens = self.tokens
+        text = text if tokens.preprocess is None else tokens.preprocess(text)
+        return list(tokens.tokenize(text.lower() if tokens.lowercase else text))  # type: ignore[misc]
+
+
+def layout(texts: Sequence[str], first: int) -> tuple[Any, int, bool]:
+    """Return strings as an Arrow array, the number of the first row, and whether surrogates are let in."""
+    array, surrogates = arrow_of(list(texts), first)
+    return array, first, surrogates
+
+
+def laid_out(texts: Sequence[str]) -> Any:
+    """Return strings as the kernels read them."""
+    return lying(*layout(texts, 0))

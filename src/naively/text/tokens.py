@@ -1,0 +1,98 @@
+"""What a token is: the settings by which a text is taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import _kernels
+from ..errors import InvalidSetting
+
+Unit = Literal["words", "characters", "inside"]
+MOST_IN_A_ROW = 256
+WIDEST = 2**30 - 1
+
+
+@dataclass(frozen=True)
+class Tokens:
+    r"""How a text becomes tokens, as a value.
+
+    By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
+    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces say
+    where its words end. Korean is written with spaces and stays in words.
+
+    Parameters
+    ----------
+    unit : "words", "characters" or "inside"
+        Words, characters in a row, or characters in a row that do not cross the end of a word.
+    ngrams : pair of int
+        The fewest and the most words (or characters) that make one token together.
+    lowercase : bool
+        Whether letters are made small first.
+    cjk : "pairs" or "words"
+        What becomes of a run of Chinese or Japanese characters; as "words", it stays whole.
+    marks : bool
+        Whether marks that are written with a letter are part of the word, as vowels of Hindi are.
+    stop_words : tuple of str
+        Words that are passed over.
+    hash_width : int, optional
+        So many columns, one of which each token gets by its hash, instead of a growing list of words.
+    preprocess, tokenize : callable, optional
+        Functions of a string that are called first, and instead of all rules above but ``ngrams`` and ``lowercase``.
+    """
+
+    unit: Unit = "words"
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    cjk: Literal["pairs", "words"] = "pairs"
+    marks: bool = False
+    stop_words: tuple[str, ...] = ()
+    hash_width: int | None = None
+    preprocess: Callable[[str], str] | None = None
+    tokenize: Callable[[str], Iterable[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.unit not in ("words", "characters", "inside"):
+            raise InvalidSetting(f"unit={self.unit!r} is not known; give 'words', 'characters' or 'inside'.")
+        if self.cjk not in ("pairs", "words"):
+            raise InvalidSetting(f"cjk={self.cjk!r} is not known; give 'pairs' or 'words'.")
+        check_ngrams(self.ngrams)
+        check_width(self.hash_width)
+        if self.stop_words and self.unit != "words":
+            raise InvalidSetting(f"stop_words are words, but the unit is {self.unit!r}; give one of the two.")
+        if self.tokenize is not None and self.unit != "words":
+            raise InvalidSetting(f"tokenize finds words, but the unit is {self.unit!r}; give one of the two.")
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the name of a token may be several words with spaces between them."""
+        return self.unit == "words" and self.ngrams[1] > 1 and self.tokenize is None
+
+    def reader(self) -> Any:
+        """Return a compiled reader that knows no word yet."""
+        least, most = self.ngrams
+        pairs, width = self.cjk == "pairs", self.hash_width or 0
+        return _kernels.Words(self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
+
+
+def check_ngrams(ngrams: Any) -> None:
+    """Refuse what is no range of numbers of words."""
+    try:
+        least, most = ngrams
+        good = int(least) == least and int(most) == most and 1 <= least <= most <= MOST_IN_A_ROW
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise InvalidSetting(
+            f"ngrams={ngrams!r} is no range; give the fewest and the most words in a row, such as (1, 2), up to "
+            f"{MOST_IN_A_ROW}."
+        )
+
+
+def check_width(width: Any) -> None:
+    """Refuse what is no number of columns."""
+    if width is not None and (isinstance(width, bool) or int(width) != width or not 1 <= width <= WIDEST):
+        raise InvalidSetting(
+            f"hash_width={width!r} is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
+        )

@@ -1,0 +1,370 @@
+"""Texts become tokens as the plain reference says: every character, every option, any number of threads."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naively import _kernels
+from naively.errors import InvalidInput, InvalidSetting
+from naively.text import TextReader, Tokens
+
+from .text_reference import CURRENT, column_of, comparable, tokens_of
+
+checked = settings(deadline=None, max_examples=150)
+
+ODD = [
+    *("Σ", "σς", "ΑΣ", "Σ.", "'", "\u00ad", "İ", "I", "ı", "ǅ", "ß", "ẞ", "Ⱥ", "ŉ", "\u0307", "\u0345", "Ⓐ", "ª"),
+    *(
+        "北",
+        "京",
+        "々",
+        "〇",
+        "あ",
+        "ア",
+        "ー",
+        "ｱ",
+        "゛",
+        "\u3099",
+        "𠀀",
+        "한국",
+        "हि",
+        "न्दी",
+        "ไทย",
+        "עִברית",
+        "٣",
+        "²",
+        "½",
+        "Ⅷ",
+    ),
+    *(" ", "  ", "\t", "\n", "\x00", "\u3000", "\u2028", "\x1c", "_", "-", "0", "a", "b", "The", "the", "new", "york"),
+    *("😀", "👩\u200d🚀", "\ufe0f", "\ud800", "\udfff", "\U0010ffff", "a" * 16, "é" * 9, "word" * 10),
+]
+texts = st.lists(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=())), max_size=30).map("".join)
+texts = texts.filter(comparable)
+manners = st.fixed_dictionaries(
+    {
+        "unit": st.sampled_from(["words", "words", "characters", "inside"]),
+        "ngrams": st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 3), (2, 4)]),
+        "lowercase": st.booleans(),
+        "cjk": st.sampled_from(["pairs", "words"]),
+        "marks": st.booleans(),
+    }
+)
+
+
+def rows_of(reader: TextReader, rows, names=None) -> list[Counter]:
+    """Return the tokens of each row by name, or by column."""
+    starts, columns, counts = rows.matrix(None)
+    names = reader.names() if names is None else names
+    return [
+        Counter({names[columns[i]]: int(counts[i]) for i in range(starts[row], starts[row + 1])})
+        for row in range(len(rows))
+    ]
+
+
+def read(given, **manner) -> list[Counter]:
+    reader = TextReader(Tokens(**manner), threads=1)
+    return rows_of(reader, reader.read(given, learn=True))
+
+
+@checked
+@given(st.lists(texts, max_size=5), manners)
+def test_tokens_are_those_of_the_reference(given, manner):
+    assert read(given, **manner) == [tokens_of(text, **manner) for text in given]
+
+
+@checked
+@given(
+    st.lists(texts, max_size=4), st.sampled_from([(1, 1), (1, 2), (2, 3)]), st.sets(st.sampled_from(ODD), max_size=6)
+)
+def test_stop_words_are_passed_over_before_words_are_joined(given, ngrams, stop_words):
+    manner = {"ngrams": ngrams, "stop_words": tuple(word for word in stop_words if word)}
+    assert read(given, **manner) == [tokens_of(text, **manner) for text in given]
+
+
+@checked
+@given(st.lists(texts, max_size=4), manners)
+def test_the_hash_is_the_one_that_is_described(given, manner):
+    reader = TextReader(Tokens(hash_width=1009, **manner), threads=1)
+    columns = rows_of(reader, reader.read(given), names=range(1009))
+    expected = [Counter() for _ in given]
+    for row, text in zip(expected, given, strict=True):
+        for token, n in tokens_of(text, **manner).items():
+            row[column_of(token, 1009, sequence=manner["unit"] == "words")] += n
+
+    assert len(reader) == 1009
+    assert columns == expected
+
+
+def test_every_character_is_what_python_says_it_is():
+    """Each one alone, between letters, beside a sigma: with all that the table knows of it."""
+    signs = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) != "Cn"]
+    signs = [sign for sign in signs if comparable(sign)]
+    texts = [f"xA{sign}Bc {sign}{sign} {sign}Σ A{sign}Σ AΣ{sign}" for sign in signs]
+
+    reader = TextReader(Tokens(cjk="words"))
+    starts, columns, counts = reader.read(texts, learn=True).matrix(None)
+    names, pattern = reader.names(), re.compile(r"(?u)\b\w\w+\b")
+
+    assert CURRENT or len(signs) > 90_000
+    for row, text in enumerate(texts):
+        part = slice(starts[row], starts[row + 1])
+        found = {names[column]: n for column, n in zip(columns[part].tolist(), counts[part].tolist(), strict=True)}
+        assert found == Counter(pattern.findall(text.lower())), f"U+{ord(signs[row]):04X}"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("To be, or not to be!", {"to": 2, "be": 2, "or": 1, "not": 1}),
+        ("我在北京", {"我": 1, "我在": 1, "在": 1, "在北": 1, "北": 1, "北京": 1, "京": 1}),
+        ("iPhone手机x2", {"iphone": 1, "手": 1, "手机": 1, "机": 1, "x2": 1}),
+        ("カラー", {"カ": 1, "カラ": 1, "ラ": 1, "ラー": 1, "ー": 1}),
+        ("한국어 텍스트", {"한국어": 1, "텍스트": 1}),
+        ("ΟΔΟΣ ΣΑΣ", {"οδος": 1, "σας": 1}),
+        ("İstanbul", {"stanbul": 1}),
+        ("a\x00bc\x00de", {"bc": 1, "de": 1}),
+        ("", {}),
+        ("\ud800ab\udfffcd", {"ab": 1, "cd": 1}),
+        ("👩‍🚀 x", {}),
+    ],
+)
+def test_texts_by_hand(text, tokens):
+    assert read([text]) == [tokens]
+
+
+def test_marks_stay_in_words_if_asked():
+    assert read(["हिन्दी में"], marks=True) == [{"हिन्दी": 1, "में": 1}]
+    assert "हिन्दी" not in read(["हिन्दी में"])[0]
+
+
+@pytest.mark.parametrize(
+    "manner", [{}, {"ngrams": (1, 3)}, {"ngrams": (2, 3)}, {"unit": "characters", "ngrams": (1, 2)}]
+)
+def test_threads_make_no_difference(manner):
+    """Neither to what is found nor to the numbers of the words."""
+    rng = np.random.default_rng(0)
+    pool = [*ODD, *(f"w{i}" for i in range(3000))]
+    given = [" ".join(rng.choice(pool, rng.integers(0, 200))) for _ in range(400)]
+    readers = [TextReader(Tokens(**manner), threads=threads) for threads in (1, 2, 5)]
+    rows = [reader.read(given, learn=True) for reader in readers]
+
+    for reader, found in zip(readers[1:], rows[1:], strict=True):
+        assert reader.names() == readers[0].names()
+        for ours, theirs in zip(found.matrix(None), rows[0].matrix(None), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@checked
+@given(st.lists(texts, min_size=1, max_size=6), st.lists(texts, max_size=3), manners)
+def test_a_reader_that_was_pickled_goes_on_as_before(first, then, manner):
+    reader = TextReader(Tokens(**manner), threads=1)
+    reader.read(first, learn=True)
+    again = pickle.loads(pickle.dumps(reader))
+
+    assert again.names() == reader.names()
+    assert rows_of(again, again.read(then)) == rows_of(reader, reader.read(then))
+    assert rows_of(again, again.read(then, learn=True)) == rows_of(reader, reader.read(then, learn=True))
+    assert again.names() == reader.names()
+
+
+@checked
+@given(st.lists(texts, min_size=1, max_size=5), st.lists(texts, max_size=5), manners)
+def test_reading_without_learning_knows_what_was_learned_and_no_more(learned, asked, manner):
+    reader = TextReader(Tokens(**manner), threads=1)
+    reader.read(learned, learn=True)
+    names = set(reader.names())
+    found = rows_of(reader, reader.read(asked))
+
+    assert len(reader) == len(names)
+    assert found == [
+        Counter({name: n for name, n in tokens_of(text, **manner).items() if name in names}) for text in asked
+    ]
+
+
+@checked
+@given(st.lists(texts, max_size=8), manners)
+def test_names_are_ordered_by_code_points(given, manner):
+    reader = TextReader(Tokens(**manner), threads=1)
+    reader.read(given, learn=True)
+    assert reader.names(reader.order()) == sorted(reader.names())
+
+
+def test_long_names_that_begin_alike_are_ordered():
+    names = [f"{'x' * 100}{i:05d}" for i in np.random.default_rng(0).permutation(1000)]
+    reader = TextReader(Tokens())
+    reader.read([" ".join(names)], learn=True)
+    assert reader.names(reader.order()) == sorted(names)
+
+
+@checked
+@given(texts, manners)
+def test_spans_are_where_the_tokens_lie(text, manner):
+    """What lies there, read alone, is the token; each token of the reference has its spans."""
+    reader = TextReader(Tokens(**manner), threads=1)
+    reader.read([text], learn=True)
+    names, spans = reader.names(), reader.spans(text)
+
+    assert Counter(names[span.number] for span in spans) == tokens_of(text, **manner)
+    if manner["unit"] == "words" and "Σ" not in text and manner["ngrams"] == (1, 1):
+        for span in spans:
+            assert names[span.number] in (read([text[span.begin : span.end]], **manner)[0] if text else {})
+
+
+# -- Counting class by class is the same as summing rows of the matrix. --
+
+GIVEN = ("the cat", "the dog 北京 the", "", "cat cat dog", "the the the the", None)
+CLASSES = np.array([0, 1, 2, 0, 1, 2], np.int32)
+WEIGHTS = np.array([1.0, 0.5, 2.0, 0.25, 3.0, 1.0])
+
+
+@pytest.mark.parametrize("times", ["all", "once", "log"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngrams=(1, 2)), Tokens(tokenize=str.split), Tokens(hash_width=7)])
+def test_tables(times, weights, tokens):
+    reader = TextReader(tokens, threads=2)
+    sums = reader.count(list(GIVEN), CLASSES, 3, weights, times=times)
+    counts, rows = sums.tables(3, len(reader))
+
+    starts, columns, values = reader.read(list(GIVEN), holes=True).matrix(None, times)
+    expected, present = np.zeros((3, len(reader))), np.zeros((3, len(reader)))
+    for row, of_class in enumerate(CLASSES):
+        weight = 1.0 if weights is None else weights[row]
+        for i in range(starts[row], starts[row + 1]):
+            expected[of_class, columns[i]] += weight * values[i]
+            present[of_class, columns[i]] += weight
+    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+    np.testing.assert_allclose(rows, present, rtol=1e-12)
+
+
+def test_sums_grow_with_words_and_classes():
+    reader, y = TextReader(Tokens()), np.zeros(1, np.int32)
+    sums = reader.count(["one two"], y, 1)
+    sums = reader.count(["two three"], y + 1, 2, sums=sums)
+
+    assert reader.names() == ["one", "two", "three"]
+    assert sums.tables(2, 3)[0].tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
+def test_threads_make_no_difference_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    given = [" ".join(f"w{i}" for i in rng.zipf(1.5, 60) % 500) for _ in range(3000)]
+    y, weights = rng.integers(4, size=3000).astype(np.int32), rng.random(3000)
+    found = []
+    for threads in (1, 3):
+        reader = TextReader(Tokens(), threads=threads)
+        sums = reader.count(given, y, 4, weights, times="log")
+        found.append((reader.names(), *(table.tobytes() for table in sums.tables(4, len(reader)))))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngrams=(1, 2)), Tokens(tokenize=str.split)])
+def test_scores(tokens):
+    reader = TextReader(tokens)
+    matrix = reader.read(list(GIVEN), learn=True, holes=True).matrix(None)
+    table = np.random.default_rng(0).random((len(reader), 3))
+    dense = np.zeros((6, len(reader)))
+    for row in range(6):
+        dense[row, matrix[1][matrix[0][row] : matrix[0][row + 1]]] = matrix[2][matrix[0][row] : matrix[0][row + 1]]
+
+    np.testing.assert_allclose(reader.score(list(GIVEN), table), dense @ table, rtol=1e-12)
+    assert reader.score([], table).shape == (0, 3)
+    np.testing.assert_allclose(reader.score(["the new word"], table), reader.score(["the"], table))
+
+
+def test_unknown_tokens_are_told():
+    reader = TextReader(Tokens())
+    reader.read(["one two"], learn=True)
+    assert reader.read(["one three three", "two"]).unknown().tolist() == [2, 0]
+
+
+# -- Large, empty, broken: right, or one clear error. --
+
+
+def test_one_word_a_million_times():
+    assert read(["word " * 1_000_000]) == [{"word": 1_000_000}]
+
+
+def test_a_document_of_fifty_megabytes():
+    text = "Some words of a long text, and 北京. " * 1_300_000
+    assert len(text.encode()) > 50_000_000
+    assert read([text, "short"], ngrams=(1, 2))[0]["some words"] == 1_300_000
+
+
+def test_a_word_of_ten_megabytes():
+    assert read(["x" * 10_000_000 + " yes"]) == [{"x" * 10_000_000: 1, "yes": 1}]
+
+
+def test_many_ignored_characters_beside_sigmas():
+    text = ("Σ" + "'" * 1000) * 1000
+    assert read([text]) == [tokens_of(text)]
+
+
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [
+        (b"ab\xff", 2),
+        (b"\xc0\x80", 0),
+        (b"a\xe0\x80\x80", 1),
+        (b"abc\xed\xa0\x80", 3),
+        (b"\xf4\x90\x80\x80", 0),
+        (b"x" * 20 + b"\xe4\xba", 20),
+    ],
+)
+def test_invalid_utf8_is_refused_with_its_row_and_byte(data, byte):
+    given = pa.array([b"good"] * 3 + [data, b"\xff"])
+    reader = TextReader(Tokens())
+    with pytest.raises(InvalidInput, match=rf"Row 3 is no valid UTF-8: byte {byte} cannot be read. Decode"):
+        reader.read(given, learn=True)
+    assert len(reader) == 0
+    with pytest.raises(InvalidInput, match=rf"Row 3 is no valid UTF-8: byte {byte} cannot be read. Decode"):
+        TextReader(Tokens(tokenize=str.split)).read(given, learn=True)
+
+
+def test_a_missing_text_is_refused_or_says_nothing():
+    reader = TextReader(Tokens())
+    with pytest.raises(InvalidInput, match=r"Row 1 holds no text: it is missing. Give it a text"):
+        reader.read(["one", None], learn=True)
+    assert rows_of(reader, reader.read(["one", None], learn=True, holes=True)) == [{"one": 1}, {}]
+
+
+def test_tokens_that_are_no_strings_are_refused():
+    with pytest.raises(InvalidInput, match=r"Row 1: tokenize gave \[1\]; it must give strings."):
+        TextReader(Tokens(tokenize=lambda text: [1] if "x" in text else [])).read(["a", "x"], learn=True)
+
+
+@pytest.mark.parametrize(
+    ("manner", "message"),
+    [
+        ({"unit": "letters"}, "unit='letters' is not known"),
+        ({"cjk": "no"}, "cjk='no' is not known"),
+        ({"ngrams": (2, 1)}, r"ngrams=\(2, 1\) is no range"),
+        ({"ngrams": 2}, "ngrams=2 is no range"),
+        ({"hash_width": 0}, "hash_width=0 is no number of columns"),
+        ({"unit": "characters", "stop_words": ("a",)}, "stop_words are words"),
+        ({"unit": "inside", "tokenize": str.split}, "tokenize finds words"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(manner, message):
+    with pytest.raises(InvalidSetting, match=message):
+        Tokens(**manner)
+
+
+def test_buffers_that_lie_are_refused():
+    data = np.frombuffer(b"abc", np.uint8)
+    for starts in ([0, 4], [-1, 2], [2, 1]):
+        with pytest.raises(ValueError, match="outside its buffer"):
+            _kernels.Texts.buffer(np.array(starts, np.int32), data, None, 0)
+    view = np.array([20, 0, 0, 0], np.int32).view(np.uint8)
+    with pytest.raises(ValueError, match="outside its buffer"):
+        _kernels.Texts.views(view, [data], None, 0)
