@@ -19,9 +19,9 @@ from ..statistics.axis import Floats
 from ..statistics.joint import Joint
 from .tables import Taken
 
-RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+RIDGES = (1.0, 10.0, 100.0)
 # Rows on which the ridge is chosen, and how strongly the evidence may be believed there.
-ROWS, BELIEF = 5000, np.geomspace(0.05, 1.5, 12)
+ROWS, BELIEF = 5000, np.geomspace(0.05, 1.5, 8)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .tables import EXACT, Single
 # The ridge on the biases of the classes, around their log prior.
 BIAS_RIDGE = 3.0
 # Steps at most, how many go by one look at the curvature, and the gain per row at which they end.
-STEPS, SAME_CURVE, ENOUGH = 60, 8, 1e-11
+STEPS, SAME_CURVE, ENOUGH = 60, 8, 1e-10
 
 
 class Fit(NamedTuple):
