@@ -25,6 +25,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "smoothing": {"smoothing": "auto"},
     "temperature": {"temperature": "auto"},
     "both": {"smoothing": "auto", "temperature": "auto"},
+    "refined": {"model": "refined"},
     "together": {"model": "auto"},
 }
 PEER = "sk-gauss+cat"
@@ -81,7 +82,7 @@ def answering(settings: dict[str, Any]) -> Callable[[Any, Any, Any, Any], Any]:
     """Return what answers rows after learning from others, a column for each class of the whole table."""
 
     def answer(X: Any, y: Any, asked: Any, info: Any) -> Any:
-        nb = NaiveBayes(**settings).fit(X, y)
+        nb = NaiveBayes(**({"model": "textbook"} | settings)).fit(X, y)
         out = np.zeros((len(asked), info.n_classes))
         out[:, nb.classes_] = nb.predict_proba(asked)
         return out

@@ -41,7 +41,7 @@ def run(folder: Path, rows: int, repeats: int) -> bool:
     small, large = (files.made(folder, n) for n in (35_000, rows))
     model, out = folder / "model.parquet", folder / "out.parquet"
     naively = [sys.executable, "-m", "naively"]
-    fit = [*naively, "fit", small["csv"], "--target", "label", "-o", model, "--quiet"]
+    fit = [*naively, "fit", small["csv"], "--target", "label", "--model", "textbook", "-o", model, "--quiet"]
     predict = [*naively, "predict", model, large["parquet"], "-o", out, "--quiet"]
 
     help_ = statistics.median(seconds([*naively, "--help"]) for _ in range(5))

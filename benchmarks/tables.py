@@ -142,7 +142,7 @@ def run_package(name: str, make: Any, frame: Any, y: Any) -> None:
     if make is None:
         print(f"| {title} | not installed | {name} | – | – | – | – |")
         return
-    peer, model = peers.OneArray(TEXTS, NUMBERS, make), NaiveBayes().fit(frame, y)
+    peer, model = peers.OneArray(TEXTS, NUMBERS, make), NaiveBayes(model="textbook").fit(frame, y)
     with warnings.catch_warnings(action="ignore"):
         try:
             slow = [median_time(lambda: peer.fit(frame, y), 1), median_time(lambda: peer.predict(frame), 1)]
@@ -161,7 +161,7 @@ def run_row(options: argparse.Namespace) -> bool:
     """Ask about one row of a mixed table, as a dict and as a frame."""
     table, y = workloads.mixed(20_000)
     frame, row = table.to_pandas(), table.slice(7, 1).to_pylist()[0]
-    model, peer = NaiveBayes().fit(frame, y), peers.GaussAndCategories(TEXTS, NUMBERS).fit(frame, y)
+    model, peer = NaiveBayes(model="textbook").fit(frame, y), peers.GaussAndCategories(TEXTS, NUMBERS).fit(frame, y)
     one, title = frame.iloc[[7]], "one row of 20 mixed columns"
     same = model.predict_proba(row), model.predict_proba(one)
     np.testing.assert_allclose(np.ravel(same[0]), np.ravel(same[1]), rtol=1e-12)
@@ -190,9 +190,9 @@ def beside_river(what: str, name: str, table: Any, y: Any) -> bool:
     """Learn a quarter of the rows at once, then the others one by one."""
     rows, labels, title = table.to_pylist(), y.tolist(), f"one dict at a time, {what}"
     start = len(rows) // 4
-    model = NaiveBayes().fit(table.slice(0, start).to_pandas(), y[:start])
+    model = NaiveBayes(model="textbook").fit(table.slice(0, start).to_pandas(), y[:start])
     fast = seconds_each(model.partial_fit, rows[start:], [[label] for label in labels[start:]])
-    batch = NaiveBayes().fit(table.to_pandas(), y)
+    batch = NaiveBayes(model="textbook").fit(table.to_pandas(), y)
     np.testing.assert_allclose(model.predict_proba(table), batch.predict_proba(table), atol=1e-9)
     try:
         river = peers.River()
@@ -205,7 +205,7 @@ def beside_river(what: str, name: str, table: Any, y: Any) -> bool:
 def seconds_in_model(values: int) -> float:
     """Return the seconds that one more dict takes a model that has met so many values in one column."""
     table, y = workloads.crowded(200_000, values)
-    model = NaiveBayes().fit(table.to_pandas(), y)
+    model = NaiveBayes(model="textbook").fit(table.to_pandas(), y)
     return seconds_each(model.partial_fit, table.slice(0, 2_000).to_pylist(), [[label] for label in y[:2_000].tolist()])
 
 
@@ -229,12 +229,17 @@ def run_folds(options: argparse.Namespace) -> bool:
     X, y = workloads.bells(int(1_000_000 * options.scale), 20, 2)
     met = folds_beside(f"numbers {len(y):,}×20", X, y, GaussianNB(), "naively.sklearn.GaussianNB", options)
     table, y = workloads.strings(int(1_000_000 * options.scale), 2)
-    return folds_beside(f"strings {len(y):,}×20", table.to_pandas(), y, NaiveBayes(), "NaiveBayes", options) and met
+    return (
+        folds_beside(
+            f"strings {len(y):,}×20", table.to_pandas(), y, NaiveBayes(model="textbook"), "NaiveBayes", options
+        )
+        and met
+    )
 
 
 def folds_beside(title: str, X: Any, y: Any, model: Any, name: str, options: argparse.Namespace) -> bool:
     """Score ten folds, once by subtraction and once by fitting the model ten times."""
-    ours = functools.partial(nv.cross_validate, X, y, folds=10)
+    ours = functools.partial(nv.cross_validate, X, y, folds=10, model="textbook")
     theirs = functools.partial(cross_validate, model, X, y, cv=10)
     accuracy, expected = ours().accuracy, theirs()["test_score"].mean()
     assert abs(accuracy - expected) < 1e-3, f"{accuracy:.2%} are right, and {expected:.2%} of the peer's"
@@ -267,7 +272,10 @@ def run_left(options: argparse.Namespace) -> bool:
 
 def left_beside(what: str, X: Any, y: Any, weights: Any, most: float, options: argparse.Namespace) -> bool:
     """Print how many times predict_proba it takes to leave each row out, and what one row at a time would take."""
-    title, model = f"{what}, {X.shape[0]:,}×{X.shape[1]:,}", NaiveBayes().fit(X, y, sample_weight=weights)
+    title, model = (
+        f"{what}, {X.shape[0]:,}×{X.shape[1]:,}",
+        NaiveBayes(model="textbook").fit(X, y, sample_weight=weights),
+    )
     asked = median_time(lambda: model.predict_proba(X), options.repeats)
     left = median_time(lambda: model.leave_one_out(X, y, weights), options.repeats)
     good = left <= most * asked
@@ -301,10 +309,10 @@ def run_memory(options: argparse.Namespace) -> bool:
 
 def measure_memory(options: argparse.Namespace) -> int:
     """Print the line of one form; the exit code says whether its target was met."""
-    NaiveBayes().fit(*mixed_as(options.form, 1_000))  # whatever is loaded once is no part of it
+    NaiveBayes(model="textbook").fit(*mixed_as(options.form, 1_000))  # whatever is loaded once is no part of it
     X, y = mixed_as(options.form, int(1_000_000 * options.scale))
     settle()
-    model = NaiveBayes()
+    model = NaiveBayes(model="textbook")
     fit = peak_of(lambda: CALLS["fit"](model, X, y))
     size, held = (X.memory_usage(deep=True).sum() if options.form == "pandas" else bytes_of(X)), model_bytes(model)
     mark = "" if fit <= (64 << 20) + held + size / 4 else " ✗"

@@ -37,8 +37,9 @@ FIELDS = {
         "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `missing`, "
         "`bits`), `missing` (cells), `set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, "
         "`smoothing` and `temperature` (in effect), "
-        "`scores` (as of `evaluate`, without `reliability`; null without folds), `model` (where it is, or "
-        "null)"
+        "`scores` (as of `evaluate`, without `reliability`; null without folds), `textbook_scores` (of the text book "
+        "in the same folds, where columns are taken together), `passes` (how often rows were read), `model` (where it "
+        "is, or null)"
     ),
     "predict": "`rows`, `out`",
     "evaluate": (

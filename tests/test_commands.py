@@ -596,6 +596,10 @@ def test_explain_is_what_the_library_says(model):
     assert "against Gentoo" in said
     assert "44 of 152" not in said.splitlines()[0]
     assert re.search(r"island +Torgersen +[+-]\d", said)
+    assert "152+1" not in said  # evidence that was weighed is no fraction of counts
+
+    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--folds", 0)
+    said = good("explain", "book.parquet", PENGUINS, "--row", 3, "--against", "Gentoo")
     assert re.search(r"^Adelie  \(152\+1\)/\(344\+3\) · ", said, flags=re.MULTILINE)
 
 

@@ -69,7 +69,7 @@ def cross_validate(
     >>> import naively as nv
     >>> X, y = load_iris(return_X_y=True)
     >>> round(nv.cross_validate(X, y, folds=10).accuracy, 3)
-    0.96
+    0.967
     """
     nb = NaiveBayes(**params)
     check_settings(nb)
