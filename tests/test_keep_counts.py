@@ -193,7 +193,7 @@ import sys
 import naively as nv
 from naively import files, store
 print("ready", flush=True)
-nb = book()
+nb = nv.NaiveBayes(model="textbook")
 files.fit(nb, sys.argv[1], "label", keep_counts=sys.argv[2])
 nb.save(sys.argv[3])
 """

@@ -172,6 +172,14 @@ def test_rows_that_come_later_make_what_was_learned_stale(fitted):
     assert nb.leave_one_out(X, y).accuracy > 0.97
 
 
+def test_a_class_of_one_row_is_left_out_without_a_warning():
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.normal(size=(80, 3)) * 1e6 + 1e9).add_prefix("x"), np.arange(80) % 2
+    y[7] = 2
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    assert np.isfinite(nb.leave_one_out(X, y).posterior).all()
+
+
 def test_settings_that_no_weight_depends_on_act_at_once(fitted):
     nb, X = copy.copy(fitted[0]), fitted[1]
     odds = nb.predict_proba(X)[:, 0] / nb.predict_proba(X)[:, 1]

@@ -17,6 +17,7 @@ from .tables import Single, Taken, less
 
 # Rows imagined at the middle of all numbers, and as wide as half of them; what a number may say at most, in nats.
 AT_MIDDLE, IMAGINED, WIDE, MOST = 0.5, 1.5, 0.5, 8.0
+NONE = 1e-9  # fewer numbers than that are what rounding leaves of none
 
 
 class Bell(NamedTuple):
@@ -49,7 +50,8 @@ class Bell(NamedTuple):
 
 def log_density(n: Floats, sums: Floats, squares: Floats, x: Floats) -> Floats:
     """Return log P(x) given n numbers with these sums, and those imagined."""
-    mean = sums / np.maximum(n, 1e-300)
+    there = n > NONE
+    mean = np.where(there, sums / np.where(there, n, 1.0), 0.0)
     scatter = np.maximum(squares - sums * mean, 0.0) + n * AT_MIDDLE / (n + AT_MIDDLE) * mean**2
     freedom = n + IMAGINED
     width = (scatter + IMAGINED * WIDE) * (1 + 1 / (n + AT_MIDDLE))
