@@ -86,7 +86,7 @@ def assert_same(ours, theirs, texts, new):
         {"tokenizer": lambda text: [text[:5], text[:2] + " " + text[2:4]], "ngram_range": (1, 3)},
         {"dtype": np.float32},
     ],
-    ids=str,
+    ids=lambda options: "-".join(options) or "plain",
 )
 def test_counts_are_those_of_count_vectorizer(options):
     assert_same(*pair(**options), TEXTS, NEW)
