@@ -1,5 +1,11 @@
 """What several files of tests use."""
 
+import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a core: threads of BLAS within would fight for them
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
 import pytest
 
 from naively import _kernels as kernels
