@@ -112,7 +112,8 @@ def arrow_texts(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        words = arrow_texts(array.dictionary).cast(pa.large_binary())  # of views Arrow could not take single ones
+        # Of views Arrow could not take single ones, and older versions cannot cast them; the values are few.
+        words = pa.array(arrow_texts(array.dictionary).to_pylist(), pa.large_binary())
         return pa.DictionaryArray.from_arrays(array.indices, words).dictionary_decode()
     if pa.types.is_null(kind):
         return array.cast(pa.string())
