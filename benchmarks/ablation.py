@@ -5,16 +5,14 @@ The tables and the folds are those of `accuracy.py`; it says where they come fro
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from accuracy import SHARED, answering, protocol, tables
+from accuracy import answering, asked, protocol, tables
 
 from naively.joint import learn, pieces
 
@@ -80,13 +78,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], Off]] = {
 
 def main() -> int:
     """Print a line of means for each variant, as a table of the docs."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="these tables alone, by name, with commas")
-    parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
-    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
-    options = parser.parse_args()
-    if not (options.shared / "bench" / "accuracy.py").exists():
-        print(f"skipped: {options.shared} does not hold the tables; give their folder with --shared")
+    options = asked(__doc__)
+    if options is None:
         return 0
     bench, wanted = protocol(options.shared), tables(options.shared, options.only)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in VARIANTS}

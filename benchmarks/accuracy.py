@@ -36,13 +36,8 @@ TARGET = 0.47  # the mean log-loss of both, at most
 
 def main() -> int:
     """Print a line for each table and the means; the exit code says whether the target was met."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="these tables alone, by name, with commas")
-    parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
-    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
-    options = parser.parse_args()
-    if not (options.shared / "bench" / "accuracy.py").exists():
-        print(f"skipped: {options.shared} does not hold the tables; give their folder with --shared")
+    options = asked(__doc__)
+    if options is None:
         return 0
     bench = protocol(options.shared)
     models = {PEER: bench.MODELS["tabular"][PEER]} | {name: answering(MODELS[name]) for name in MODELS}
@@ -58,6 +53,19 @@ def main() -> int:
     for figure, form in FIGURES.items():
         print(f"{'mean ' + figure:<16}" + "".join(f"{form.format(means[name][figure]):>14}" for name in models))
     return 0 if options.only or means["both"]["logloss"] <= TARGET else 1
+
+
+def asked(about: str) -> argparse.Namespace | None:
+    """Return what was asked for on the command line; None, with a word, if the tables are not there."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--only", help="these tables alone, by name, with commas")
+    parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
+    options = parser.parse_args()
+    if (options.shared / "bench" / "accuracy.py").exists():
+        return options
+    print(f"skipped: {options.shared} does not hold the tables; give their folder with --shared")
+    return None
 
 
 def protocol(shared: Path) -> ModuleType:

@@ -8,7 +8,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a core: threads of BL
 
 import pytest
 
+import naively as nv
 from naively import _kernels as kernels
+
+from .tables import penguins
 
 
 @pytest.fixture(scope="module", params=kernels.levels())
@@ -17,3 +20,19 @@ def level(request):
     kernels.use_level(request.param)
     yield request.param
     kernels.use_level(kernels.levels()[0])
+
+
+@pytest.fixture(scope="session")
+def fitted():
+    """Return a model that takes columns together, its rows and their classes."""
+    X, y = penguins()
+    return nv.NaiveBayes(model="auto").fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
+def in_a_file(tmp_path_factory):
+    """Return a file of the same rows, with their classes."""
+    path = tmp_path_factory.mktemp("rows") / "penguins.csv"
+    X, y = penguins()
+    X.assign(species=y).to_csv(path, index=False)
+    return path

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from palmerpenguins import load_penguins
 
 # A table with a column of every simple kind, and holes.
 TABLE: dict[str, list[Any]] = {
@@ -53,3 +54,9 @@ CLOTHES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 def part(table: dict[str, list[Any]], which: Any) -> dict[str, list[Any]]:
     """Return some rows of a table."""
     return {name: [column[int(row)] for row in which] for name, column in table.items()}
+
+
+def penguins() -> tuple[pd.DataFrame, pd.Series]:
+    """Return the penguins, and apart from them their species."""
+    table = load_penguins()
+    return table, table.pop("species")

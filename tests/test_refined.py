@@ -463,6 +463,11 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
     assert loss_of(nb, X_new, y_new) < loss_of(whole, X_new, y_new) + 0.01
 
 
+def test_the_help_says_how_often_files_are_read():
+    help_ = " ".join(click.testing.CliRunner().invoke(commands.main, ["fit", "--help"]).output.split())
+    assert f"reads it up to {PASSES + 1} times more" in help_
+
+
 def test_the_command_line_fits_it(tmp_path):
     path = tmp_path / "rows.csv"
     X.assign(label=Y).to_csv(path, index=False)

@@ -21,6 +21,8 @@ from naively.errors import InvalidInput, InvalidSetting, StaleWarning, Unreadabl
 from naively.store import file as store_file
 from naively.together import TogetherModel
 
+from .tables import penguins
+
 
 def features(codes, sizes, numbers):
     """Return the features of rows, as the plain definition has them."""
@@ -59,17 +61,6 @@ def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
     out = np.empty(x.shape, dtype=np.int32)
     _kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
     assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
-
-
-def penguins():
-    table = load_penguins()
-    return table, table.pop("species")
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    X, y = penguins()
-    return nv.NaiveBayes(model="auto").fit(X, y), X, y
 
 
 SETTINGS = [
@@ -432,13 +423,6 @@ def test_models_over_different_bins_merge_as_the_text_book_has_them(fitted):
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def in_a_file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows") / "penguins.csv"
-    load_penguins().to_csv(path, index=False)
-    return path
 
 
 def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from palmerpenguins import load_penguins
 
 import naively as nv
 from naively import files
@@ -16,24 +15,7 @@ from naively.errors import InvalidSetting
 from naively.joint.pieces import Piece
 from naively.joint.words import said_of_weights
 
-
-def penguins():
-    table = load_penguins()
-    return table, table.pop("species")
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    X, y = penguins()
-    return nv.NaiveBayes(model="auto").fit(X, y), X, y
-
-
-@pytest.fixture(scope="module")
-def in_a_file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows") / "penguins.csv"
-    load_penguins().to_csv(path, index=False)
-    return path
-
+from .tables import penguins
 
 # -- the text book beside it -----------------------------------------------------------------------------------------
 

@@ -15,14 +15,13 @@ import numpy.typing as npt
 from .engines.again import cells
 from .engines.tables import TableCounter
 from .families.family import Codes
+from .hashing import Hashes, stirred
 from .read.frame import Frame
 from .statistics.axis import Floats
 
-Hashes = npt.NDArray[np.uint64]
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
 # lie on the borders of round parts, where a change of units would move them across.
 PARTS, SHIFT = 977.3819, 0.2371
-ODD, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def chosen(counter: TableCounter, frame: Frame, y: Codes, most: int, threads: int) -> npt.NDArray[np.intp]:
@@ -51,15 +50,6 @@ def held(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
         out = stirred(out + np.ascontiguousarray(column).view(np.uint64))
     for words, column in zip(counter.words, codes.T, strict=False):
         out = stirred(out + by_name(words.places)[column])
-    return out
-
-
-def stirred(hashes: Hashes) -> Hashes:
-    """Return numbers that look random, the same for the same."""
-    out = hashes * ODD
-    out ^= out >> np.uint64(31)
-    out *= OTHER
-    out ^= out >> np.uint64(29)
     return out
 
 

@@ -30,6 +30,8 @@ from .settings import check_from_file, check_settings, scored_by
 from .statistics import Counts
 from .threads import allowed
 
+# Passes over the rows, at most, beside the one that counts single columns.
+MORE = {"textbook": 0, "auto": 1, "refined": 1 + PASSES}
 # Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
 SCORED = 1 << 24
 
@@ -127,7 +129,7 @@ def fit(
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
-    rows.passes = 0, {"textbook": 1, "auto": 2, "refined": 2 + PASSES}[nb.model]
+    rows.passes = 0, 1 + MORE[nb.model]
     counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
@@ -139,7 +141,7 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
 def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Scores | None]:
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
-    rows.passes = 0, {"textbook": 2, "auto": 3, "refined": 3 + PASSES}[nb.model]
+    rows.passes = 0, 2 + MORE[nb.model]  # the last to score
     counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)

@@ -13,7 +13,7 @@ from .counting import Rows
 from .engines.again import Blocks
 from .families.family import Codes
 from .grid import Grid
-from .joint.look import COARSEST, FINEST, binned, fine_bins
+from .joint.look import binned, coarse_bins, fine_bins
 from .joint.weights import Problem as Tied
 from .read.block import ROWS
 from .read.frame import Frame, frame_of
@@ -104,7 +104,7 @@ def cells_of_row(model: RefinedModel, frame: Frame) -> int:
 
 def laid_out(model: RefinedModel, frame: Frame, weights: Floats, threads: int) -> Grid:
     """Return the bins of numbers, from rows without their classes."""
-    bins, wanted = [], int(np.clip(round(float(weights.sum()) ** (1 / 3)), COARSEST, FINEST))
+    bins, wanted = [], coarse_bins(weights)
     columns = model.read(frame.on(model.schema), 0, frame.rows, threads)
     for column in model.schema.of_kind("numbers"):
         key, at = model.part_of_number(column.name)

@@ -8,23 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..hashing import Hashes, stirred
 from ..read.frame import Frame, frame_of
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 
 # So many rows are kept, and at times up to twice as many.
 KEPT = 20_000
-Hashes = npt.NDArray[np.uint64]
 
 
 def place_hash(file: int, begin: int, rows: int) -> Hashes:
-    """Return a number for each row that looks random and follows from its file and its place there (splitmix64)."""
-    with np.errstate(over="ignore"):
-        x = np.arange(begin, begin + rows, dtype=np.uint64)
-        x = (x + (np.uint64(file) << np.uint64(40)) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)))
+    """Return a number for each row that looks random and follows from its file and its place there."""
+    places = np.arange(begin, begin + rows, dtype=np.uint64)
+    return stirred(places + (np.uint64(file) << np.uint64(40)) + np.uint64(1))
 
 
 def chosen(rows: int, weights: Floats | None) -> npt.NDArray[np.intp]:

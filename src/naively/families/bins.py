@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .. import _kernels
 from ..errors import DoesNotFit, InvalidSetting
+from ..quantiles import grouped, in_order, weighed
 from ..statistics import Axis, Table
 from ..statistics.axis import Floats
 from .categorical import Categorical, LogTable, scored
@@ -160,7 +161,7 @@ def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[fl
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return between(values, grouped(met, most))
+    return between(values, grouped(met, most, TINY, in_order))
 
 
 def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
@@ -169,23 +170,3 @@ def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
     cuts = np.minimum(values[at] / 2 + values[at + 1] / 2, np.nextafter(values[at + 1], -np.inf))
     found: list[float] = np.unique(cuts).tolist()
     return found
-
-
-def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the different numbers of a column in their order, and what the rows of each weigh."""
-    there = ~np.isnan(column) & (weights > 0)
-    values, which = np.unique(column[there], return_inverse=True)
-    return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
-
-
-def grouped(met: Floats, bins: int) -> npt.NDArray[np.int64]:
-    """Return a group for each of some ordered numbers, about equally many rows in each.
-
-    What holds a bin's share alone is a group of its own, and the others share what is left.
-    """
-    heavy = met >= met.sum() / bins
-    others = np.where(heavy, 0.0, met)
-    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), TINY)
-    middle = ((np.cumsum(others) - others / 2) / size).astype(np.int64)
-    group = np.where(heavy, -1 - np.arange(len(met)), middle)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..grid import Bins, Grid, Values
+from ..quantiles import grouped, weighed
 from ..statistics.axis import Floats
 
 # Bins of a number: enough for any shape that so many rows can show.
@@ -36,7 +37,7 @@ def look(
     """
     fine = [fine_bins(column, weights) for column in numbers.T]
     most = most_features(classes)
-    wanted = int(np.clip(round(float(weights.sum()) ** (1 / 3)), COARSEST, FINEST))
+    wanted = coarse_bins(weights)
     for bins, values in STEPS:
         bins = min(bins, wanted)
         told = [Values(name, commonest(known, met, values)) for name, known, met in labels]
@@ -45,6 +46,11 @@ def look(
         if grid.features <= most or (bins, values) == STEPS[-1]:
             break
     return grid, said(grid, bins, wanted, max((len(known) for _, known, _ in labels), default=0))
+
+
+def coarse_bins(weights: Floats) -> int:
+    """Return how many coarse bins of a number so many rows can fill."""
+    return int(np.clip(round(float(weights.sum()) ** (1 / 3)), COARSEST, FINEST))
 
 
 def most_features(classes: int) -> int:
@@ -89,39 +95,6 @@ def tail(met: Floats, outermost: npt.NDArray[np.bool_]) -> set[int]:
     shares = (inner[-1] / 2**by for by in range(1, HALVES + 1))
     found = (int(np.searchsorted(inner, share * (1 - 1e-9))) for share in shares if share >= LEAST)
     return {at for at in found if at < len(inner) - 1}
-
-
-def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the different numbers of a column in their order, and what the rows of each weigh."""
-    there = ~np.isnan(column) & (weights > 0)
-    values, which = np.unique(column[there], return_inverse=True)
-    return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
-
-
-def grouped(met: Floats, bins: int, least: float = 3.0) -> npt.NDArray[np.int64]:
-    """Return a group for each of some ordered things, about equally many of them in each.
-
-    What holds a bin's share alone is a group of its own, and the others share what is left.
-    """
-    heavy = met >= met.sum() / bins
-    others = np.where(heavy, 0.0, met)
-    size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
-    group = np.where(heavy, -1 - np.arange(len(met)), shared_out(others, size))
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
-
-
-def shared_out(met: Floats, size: float) -> npt.NDArray[np.int64]:
-    """Return which share of such a size the middle of each thing falls into; counted from either end, the same things.
-
-    What is left over is added to the first and the last share. On a border a thing belongs to the share nearer to the
-    middle of all; in the very middle it is a share of its own.
-    """
-    shares = max(int(met.sum() / size + 1e-9), 1)
-    place = (np.cumsum(met) - met / 2 - met.sum() / 2) / size + shares / 2
-    near = np.rint(place)
-    on_border, side = np.abs(place - near) < 1e-9, np.sign(near - shares / 2)
-    into = np.clip(np.floor(np.where(on_border, near - 0.5 * side, place)), 0, shares - 1)
-    return np.asarray(np.where(on_border & (side == 0), shares, into), dtype=np.int64)
 
 
 def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> Bins:

@@ -6,9 +6,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _kernels
+from ..buffers import laid
 from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins
 from ..schema import Column
@@ -109,18 +109,8 @@ def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInpu
 
 def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
     """Fill in the codes of an Arrow array of texts from its buffers."""
-    valid, *buffers = texts.buffers()
-    bits = None if valid is None or not texts.null_count else np.frombuffer(valid, np.uint8)
-    skipped, size = texts.offset, len(texts)
-    if pa.types.is_string_view(texts.type):
-        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
-        parts = [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]]
-        return list(codes.encode_views(views, parts, bits, skipped, missing, unseen, out))
-    kind: Any = np.int32 if pa.types.is_string(texts.type) else np.int64
-    starts = (
-        np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
-        if buffers[0] and size
-        else np.zeros(size + 1, kind)
-    )
-    data = np.frombuffer(buffers[1], np.uint8) if buffers[1] else np.zeros(0, np.uint8)
-    return list(codes.encode(starts, data, bits, skipped, missing, unseen, out))
+    found = laid(texts)
+    if found.views is not None:
+        return list(codes.encode_views(*found.views, found.bits, found.skipped, missing, unseen, out))
+    assert found.plain is not None
+    return list(codes.encode(*found.plain, found.bits, found.skipped, missing, unseen, out))

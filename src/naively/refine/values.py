@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..families.family import Codes
+from ..hashing import stirred
 from ..statistics.axis import Floats
 
 LEVEL = "level"
@@ -86,12 +87,3 @@ def row_hashes(parts: Sequence[Any]) -> npt.NDArray[np.uint64]:
                 out ^= column.view(np.uint64)
                 out = stirred(out)
     return stirred(out)
-
-
-def stirred(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return numbers with their bits mixed (splitmix64)."""
-    with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) + np.uint64(0x9E3779B97F4A7C15)
-        x = x * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)))

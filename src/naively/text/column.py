@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from ..buffers import laid
 from ..errors import InvalidInput
 
 # So few strings are read as they are; more are laid out by Arrow first.
@@ -157,18 +158,8 @@ def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
 
 def lying(array: Any, first: int = 0, surrogates: bool = False) -> Any:
     """Return an Arrow array of texts as the kernels read it."""
-    import pyarrow as pa
-
-    valid, *buffers = array.buffers()
-    bits = None if valid is None or not array.null_count else np.frombuffer(valid, np.uint8)
-    skipped, size = array.offset, len(array)
-    if pa.types.is_string_view(array.type):
-        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
-        parts = [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]]
-        return _kernels.Texts.views(views, parts, bits, skipped, first)
-    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    kind: Any = np.int64 if wide else np.int32
-    empty = buffers[0] is None or not size
-    starts = np.zeros(size + 1, kind) if empty else np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
-    data = np.frombuffer(buffers[1], np.uint8) if buffers[1] else np.zeros(0, np.uint8)
-    return _kernels.Texts.buffer(starts, data, bits, skipped, first, surrogates)
+    found = laid(array)
+    if found.views is not None:
+        return _kernels.Texts.views(*found.views, found.bits, found.skipped, first)
+    assert found.plain is not None
+    return _kernels.Texts.buffer(*found.plain, found.bits, found.skipped, first, surrogates)

@@ -1,0 +1,34 @@
+"""Texts of Arrow as they lie in memory, for the kernels that read them there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Laid(NamedTuple):
+    """The buffers of an array of texts: bits of those that are there, how many are skipped, and the texts."""
+
+    bits: Any
+    skipped: int
+    views: tuple[Any, Any] | None  # views and the parts that they look at
+    plain: tuple[Any, Any] | None  # where each text begins, and all texts one after the other
+
+
+def laid(array: Any) -> Laid:
+    """Return where the texts of an Arrow array lie; either as views, or one after the other."""
+    import pyarrow as pa
+
+    valid, *buffers = array.buffers()
+    bits = None if valid is None or not array.null_count else np.frombuffer(valid, np.uint8)
+    skipped, size = array.offset, len(array)
+    if pa.types.is_string_view(array.type):
+        views = np.frombuffer(buffers[0], np.uint8)[16 * skipped : 16 * (skipped + size)]
+        return Laid(bits, skipped, (views, [np.frombuffer(buffer, np.uint8) for buffer in buffers[1:]]), None)
+    narrow = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
+    kind: Any = np.int32 if narrow else np.int64
+    empty = buffers[0] is None or not size
+    starts = np.zeros(size + 1, kind) if empty else np.frombuffer(buffers[0], kind)[skipped : skipped + size + 1]
+    data = np.frombuffer(buffers[1], np.uint8) if buffers[1] else np.zeros(0, np.uint8)
+    return Laid(bits, skipped, None, (starts, data))
