@@ -231,6 +231,11 @@ def test_fit_reports_what_was_learned():
     assert "penguins.parquet" in said
 
 
+def test_show_has_the_weights_that_fit_leaves_out(model):
+    assert "Weights: " not in good("fit", PENGUINS, "-t", "species")
+    assert "Weights: " in good("show", model)
+
+
 def test_fit_makes_the_model_that_the_library_makes(model):
     assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
 

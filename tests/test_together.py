@@ -183,6 +183,20 @@ def test_settings_that_no_weight_depends_on_act_at_once(fitted):
         nb.set_params(columns=["island", "sex"]).predict(X)
 
 
+def test_weights_say_nothing_of_the_text_book(fitted):
+    nb, X, y = copy.copy(fitted[0]), *fitted[1:]
+    nb.set_params(model="textbook")
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    assert np.allclose(nb.predict_proba(X), book.predict_proba(X), atol=1e-12)
+    assert not nb.calibrated_
+    assert nb.summary() == book.summary()
+    assert nb.leave_one_out(X, y).tuning is None
+    nb.forget(X[:5], y[:5])  # there is nothing to warn of
+    with pytest.warns(StaleWarning, match="old weights"):
+        nb.set_params(model="auto").partial_fit(X[:5], y[:5]).predict(X)
+    assert not nb.calibrated_
+
+
 def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")

@@ -57,7 +57,7 @@ class Answers:
         @property
         def _table_model(self) -> TableModel: ...
         @property
-        def tuning_(self) -> Tuning: ...  # noqa: D102
+        def _in_use(self) -> Tuning: ...
         def _said_of_tuning(self) -> list[str]: ...
 
     # -- answering ----------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Answers:
         truth = truth_of(rows, counts)
         posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
-        tuning = "fixed" if self.tuning_.calibrated else None
+        tuning = "fixed" if self._in_use.calibrated else None
         return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
     def _leave_one_out(self, rows: FileRows) -> Scores:

@@ -45,7 +45,14 @@ class Fresh:
     def calibrated_(self) -> bool:
         """Whether the probabilities are calibrated, for the counts and the settings as they are now."""
         self._check_fitted()
-        return self._tuning.calibrated and self._tuning.fresh and self._as_tuned
+        return self._in_use.calibrated and self._tuning.fresh and self._as_tuned
+
+    @property
+    def _in_use(self) -> Tuning:
+        """What of it the model as it is set goes by: evidence weighed for one model says nothing of another."""
+        chosen = self._tuning
+        of_another = self._chosen is None and not (chosen.learned is None and chosen.refined is None)
+        return replace(UNTUNED, smoothing=chosen.smoothing) if of_another else chosen
 
     @property
     def _as_tuned(self) -> bool:
@@ -61,7 +68,8 @@ class Fresh:
         """Note that rows came or went."""
         if self._tuning.fresh and self._tuning.calibrated:
             self._tuning = replace(self._tuning, fresh=False)
-            self._warn("The rows that were counted")
+            if self._in_use.calibrated:
+                self._warn("The rows that were counted")
 
     def _go_on_with(self, other: Fresh) -> None:
         """Take over what another model chose, for rows that are not just its own."""
@@ -72,8 +80,10 @@ class Fresh:
             self._recount()
 
     def _check_fresh(self) -> None:
-        """Warn if settings have changed since the model was calibrated."""
-        if self._tuning.calibrated and not self._as_tuned:
+        """Warn if rows or settings have changed since the model was calibrated, and nobody was told."""
+        if self._in_use.calibrated and not self._in_use.fresh:
+            self._warn("The rows that were counted")
+        elif self._in_use.calibrated and not self._as_tuned:
             self._warn("Settings of estimating")
 
     def _warn(self, what: str) -> None:

@@ -52,6 +52,7 @@ def classifier_of(kept: store.Kept, kind: type[Kind]) -> Kind:
     if about.get("tuning") is not None:
         adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}
         nb._keep(Tuning.from_json(about["tuning"], counts.classes, adjusted))
+        nb._warned = not nb._tuning.fresh  # whoever saved it was told
         if nb._chosen is not None:
             nb._estimated()  # refuses weights of columns that are not there
     return nb

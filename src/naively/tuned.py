@@ -256,7 +256,7 @@ class Tuned(Fresh):
     def _scale_and_bias(self) -> tuple[float, Any]:
         if not (self.temperature is None or isinstance(self.temperature, str)):
             return 1.0 / float(self.temperature), None
-        return self._tuning.scale, self._tuning.bias_of(self._learned.classes)
+        return self._in_use.scale, self._in_use.bias_of(self._learned.classes)
 
     def _estimated(self) -> TableModel:
         """Return the model under the settings as they are, and what was chosen."""
@@ -338,12 +338,12 @@ class Tuned(Fresh):
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            return [alone(self.model, self._numbers), *self._tuning.say()]
-        if self._auto_smoothing and self._tuning.smoothing is None:
-            return ["smoothing: 1, for there were no rows to choose it with", *self._tuning.say()]
-        if not self._tuning.calibrated and not self._auto_smoothing:
+            return [alone(self.model, self._numbers), *self._in_use.say()]
+        if self._auto_smoothing and self._in_use.smoothing is None:
+            return ["smoothing: 1, for there were no rows to choose it with", *self._in_use.say()]
+        if not self._in_use.calibrated and not self._auto_smoothing:
             return []
-        return replace(self._tuning, fresh=self.calibrated_).say()
+        return replace(self._in_use, fresh=self.calibrated_).say()
 
 
 def alone(model: str, numbers: int) -> str:

@@ -25,6 +25,10 @@ MOST_NOTES = 6
 # More numbers than this, as a target, are rather amounts than classes.
 MANY_NUMBERS = 20
 
+AGAIN = {
+    "auto": "columns taken together are counted once more",
+    "refined": "values are adjusted a little in each pass",
+}
 TOO_SURE = (
     "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
     "Columns that tell the same twice do that: soften them by --temperature auto, or leave some out by --ignore."
@@ -167,6 +171,8 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
 
 def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
+    from . import views
+
     cells = found.rows * len(facts_of)
     role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
     share = percent(found.missing / max(cells, 1))
@@ -179,11 +185,9 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
             "are amounts, --cost squared answers with their mean and --cost absolute with their median."
         )
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
-    said = nb._said_of_tuning()[: None if nb._chosen is None else 1]
-    lines += [f"{line[:1].upper()}{line[1:]}." for line in said]
-    lines += [f"The rows were read {found.passes} times: columns taken together are counted once more."] * (
-        nb.counts_.joint is not None
-    )
+    lines += views.chosen(nb)[: None if nb._chosen is None else 1]
+    if nb._chosen is not None:
+        lines.append(f"The rows were read {found.passes} times: {AGAIN[nb.model]}.")
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")

@@ -80,6 +80,8 @@ def whole(nb: Any, model: str) -> None:
     page.print()
     page.print(views.columns(told, len(told)))
     page.print()
+    for line in views.chosen(nb):
+        page.print(clean(line), soft_wrap=True)
     for hint in nb.schema_.hints:
         page.print(f"Note: {clean(spoken(hint))}", soft_wrap=True)
     said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)

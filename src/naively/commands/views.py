@@ -116,4 +116,9 @@ def quoted(name: str) -> str:
     return shlex.quote(name)
 
 
-__all__ = ["classes", "column_facts", "columns", "confusion", "listed", "quoted", "reliability", "scores"]
+def chosen(nb: Any) -> list[str]:
+    """Return what a model chose beside its counts, a sentence for each."""
+    return [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
+
+
+__all__ = ["chosen", "classes", "column_facts", "columns", "confusion", "listed", "quoted", "reliability", "scores"]
