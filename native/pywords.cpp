@@ -95,6 +95,20 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns) {
     return nb::make_tuple(table(&ClassWords::Sum::times), table(&ClassWords::Sum::rows));
 }
 
+// Adds two such tables to the sums.
+void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
+    size_t classes = times.shape(0), columns = times.shape(1);
+    require(rows.shape(0) == classes && rows.shape(1) == columns, "Both tables must have the same size.");
+    if (sums.lines.size() < classes) sums.lines.resize(classes);
+    for (size_t k = 0; k < classes; ++k) {
+        if (sums.lines[k].size() < columns) sums.lines[k].resize(columns);
+        for (size_t i = 0; i < columns; ++i) {
+            sums.lines[k][i].times += times.data()[k * columns + i];
+            sums.lines[k][i].rows += rows.data()[k * columns + i];
+        }
+    }
+}
+
 // Any number of threads may read by the same lexicon; one that learns is alone.
 class Words {
   public:
@@ -229,6 +243,7 @@ void bind_rows(nb::module_& m) {
             },
             "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a, "first"_a = 0, "Views of texts (Arrow's string_view).")
         .def("__len__", [](const ColumnOfTexts& texts) { return texts.rows; })
+        .def("check", &ColumnOfTexts::check, "threads"_a = 1, "Refuse what is no text.")
         .def_prop_ro("bytes", [](const ColumnOfTexts& texts) { return texts.bytes(); }, "About how many bytes there are.");
     nb::class_<TokenRows>(m, "TokenRows", "The numbers of rows of text, as they were read.")
         .def(nb::init<>())
@@ -240,6 +255,7 @@ void bind_rows(nb::module_& m) {
         .def("unknown", &TokenRows::unknown, "How many tokens of each row had no number.");
     nb::class_<ClassWords>(m, "ClassWords", "Sums of words for each class, which grow.")
         .def(nb::init<>())
+        .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
         .def("tables", &tables_of, "classes"_a, "columns"_a, "The sums, and the rows that each number came up in, both [class, number].");
 }
 

@@ -9,70 +9,164 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-
 def levels() -> list[str]:
     """Instruction levels that this machine can run, best first."""
 
 def use_level(name: str) -> None:
     """Run the kernels of this instruction level from now on."""
 
-def encode(y: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+def encode(y: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)]) -> object:
     """
     Whole-number labels in order, and the code of each row; None if the labels lie too far apart.
     """
 
-def places(known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+def places(
+    known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> object:
     """
     The place of each label among the known ones, which are sorted; None if one is not among them.
     """
 
-def count_rows(classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def count_rows(
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
     """counts[class] += weight for each row."""
 
-def count_codes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, holes: bool, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def count_codes(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    holes: bool,
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """
     counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones
     unless holes are allowed.
     """
 
-def count_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def count_dense(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    threshold: float | None,
+    least: float | None,
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """
     counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.
     """
 
-def count_sparse(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def count_sparse(
+    starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    threshold: float | None,
+    least: float | None,
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """The same for a sparse matrix, given as its three arrays (CSR)."""
 
-def count_moments(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, holes: bool, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def count_moments(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    holes: bool,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """
     sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers
     beyond 1e150, and NaN unless holes are allowed.
     """
 
-def count_row(numbers: list, codes: list, of_class: int, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+def count_row(
+    numbers: list,
+    codes: list,
+    of_class: int,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> bool:
     """
     Count one row of numbers and codes; False if a number is refused, and nothing was changed.
     """
 
-def ranges(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
+def ranges(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
     """Least and largest value of each column."""
 
-def bin_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+def bin_numbers(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
     """
     The bin of each number: how many of its column's cuts lie below it; -1 for NaN.
     """
 
-def count_products(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
+def count_products(
+    codes: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
     """
     products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.
     """
 
-def left_codes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], logs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], met: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def left_codes(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    logs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    met: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """
     out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.
     """
 
-def left_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ssd: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], grain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], estimate: str, worth: float, epsilon: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+def left_numbers(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ssd: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    grain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    estimate: str,
+    worth: float,
+    epsilon: float,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> int:
     """
     out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.
     """
@@ -80,59 +174,136 @@ def left_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', wr
 class Scorer:
     """Adds up what columns say about classes, block by block, and answers."""
 
-    def __init__(self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
-
-    def constant(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+    def __init__(
+        self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+    def constant(
+        self,
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        against: bool = False,
+    ) -> None:
         """Add a number to each class."""
 
-    def temper(self, scale: float, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def temper(
+        self,
+        scale: float,
+        bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+    ) -> None:
         """
         Answer with bias + scale * (all that was added), whenever it was or will be.
         """
 
-    def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, holes: bool = True) -> None:
+    def codes(
+        self,
+        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        against: bool = False,
+        holes: bool = True,
+    ) -> None:
         """
         Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.
         """
 
-    def pairs(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lines: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+    def pairs(
+        self,
+        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        lines: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None:
         """
         Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.
         """
 
-    def dense(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+    def dense(
+        self,
+        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        threshold: float | None,
+        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        against: bool = False,
+    ) -> None:
         """Add x * table[column], or table[column] where x > threshold."""
 
-    def sparse(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+    def sparse(
+        self,
+        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threshold: float | None,
+        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        against: bool = False,
+    ) -> None:
         """The same for a sparse matrix."""
 
-    def normal(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], holes: bool) -> None:
+    def normal(
+        self,
+        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        holes: bool,
+    ) -> None:
         """
         Add base - (x - centre)**2 * precision, summed over the columns; a hole (NaN) says nothing.
         """
 
-    def student(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], holes: bool) -> None:
+    def student(
+        self,
+        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        holes: bool,
+    ) -> None:
         """
         Add base - power * log(1 + (x - centre)**2 * precision), summed over the columns.
         """
 
-    def given(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
+    def given(
+        self,
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        against: bool = False,
+    ) -> None:
         """Add these scores [row, class]."""
 
-    def log_joint(self, out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    def log_joint(
+        self, out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")], threads: int = 1
+    ) -> int:
         """
         The sums; -inf where the prior, or what was added against, rules a class out.
         """
 
-    def posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    def posterior(
+        self,
+        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")],
+        threads: int = 1,
+    ) -> int:
         """
         Probabilities; rows that rule out every class get the fallback (logarithms).
         """
 
-    def log_posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    def log_posterior(
+        self,
+        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")],
+        threads: int = 1,
+    ) -> int:
         """Logarithms of the probabilities."""
 
-    def choice(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int:
+    def choice(
+        self,
+        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        threads: int = 1,
+        labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+    ) -> int:
         """
         The first class of the highest score, for each row: its label, or its code if there are no labels.
         """
@@ -141,7 +312,6 @@ class TextCodes:
     """Codes of texts, by a dictionary that grows or stays as it is."""
 
     def __init__(self) -> None: ...
-
     def add(self, texts: Sequence[str], codes: Sequence[int]) -> None:
         """Give texts their codes; those that have one keep it."""
 
@@ -151,14 +321,33 @@ class TextCodes:
 
     @next.setter
     def next(self, arg: int, /) -> None: ...
-
-    def encode(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
+    def encode(
+        self,
+        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        skipped: int,
+        missing: int,
+        unseen: int,
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device="cpu")],
+    ) -> list[int]:
         """
         Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new
         codes; returned are the rows in which they were met first.
         """
 
-    def encode_views(self, views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
+    def encode_views(
+        self,
+        views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        buffers: Sequence[
+            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        ],
+        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        skipped: int,
+        missing: int,
+        unseen: int,
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device="cpu")],
+    ) -> list[int]:
         """The same for views of texts (Arrow's string_view)."""
 
 NEW: int = -2147483648
@@ -173,16 +362,33 @@ class Texts:
         """A few strings; None is missing."""
 
     @staticmethod
-    def buffer(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0, surrogates: bool = False) -> Texts:
+    def buffer(
+        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        skipped: int,
+        first: int = 0,
+        surrogates: bool = False,
+    ) -> Texts:
         """
         Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it says so.
         """
 
     @staticmethod
-    def views(views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0) -> Texts:
+    def views(
+        views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        buffers: Sequence[
+            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        ],
+        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        skipped: int,
+        first: int = 0,
+    ) -> Texts:
         """Views of texts (Arrow's string_view)."""
 
     def __len__(self) -> int: ...
+    def check(self, threads: int = 1) -> None:
+        """Refuse what is no text."""
 
     @property
     def bytes(self) -> int:
@@ -192,10 +398,13 @@ class TokenRows:
     """The numbers of rows of text, as they were read."""
 
     def __init__(self) -> None: ...
-
     def __len__(self) -> int: ...
-
-    def matrix(self, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: str = 'all', threads: int = 1) -> tuple:
+    def matrix(
+        self,
+        columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        times: str = "all",
+        threads: int = 1,
+    ) -> tuple:
         """
         Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or nothing if
         that is negative. The counts are int64, of times 'log' float64.
@@ -211,6 +420,12 @@ class ClassWords:
     """Sums of words for each class, which grow."""
 
     def __init__(self) -> None: ...
+    def add(
+        self,
+        times: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """Add such tables to the sums."""
 
     def tables(self, classes: int, columns: int) -> tuple:
         """
@@ -222,10 +437,17 @@ class Words:
     Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.
     """
 
-    def __init__(self, unit: str = 'words', lower: bool = True, marks: bool = False, pairs: bool = True, least: int = 1, most: int = 1, width: int = 0) -> None: ...
-
+    def __init__(
+        self,
+        unit: str = "words",
+        lower: bool = True,
+        marks: bool = False,
+        pairs: bool = True,
+        least: int = 1,
+        most: int = 1,
+        width: int = 0,
+    ) -> None: ...
     def __len__(self) -> int: ...
-
     def stop(self, texts: Texts) -> None:
         """Pass these words over wherever they are met."""
 
@@ -237,18 +459,51 @@ class Words:
     def read(self, texts: Texts, rows: TokenRows, learn: bool, threads: int = 1) -> None:
         """Read texts, and put their numbers behind the rows."""
 
-    def read_lists(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tokens: Texts, rows: TokenRows, learn: bool, threads: int = 1) -> None:
+    def read_lists(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        tokens: Texts,
+        rows: TokenRows,
+        learn: bool,
+        threads: int = 1,
+    ) -> None:
         """
         The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].
         """
 
-    def count(self, texts: Texts, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, learn: bool, sums: ClassWords, threads: int = 1) -> None:
+    def count(
+        self,
+        texts: Texts,
+        classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        n_classes: int,
+        times: str,
+        learn: bool,
+        sums: ClassWords,
+        threads: int = 1,
+    ) -> None:
         """Read texts, and add each row to the sums of its class."""
 
-    def add(self, rows: TokenRows, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, sums: ClassWords, threads: int = 1) -> None:
+    def add(
+        self,
+        rows: TokenRows,
+        classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        n_classes: int,
+        times: str,
+        sums: ClassWords,
+        threads: int = 1,
+    ) -> None:
         """The same for rows that were read before."""
 
-    def score(self, texts: Texts, times: str, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    def score(
+        self,
+        texts: Texts,
+        times: str,
+        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        threads: int = 1,
+    ) -> None:
         """
         out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing.
         """
@@ -258,7 +513,9 @@ class Words:
         The tokens of one text that have a number: the number, and the bytes where each begins and ends.
         """
 
-    def names(self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    def names(
+        self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> tuple:
         """The ends of names in one text, and that text as UTF-8."""
 
     def order(self) -> object:
@@ -267,4 +524,4 @@ class Words:
     def memory(self) -> int:
         """The bytes that the lexicon takes."""
 
-UNICODE: str = '14.0.0'
+UNICODE: str = "14.0.0"

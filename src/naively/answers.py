@@ -75,7 +75,7 @@ class Answers:
     def _source(self, X: Any, model: TableModel) -> tuple[Any, int]:
         """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
         rows = few_rows(X, model.schema)
-        if rows is not None and not model.schema.of_kind("vectors"):
+        if rows is not None and model.schema.single:
             return rows, 1
         frame = self._frame(X, model.schema)
         return frame, allowed(self.threads, frame.rows * len(model.schema) * len(model.classes))

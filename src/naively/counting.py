@@ -12,7 +12,8 @@ import numpy as np
 from .engines.cutting import cut
 from .engines.files import FileRows, set_aside_hint
 from .engines.memory import MOST_WEIGHT
-from .engines.tables import TableCounter
+from .engines.tables import TableCounter, width_of
+from .engines.wide import check_width
 from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
 from .read.files import File, file_of
@@ -20,7 +21,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .read.target import Shares, Target, check_kinds, target_of, type_for
 from .schema import Schema
-from .statistics import Counts, Moments
+from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 
@@ -74,7 +75,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
     source: Any = None if schema is None or target is not None else few_rows(X, schema)
-    if source is None or schema is None or schema.of_kind("vectors"):
+    if source is None or schema is None or not schema.single:
         source = frame_of(X)
         y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
         if target is not None:
@@ -231,13 +232,8 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> No
 def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
     """Refuse vectors of another length than those that were counted."""
     for column in schema.of_kind("vectors"):
-        counted, width = counts.columns[column.name], frame.columns[column.name].shape[1]
-        known = len(counted.columns if isinstance(counted, Moments) else counted.values)
-        if width != known:
-            raise InvalidInput(
-                f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
-                "as input."
-            )
+        if column.type == "vector":
+            check_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
 
 
 def count(

@@ -16,8 +16,8 @@ from .statistics.axis import Axis
 ENOUGH = 30
 # Whole numbers with at most so many different values may be codes; so many rows are looked at.
 FEW, LOOKED_AT = 12, 10_000
-# Words that make a label a sentence.
-SEVERAL = 4
+# Words that make a label a sentence, and characters of a language that is written without spaces.
+SEVERAL, UNSPACED = 4, 8
 
 
 def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
         elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
             remarks.append(
                 f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
-                "nothing. Count their words first, as scikit-learn's CountVectorizer does, and learn from the matrix."
+                f'nothing. To count their words: families={{{column.name!r}: "words"}}.'
             )
         elif values > 0.9 * (rows - met[0]) and column.type == "text":
             remarks.append(
@@ -65,7 +65,13 @@ def have_commas(labels: list[Any]) -> bool:
 def are_sentences(labels: list[Any]) -> bool:
     """Tell whether most labels are texts of several words."""
     some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
-    return sum(len(label.split()) >= SEVERAL for label in some) > len(some) / 2
+    return sum(is_sentence(label) for label in some) > len(some) / 2
+
+
+def is_sentence(label: str) -> bool:
+    """Tell whether a label is a text of several words."""
+    unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
+    return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
 
 
 def about_numbers(counter: TableCounter, frame: Frame) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from . import store
 from .classifier import Classifier, holding
 from .errors import UnreadableFile
+from .families import Words
 from .refine.learned import Moved
 from .schema import Schema
 from .settings import revived
@@ -22,27 +24,30 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=Classifier)
 
 
-def load(path: Any) -> NaiveBayes:
-    """Return the classifier that `save` wrote."""
+def load(path: Any, *, tokenize: Any = None, preprocess: Any = None) -> NaiveBayes:
+    """Return the classifier that `save` wrote; functions that take texts apart, which no file holds, are given anew."""
     from .estimator import NaiveBayes
 
-    return loaded(path, NaiveBayes)
+    return loaded(path, NaiveBayes, {"tokenize": tokenize, "preprocess": preprocess})
 
 
-def loaded(path: Any, kind: type[Kind]) -> Kind:
+def loaded(path: Any, kind: type[Kind], functions: Mapping[str, Any] | None = None) -> Kind:
     """Return the classifier that a file holds, as one of this kind."""
     kept = store.read_all(path)
     try:
-        return classifier_of(kept, kind)
+        return classifier_of(kept, kind, functions or {})
     except (LookupError, TypeError, AttributeError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
-def classifier_of(kept: store.Kept, kind: type[Kind]) -> Kind:
+def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, Any]) -> Kind:
     """Return the classifier of what a file holds."""
     counts, about, expected, together, moved = kept
     settings = {name: revived(name, value) for name, value in about["settings"].items()}
-    schema = Schema.from_json(about["schema"])
+    schema = Schema.from_json(about["schema"]).with_functions(functions)
+    for column in schema.of_kind("vectors"):
+        if isinstance(column.family, Words) and column.family.tokens.calls and column.type == "text":
+            counts.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
         joint = store.joined(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)

@@ -9,19 +9,21 @@ import numpy as np
 
 from .engines import memory
 from .engines.tables import joined
+from .engines.wide import cells_in, is_text
 from .errors import InvalidInput, RowRefused, infinite
 from .estimate import likelihood
 from .families import Bernoulli, Bins, Categorical, Family, Settings
 from .families.categorical import LogTable, LogTables
 from .model import Model
-from .read.block import ROWS, codes_of, numbers_of, vectors_of
+from .read.block import ROWS, codes_of, numbers_of
 from .read.coder import Coder, unseen_error
 from .read.frame import Frame
-from .read.rows import Reader, cells_of, label_reader, number_reader
+from .read.rows import Reader, cells_of, label_reader, number_reader, texts_in
 from .schema import Column, Schema
 from .statistics import Axis, Counts, Table
 from .statistics.axis import Floats
 from .statistics.table import labelled
+from .text import TextRows
 
 LABELS = "labels"
 Ask = Callable[[slice, dict[str, Any]], Any]
@@ -113,6 +115,7 @@ class TableModel:
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
+        self.readers = {c.name: counts.columns[c.name].lexicon for c in schema.of_kind("vectors") if is_text(c)}
         # What the text book says of each column; answers are asked of the model, which may weigh more than that.
         self.book = self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
@@ -146,7 +149,7 @@ class TableModel:
             gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
             out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
         for column in self.schema.of_kind("vectors"):
-            out[column.name] = memory.native(vectors_of(frame, column, begin, end))
+            out[column.name] = cells_in(frame, column, self.readers.get(column.name), begin, end, threads)
         return out
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
@@ -160,6 +163,8 @@ class TableModel:
         }
         if self._codes:
             out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
+        for name, reader in self.readers.items():
+            out[name] = TextRows(reader, texts_in(rows, self.schema[name]), 0, 1)
         return out
 
     # -- answers ------------------------------------------------------------------------------------------------

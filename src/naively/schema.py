@@ -10,7 +10,8 @@ from typing import Any, Literal
 from .errors import DoesNotFit, InvalidInput, InvalidSetting
 from .families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Words
 from .grid import Grid
-from .statistics import Moments
+from .statistics import Moments, WordTable
+from .text.tokens import Unsaved, in_json, revived
 
 # What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
 Type = Literal["text", "boolean", "whole", "number", "time", "vector"]
@@ -50,17 +51,14 @@ class Column:
                 f"Column {self.name!r} holds vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', "
                 "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name."
             )
-        if family.name == "words" and self.type != "vector":
-            raise InvalidSetting(
-                f"Column {self.name!r} holds {NOUNS[self.type]}; the family 'words' counts vectors: give a sparse "
-                "matrix or a two-dimensional array, such as CountVectorizer makes."
-            )
+        if isinstance(family, Words):
+            check_words(self.name, self.type, family)
 
     @property
     def kind(self) -> Kind:
         """How the column is counted."""
-        if self.type == "vector":
-            return "vectors"
+        if self.type == "vector" or isinstance(self.family, Words):
+            return "vectors"  # a text is a vector of its words
         return "labels" if isinstance(self.family, (Categorical, Bernoulli, Bins)) else "numbers"
 
     @property
@@ -80,6 +78,20 @@ NOUNS = {
 
 
 NOT_VECTORS = {"categorical": "categories", "bins": "single numbers"}
+
+
+def check_words(name: str, of_type: Type, family: Words) -> None:
+    """Refuse words of what is no text and no vector of counts."""
+    if of_type not in ("text", "vector"):
+        raise InvalidSetting(
+            f"Column {name!r} holds {NOUNS[of_type]}; the family 'words' counts the words of texts, or vectors of "
+            "counts such as CountVectorizer makes. Convert the column to text, or leave its family open."
+        )
+    if of_type == "vector" and family.of_texts:
+        raise InvalidSetting(
+            f"Column {name!r} holds vectors, whose words are counted already: Words({family.of_texts[0]}=…) is for "
+            "columns of text."
+        )
 
 
 def same_kind(a: Type, b: Type) -> bool:
@@ -152,6 +164,11 @@ class Schema:
             raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}")
         return self.columns[self._places[name]]  # type: ignore[attr-defined]
 
+    @property
+    def single(self) -> bool:
+        """Whether every cell is a single value, so that a row can be a dict: there are no vectors but texts."""
+        return all(column.type != "vector" for column in self.of_kind("vectors"))
+
     def of_kind(self, kind: Kind) -> tuple[Column, ...]:
         """Return the columns that are counted in this way."""
         return self._kinds[kind]  # type: ignore[attr-defined, no-any-return]
@@ -162,6 +179,18 @@ class Schema:
             self[name]  # says which columns there are, if this is none
         changed = (with_family(c, families[c.name]) if families and c.name in families else c for c in self.columns)
         return replace(self, columns=tuple(changed))
+
+    def with_functions(self, functions: Mapping[str, Any]) -> Schema:
+        """Return the same columns, functions that take texts apart given again after a file could not hold them."""
+        out = []
+        for column in self.columns:
+            missing = {
+                n: given
+                for n, given in functions.items()
+                if isinstance(getattr(column.family, n, None), Unsaved) and given is not None
+            }
+            out.append(replace(column, family=replace(column.family, **missing)) if missing else column)  # type: ignore[type-var]
+        return replace(self, columns=tuple(out))
 
     def beside(self, other: Schema) -> Schema:
         """Return the schema of counts under both, if they are of the same columns; this one's families stay."""
@@ -246,6 +275,10 @@ def same(a: Any, b: Any) -> bool:
 
 def column_of_statistic(name: str, statistic: Any) -> Column:
     """Return the column that a statistic suggests."""
+    if isinstance(statistic, WordTable):
+        tokens = {f.name: getattr(statistic.lexicon.tokens, f.name) for f in fields(statistic.lexicon.tokens)}
+        declared = tuple(statistic.lexicon.names()) if statistic.lexicon.fixed else None
+        return Column(name, "text", Words(**tokens, vocabulary=declared))
     if isinstance(statistic, Moments):
         return Column(name, "number" if len(statistic.columns) == 1 else "vector", Gaussian())
     if isinstance(statistic.values.labels, range):
@@ -264,13 +297,16 @@ def column_to_json(column: Column) -> dict[str, Any]:
 
 
 def in_plain(value: Any) -> Any:
-    """Return a setting as plain data: arrays and tuples as lists."""
-    return list(value) if isinstance(value, tuple) else getattr(value, "tolist", lambda: value)()
+    """Return a setting as plain data: arrays and tuples as lists, functions by their names."""
+    return in_json(getattr(value, "tolist", lambda: value)())
 
 
 def column_from_json(data: Mapping[str, Any]) -> Column:
     """Return the column that column_to_json described."""
-    family: Any = FAMILIES[data["family"]](**data["settings"])
+    settings = data["settings"]
+    if data["family"] == "words":
+        settings = {name: revived(name, value) for name, value in settings.items()}
+    family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")
     return Column(data["name"], data["type"], family, None if levels is None else tuple(levels))
 

@@ -12,7 +12,7 @@ from .calibration import LARGEST, SMALLEST
 from .decision import labelled_cost
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
-from .families import Bins, Settings, shares
+from .families import Bins, Settings, Words, shares
 from .resample import PriorWithout, empirical_without, given_without
 from .schema import Schema
 from .statistics import Counts
@@ -46,11 +46,19 @@ def check_settings(nb: Any) -> None:
 
 
 def held_families(nb: Any, schema: Schema) -> Any:
-    """Return the families by which counts are read that were made elsewhere: numbers not counted in bins have none."""
+    """Return the families by which counts are read that were made elsewhere.
+
+    Numbers not counted in bins have none, and texts stay taken apart as they were.
+    """
     if not isinstance(nb.families, dict):
         return None
     plain = {column.name for column in schema.of_kind("numbers")}
-    return {name: family for name, family in nb.families.items() if not (is_bins(family) and name in plain)}
+    kept = {name: family for name, family in nb.families.items() if not (is_bins(family) and name in plain)}
+    for name, family in kept.items():
+        own = schema[name].family if name in schema else None
+        if isinstance(family, Words) and isinstance(own, Words) and schema[name].type == "text":
+            kept[name] = family.counted_as(own)
+    return kept
 
 
 def is_bins(family: Any) -> bool:

@@ -36,6 +36,7 @@ TOO_SURE = (
 EXAMPLE = """\b
 Example:
   naively fit train.csv --target income -o income.parquet
+  naively fit mails.csv --target label --text body -o spam.parquet
   naively fit 'logs/*.csv.gz' --target label --family visits=poisson --ignore id --cost bad,good=5 -o model.parquet
 """
 
@@ -51,8 +52,9 @@ Example:
     "--family",
     multiple=True,
     metavar="COLUMN=FAMILY",
-    help="What a column is: categorical, gaussian, bins, poisson, bernoulli.",
+    help="What a column is: categorical, gaussian, bins, poisson, bernoulli, words.",
 )
+@options.texts
 @options.WEIGHT
 @options.settings
 @click.option(
@@ -95,6 +97,7 @@ def command(
     out: str | None,
     ignore: tuple[str, ...],
     family: tuple[str, ...],
+    texts: dict[str, Any],
     quiet: bool,
     as_json: bool,
     reading: dict[str, Any],
@@ -108,14 +111,15 @@ def command(
     """Learn from files, and report what was learned.
 
     FILE is a CSV, TSV, Parquet or JSON lines file, packed or not, a glob, a folder, a DuckDB database, or - for what is
-    piped in. Texts are taken as categories and numbers as numbers; the report says how to change that.
+    piped in. Texts are taken as categories, unless --text names them, and numbers as numbers; the report says how to
+    change that.
     """
     from ..plain import PlainClassifier
 
     file = inputs.opened(files, reading)
     name = inputs.target_of(file, target)
     told = inputs.changed(settings, inputs.labels_in(file, name))
-    families = inputs.families_of(file, family)
+    families = inputs.families_of(file, family, texts)
     nb = PlainClassifier(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
     counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
     counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")

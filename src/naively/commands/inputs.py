@@ -67,15 +67,44 @@ def known_target(nb: Classifier, file: File, said: str | None) -> str:
     return name
 
 
-def families_of(file: File, pairs: Sequence[str]) -> dict[str, str] | None:
-    """Return the families that pairs such as visits=poisson name."""
-    found: dict[str, str] = {}
+def families_of(file: File, pairs: Sequence[str], texts: dict[str, Any] | None = None) -> dict[str, Any] | None:
+    """Return the families that pairs such as visits=poisson name, and those of columns of texts."""
+    found: dict[str, Any] = {}
     for pair in pairs:
         name, sign, family = pair.rpartition("=")
         if not sign or not name:
             raise click.BadParameter(f"{pair!r} is no pair such as visits=poisson.", param_hint="--family")
         found[column_of(file, name, "--family")] = family
-    return found or None
+    said = dict(texts or {})
+    columns = [column_of(file, name, "--text") for name in said.pop("text", ())]
+    columns += [name for name, family in found.items() if family == "words" and name not in columns]
+    if said and not columns:
+        raise click.UsageError(f"--{next(iter(said)).replace('_', '-')} is about texts; name their column by --text.")
+    return (found | dict.fromkeys(columns, words_of(said))) or None
+
+
+def words_of(said: dict[str, Any]) -> Any:
+    """Return what is counted of texts, as the options say."""
+    from ..families import Words
+
+    given = {name: value for name, value in said.items() if name not in ("characters", "vocabulary")}
+    if said.get("characters"):
+        given["unit"] = "characters"
+    if "vocabulary" in said:
+        given["vocabulary"] = lines_of(said["vocabulary"], "--vocabulary")
+    return Words(**given)
+
+
+def lines_of(path: str, option: str) -> tuple[str, ...]:
+    """Return the lines of a file that are not empty, each once."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{path} cannot be read ({error}).", param_hint=option) from None
+    found = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not found:
+        raise click.BadParameter(f"{path} holds no words; write one on each line.", param_hint=option)
+    return found
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------

@@ -82,6 +82,51 @@ reading = gathered(
     },
 )
 
+
+def ngrams(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return the fewest and the most words in a row; a single number is the most."""
+    if value is None:
+        return None
+    least, _, most = value.rpartition("-")
+    if not most.isdecimal() or not (least or "1").isdecimal():
+        raise click.BadParameter(f"{value!r} is neither a number of words nor a range of them, such as 1-2.")
+    return int(least or 1), int(most)
+
+
+texts = gathered(
+    "texts",
+    {
+        "text": click.option(
+            "--text", multiple=True, metavar="COLUMN", help="A column of texts, whose words are counted; repeatable."
+        ),
+        "ngrams": click.option(
+            "--ngrams",
+            callback=ngrams,
+            metavar="LEAST-MOST",
+            help="How many words in a row make one, such as 1-2. Left out: single words, and pairs if there are not "
+            "too many texts.",
+        ),
+        "characters": click.option(
+            "--characters", is_flag=True, default=None, help="Count characters in a row instead of words."
+        ),
+        "complement": click.option(
+            "--complement", is_flag=True, default=None, help="Score a class by the words of all others."
+        ),
+        "min_df": click.option(
+            "--min-df", type=click.IntRange(1), metavar="N", help="Words in fewer texts than this say nothing."
+        ),
+        "hash_width": click.option(
+            "--hash-width",
+            type=click.IntRange(1),
+            metavar="N",
+            help="So many columns, one of which each word gets by its hash: a bound on memory, but no names of words.",
+        ),
+        "vocabulary": click.option(
+            "--vocabulary", type=click.Path(), metavar="FILE", help="The only words to count, one on each line."
+        ),
+    },
+)
+
 SETTINGS = {
     "estimate": click.option(
         "--estimate",

@@ -7,6 +7,7 @@ import shlex
 
 # Settings as the library names them, and the options that stand for them.
 OPTIONS = (
+    (r"families=\{['\"](.+?)['\"]: ['\"]words['\"]\}", lambda m: f"--text {shlex.quote(m[1])}"),
     (r"families=\{['\"](.+?)['\"]: ['\"](\w+)['\"]\}", lambda m: f"--family {shlex.quote(m[1])}={m[2]}"),
     (r"columns=\[\.\.\.\] without ['\"](.+?)['\"](?=\W*$)", lambda m: f"--ignore {shlex.quote(m[1])}"),
     (r"target=['\"]…['\"]", lambda m: "--target"),

@@ -199,7 +199,8 @@ def set_aside_hint(name: str) -> str:
     """Return the remark on a column that was set aside."""
     return (
         f"{name!r} has more than {MOST_LABELS:,} different values, as names and numbers of records have, and was set "
-        f'aside; to count it all the same: families={{{name!r}: "categorical"}}.'
+        f'aside; to count the words of texts: families={{{name!r}: "words"}}, or whole values all the same: '
+        f'families={{{name!r}: "categorical"}}.'
     )
 
 

@@ -11,18 +11,20 @@ import numpy.typing as npt
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli, Bins
-from ..read.block import ROWS, codes_of, numbers_of, vectors_of
+from ..read.block import ROWS, codes_of, numbers_of
 from ..read.coder import Coder
 from ..read.frame import Frame
-from ..read.rows import Reader, cells_of, label_reader, number_reader
+from ..read.rows import Reader, cells_of, label_reader, number_reader, texts_in
 from ..schema import Column, Schema
-from ..statistics import Axis, Counts, Moments
+from ..statistics import Axis, Counts, Moments, WordTable
 from ..statistics.accumulators import Codes
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
-from ..statistics.growing import GrowingLabels, GrowingMoments, GrowingTable, Vocabulary
+from ..statistics.growing import GrowingLabels, GrowingMoments, Vocabulary
+from ..text import TextRows
 from . import memory
 from .together import TogetherCounter
+from .wide import absorb, add_wide, cells_in, check_width, is_text, reader_of, started, statistic_of
 
 
 class Encoded(NamedTuple):
@@ -54,6 +56,7 @@ class TableCounter:
         self.classes = Vocabulary(classes)
         self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
         self.of_vectors = schema.of_kind("vectors")
+        self.readers = {column.name: reader_of(column) for column in self.of_vectors if is_text(column)}
         # A missing label is counted, too: as None, whose code is 0.
         self.growth = [0]
         self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
@@ -68,7 +71,7 @@ class TableCounter:
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
-        self.vectors: dict[str, Any] = {}
+        self.vectors: dict[str, Any] = {n: started(self.schema[n], 0, reader) for n, reader in self.readers.items()}
         self.together = None if self.schema.grid is None else TogetherCounter(self.schema.grid, self.words)
         self._room = -1  # how many labels there is room for
 
@@ -110,6 +113,8 @@ class TableCounter:
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
             encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            for name in self.readers:
+                encoded.vectors[name].learn()
             for k, share in zip(classes, shares[rows].T, strict=True):
                 weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
                 if weighed.any():
@@ -143,9 +148,8 @@ class TableCounter:
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        return Encoded(
-            codes, numbers, {c.name: memory.native(vectors_of(frame, c, begin, end)) for c in self.of_vectors}
-        )
+        wide = {c.name: cells_in(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
+        return Encoded(codes, numbers, wide)
 
     def _add_encoded(
         self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
@@ -162,7 +166,8 @@ class TableCounter:
             numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
             codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
-        self._add_encoded(codes, numbers, {}, y, weights, 1, 0)
+        texts = {name: TextRows(one, texts_in(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()}
+        self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
 
     def takes_row(self, label: Any) -> bool:
         """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
@@ -190,7 +195,7 @@ class TableCounter:
         if numbers is not None:
             memory.add_column(self.numbers, numbers, y, weights, threads)
         for name, matrix in vectors.items():
-            add_vectors(self.vectors[name], name, matrix, y, weights, threads)
+            add_wide(self.vectors[name], name, matrix, y, weights, threads)
         if codes is not None:
             self.labels.add(codes, y, weights, threads)
         if self.together is not None:
@@ -201,9 +206,12 @@ class TableCounter:
         """Count vectors apart, only to see whether a row of them is refused."""
         apart = self.fresh()
         for name, matrix in vectors.items():
+            if name in self.readers:
+                matrix.check()
+                continue
             apart.vectors[name] = started(self.schema[name], matrix.shape[1])
             apart.vectors[name].make_room(len(self.classes))
-            add_vectors(apart.vectors[name], name, matrix, y, weights, threads)
+            add_wide(apart.vectors[name], name, matrix, y, weights, threads)
 
     def make_room(self) -> None:
         """Make room for all classes and labels that there are codes for."""
@@ -220,16 +228,11 @@ class TableCounter:
             vectors.make_room(classes)
 
     def start_vectors(self, frame: Frame) -> None:
-        """Make an empty accumulator for each column of vectors, of the width of the first."""
+        """Make an empty accumulator for each column of vectors, as long as the first."""
         for column in self.of_vectors:
-            width = frame.columns[column.name].shape[1]
-            if column.name not in self.vectors:
-                self.vectors[column.name] = started(column, width)
-            elif self.vectors[column.name].width != width:
-                raise InvalidInput(
-                    f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting "
-                    f"{self.vectors[column.name].width} features as input."
-                )
+            if column.name not in self.readers:
+                width = frame.columns[column.name].shape[1]
+                check_width(column, width, self.vectors.setdefault(column.name, started(column, width)).width)
 
     def set_aside(self, name: str) -> None:
         """Count a column of labels no longer, and forget what was counted of it."""
@@ -258,12 +261,8 @@ class TableCounter:
         if self.together is not None and other.together is not None:
             self.together.absorb(other.together)
         for name, theirs in other.vectors.items():
-            mine = self.vectors.setdefault(name, started(self.schema[name], theirs.width))
-            mine.make_room(classes)
-            if isinstance(mine, GrowingTable):
-                mine.n[:classes] += theirs.n[:classes]
-            else:
-                mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
+            fresh = started(self.schema[name], theirs.width, self.readers.get(name))
+            absorb(self.vectors.setdefault(name, fresh), theirs, classes)
 
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""
@@ -278,8 +277,9 @@ class TableCounter:
         both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
-            rest.vectors[name] = started(self.schema[name], mine.width)
-            rest.vectors[name].take(statistic_of(mine, axis) - statistic_of(part.vectors[name], axis), axis.labels)
+            rest.vectors[name] = started(self.schema[name], mine.width, self.readers.get(name))
+            of_both = (statistic_of(one, axis.labels, axis) for one in (mine, part.vectors[name]))
+            rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
         if rest.together is not None:
             mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
             rest.together.take(mine - theirs, axis.labels)
@@ -297,8 +297,7 @@ class TableCounter:
             found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
         moments = self.numbers.moments(met, axis)
         found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        for name, vectors in self.vectors.items():
-            found[name] = vectors.table(met, axis) if isinstance(vectors, GrowingTable) else vectors.moments(met, axis)
+        found |= {name: statistic_of(vectors, met, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
         joint = None if self.together is None else self.together.value(met, axis)
         return Counts(axis, rows, columns, self.schema, joint)
@@ -326,8 +325,9 @@ class TableCounter:
             counter.together.take(counts.joint, met)
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
-            width = len(statistic.values if hasattr(statistic, "values") else statistic.columns)
-            counter.vectors[column.name] = started(column, width)
+            if column.name in counter.readers:
+                counter.readers[column.name] = statistic.lexicon
+            counter.vectors[column.name] = started(column, width_of(statistic), counter.readers.get(column.name))
             counter.vectors[column.name].take(statistic, met)
         return counter
 
@@ -346,17 +346,11 @@ def levels_of(column: Column) -> tuple[Any, ...]:
     return column.levels or ()
 
 
-def statistic_of(vectors: Any, axis: Axis) -> Any:
-    """Return what was counted of a column of vectors, the classes by their codes."""
-    of = vectors.table if isinstance(vectors, GrowingTable) else vectors.moments
-    return of(axis.labels, axis)
-
-
-def started(column: Column, width: int) -> Any:
-    """Return an empty accumulator for vectors of this width."""
-    if column.family.statistic is Moments:
-        return GrowingMoments(width)
-    return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
+def width_of(statistic: Any) -> int:
+    """Return how many columns a wide column was counted with."""
+    if isinstance(statistic, WordTable):
+        return statistic.size
+    return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
 
 
 def one_column(moments: Moments, at: int, name: str) -> Moments:
@@ -370,20 +364,6 @@ def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
     laid = [column.on(classes) for column in columns]
     parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
     return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
-
-
-def add_vectors(accumulator: Any, name: str, matrix: Any, y: Codes, weights: Floats | None, threads: int) -> None:
-    """Count a column of vectors; an error names the column."""
-    try:
-        memory.add_column(accumulator, matrix, y, weights, threads, name)
-    except NumberTooLarge as error:
-        at = error.column
-        row = int(np.argmax(~(np.abs(matrix[:, at]) <= memory.LARGEST)))
-        needed = "only finite numbers up to ±1e150 can be counted."
-        raise RowRefused(row, f"{name}[{at}]", f"{error.value:g}", needed) from None
-    except RowRefused as error:
-        needed = str(error).partition("; ")[2]
-        raise RowRefused(error.row, f"{name}[{error.column}]", error.value, needed) from None
 
 
 def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | None, begin: int) -> InvalidInput:

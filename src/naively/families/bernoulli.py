@@ -113,6 +113,12 @@ class Flags:
         at_all, in_full = (0.0, float(np.nextafter(1.0, 0.0))) if given is None else (given, given)
         return [(above, table) for above, table in ((at_all, there), (in_full, -absent)) if table.any()]
 
+    @property
+    def linear(self) -> tuple[Floats, Floats | None]:
+        """What every class says of a row without flags, and what each flag adds, [flag, class]; if none rules out."""
+        rules_out = bool(self._base.ruled_out.any() or self._ruled_out)
+        return self._base.finite, None if rules_out else self._change[:, : len(self.classes)]
+
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have log P(flags | class) added to the scores."""
         scorer.constant(self._base.finite)

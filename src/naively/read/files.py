@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
-from ..schema import Column, Schema, Type, likely
+from ..schema import Column, Schema, Type, family_of, likely
 from .block import ROWS
 from .delimited import Delimited, likeliest
 from .dialect import head_of
@@ -221,7 +221,7 @@ class File:
             asked = families.get(name) if isinstance(families, Mapping) else None
             column = Column(name, TYPES[kind])
             if asked is not None:
-                as_text = self.as_written and Column(name, "number", asked).family.name == "categorical"
+                as_text = self.as_written and family_of(name, asked).name in ("categorical", "words")
                 column = Column(name, "text" if as_text else TYPES[kind], asked)
             columns.append(column)
         schema = Schema(tuple(columns))

@@ -11,11 +11,11 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..errors import InvalidInput
-from ..schema import NOUNS, Column, Schema, likely
+from ..schema import NOUNS, Column, Schema, family_of, likely
 from .values import Values, is_missing
 
-# The name of the only column of a sparse matrix.
-WHOLE = "X"
+# The name of the only column of a sparse matrix, and of a list of texts.
+WHOLE, TEXT = "X", "text"
 
 
 class Frame:
@@ -29,8 +29,10 @@ class Frame:
         named: bool = True,
         library: str | None = None,
         matrix: Any = None,
+        texts: bool = False,
     ) -> None:
         self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
+        self.texts = texts  # whether it is but a column of texts, which are to be taken apart
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -40,6 +42,8 @@ class Frame:
     def schema(self, families: Any = None) -> Schema:
         """Return what the columns are, by their types alone; one that is empty yet is what its family says."""
         given = families if isinstance(families, Mapping) else {}
+        if self.texts:
+            return Schema(tuple(Column(name, "text", "words") for name in self.columns))  # type: ignore[arg-type]
         return Schema(tuple(column_of(name, values, given.get(name)) for name, values in self.columns.items()))
 
     def on(self, schema: Schema) -> Frame:
@@ -61,7 +65,7 @@ class Frame:
         """Refuse vectors where single values were learned, and the reverse."""
         for column in schema:
             found = self.columns[column.name]
-            if isinstance(found, Values) is (column.kind == "vectors"):
+            if isinstance(found, Values) is (column.type == "vector"):
                 now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
                 raise InvalidInput(
                     f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
@@ -85,9 +89,10 @@ class Frame:
 
     def _by_position(self, schema: Schema) -> Frame:
         whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
-        if self.matrix is not None and len(schema) == len(schema.of_kind("vectors")) == 1:
+        vectors = [column.type == "vector" for column in schema]
+        if self.matrix is not None and vectors == [True]:
             return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
-        if whole and not schema.of_kind("vectors"):
+        if whole and not any(vectors):
             raise InvalidInput(
                 f"X is a sparse matrix, but NaiveBayes is expecting {len(schema)} features as single columns: give "
                 "X.toarray(), or learn from a sparse matrix, too."
@@ -103,7 +108,7 @@ class Frame:
 def column_of(name: str, values: Any, family: Any = None) -> Column:
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
     if isinstance(values, Values):
-        numbers = family is not None and Column(name, "number", family).measured
+        numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
         categories: Any = "categorical" if values.categorical else None
@@ -117,6 +122,8 @@ def frame_of(X: Any) -> Frame:
         return X
     if sparse.issparse(X):
         return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
+    if (texts := texts_of(X)) is not None:
+        return Frame({texts.name: texts}, len(texts), named=False, texts=True)
     if isinstance(X, np.ndarray):
         return frame_of_array(X)
     if isinstance(X, Mapping):
@@ -132,6 +139,28 @@ def frame_of(X: Any) -> Frame:
     raise InvalidInput(
         f"Expected a table: a data frame, a 2D array, a dict of columns or a list of dicts; got {type(X).__name__}."
     )
+
+
+def texts_of(X: Any) -> Values | None:
+    """Return a list or a column of texts, None if this is something else."""
+    if isinstance(X, (list, tuple)):
+        if not X or not all(isinstance(text, (str, type(None))) for text in X) or all(text is None for text in X):
+            return None
+        try:
+            return Values(TEXT, pa.array(X, pa.large_string()))
+        except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
+            return Values(TEXT, objects(X))
+    if isinstance(X, (pa.Array, pa.ChunkedArray)):
+        found = Values(TEXT, X)
+    elif isinstance(X, np.ndarray):
+        if X.ndim != 1 or X.dtype.kind not in "UTO" or not len(X):
+            return None
+        found = Values(TEXT, X)
+    elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
+        found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
+    else:
+        return None
+    return found if found.type == "text" else None
 
 
 def frame_of_array(X: Any) -> Frame:
@@ -221,10 +250,6 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
         refuse_twice([str(name) for name in names])
         columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
         return checked(columns, len(X))
-    if all(isinstance(row, str) for row in X):
-        raise InvalidInput(
-            "X is a list of texts, not of rows. Give a column of a data frame, or counts of their words."
-        )
     try:
         array = np.asarray(X)
     except ValueError:

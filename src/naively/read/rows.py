@@ -27,10 +27,20 @@ def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
     if type(X) is dict:
         return [X] if one_row(X) else None
     if type(X) is list:
-        return X if 0 < len(X) <= FEW and all(type(row) is dict for row in X) else None
+        if not 0 < len(X) <= FEW:
+            return None
+        return X if all(type(row) is dict for row in X) else few_texts(X, schema)
     if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
         return None
     return rows_of_frame(X, schema)
+
+
+def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | None:
+    """Return a few texts as rows of the only column there is, if that holds texts."""
+    if schema is None or len(schema) != 1 or schema.columns[0].type != "text":
+        return None
+    name = schema.columns[0].name
+    return [{name: text} for text in X] if all(type(text) is str for text in X) else None
 
 
 def one_row(X: Any) -> bool:
@@ -135,6 +145,11 @@ def check(column: Column, value: Any) -> None:
         f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {value!r}. "
         "Convert it to what it was."
     )
+
+
+def texts_in(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:
+    """Return the texts of a few rows in one column."""
+    return [text for (text,) in cells_of(rows, [(column.name, label_reader(column))])]
 
 
 def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Reader]]) -> list[list[Any]]:

@@ -112,6 +112,11 @@ class Values:
         plain = is_a.is_string(array.type) or is_a.is_large_string(array.type) or is_a.is_string_view(array.type)
         return array if plain else None
 
+    def prose(self, column: Column, begin: int, end: int) -> Any:
+        """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
+        self.check(column)
+        return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
+
     def numbers(self, begin: int, end: int) -> Floats:
         """Return some rows as numbers."""
         if isinstance(self.data, np.ndarray) and self.data.dtype.kind in "biuf":

@@ -9,6 +9,7 @@ from .axis import Axis
 from .counts import Counts, Statistic
 from .moments import Moments
 from .table import Table, Tables
+from .wordtable import WordTable
 
 __all__ = [
     "Axis",
@@ -21,4 +22,5 @@ __all__ = [
     "Table",
     "TableAccumulator",
     "Tables",
+    "WordTable",
 ]

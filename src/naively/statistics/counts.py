@@ -14,6 +14,7 @@ from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis, Floats
 from .joint import Joint
 from .table import labelled
+from .wordtable import WordTable
 
 
 class Statistic(Protocol):
@@ -163,5 +164,7 @@ class Counts:
 
 def width_of(statistic: Any) -> int | None:
     """Return how long the vectors are that were counted; None if they were no vectors."""
+    if isinstance(statistic, WordTable):
+        return None
     axis = getattr(statistic, "values", getattr(statistic, "columns", None))
     return len(axis) if isinstance(axis, Axis) and len(axis) > 1 and isinstance(axis.labels, range) else None

@@ -8,7 +8,7 @@ value2    the same: its value
 class     the class
 n         how often the value was met, or how many numbers there were
 shift     moments only: what ``sum`` and ``squares`` are measured from
-sum       moments only: the sum of x - shift
+sum       moments: the sum of x - shift; words of texts: in how many texts the word was met
 squares   moments only: the sum of (x - shift)²
 ========  =============================================================================================
 
@@ -27,7 +27,7 @@ of numbers.
 
 How far single values were moved, if they were, comes behind all of that, with the mark ``(refined)`` before the name of
 the column; ``n`` is then what is added to the score of the class, and may lie below 0. Such a file is of version 4.
-Files with none of these are of version 1.
+One with the words of texts is of version 5, and one with none of these of version 1.
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
-from ..statistics import Axis, Counts
+from ..statistics import Axis, Counts, WordTable
 from ..threads import allowed
 from .moved import Moved, moved_of, told_moved
 from .pairs import Sums, pairs_piece, sums_of, told_together
@@ -38,10 +38,10 @@ from .tidy import (
     told,
 )
 
-FORMAT, VERSION = "naively counts", 4
+FORMAT, VERSION = "naively counts", 5
 # A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
 # columns counted together the third, one that holds adjusted values the fourth.
-COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION = 1, 2, 3, 4
+COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION, WORDS_VERSION = 1, 2, 3, 4, 5
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -122,6 +122,8 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
             parts |= {"version": TOGETHER_VERSION, "together": entry}
         if moved:
             parts |= {"version": MOVED_VERSION, "refined": appended_moved(writer, counts.classes, moved)}
+        if any(isinstance(statistic, WordTable) for statistic in counts.columns.values()):
+            parts |= {"version": WORDS_VERSION}
         writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InvalidInput
-from ..statistics import Axis, Moments, Table
+from ..statistics import Axis, Moments, Table, WordTable
 from ..statistics.axis import Floats
+from ..text import TextReader, Tokens
 from .labels import decoded, encoded, from_json, in_json
 
 WORD = pa.dictionary(pa.int32(), pa.string())
@@ -27,7 +28,9 @@ SCHEMA = pa.schema(
 # What is read of each kind; columns that are empty anyway would only cost room.
 COUNTED = ["column", "value", "class", "n"]
 NEEDED = {"rows": COUNTED, "table": COUNTED, "moments": [*COUNTED, "shift", "sum", "squares"]}
-NEEDED |= {"pairs": [*COUNTED, "column2", "value2"]}
+NEEDED |= {"pairs": [*COUNTED, "column2", "value2"], "words": [*COUNTED, "sum"]}
+# Where the numbers of each kind stand.
+PLACES = {"table": ["n"], "moments": [*PARTS], "words": ["n", "sum"]}
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.integer[Any]]
@@ -37,7 +40,9 @@ Places = npt.NDArray[np.integer[Any]]
 
 def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Return what the footer says about a column, and its rows of the table."""
-    if isinstance(statistic, Table):
+    if isinstance(statistic, WordTable):
+        kind, values, arrays = "words", statistic.values, [statistic.n, statistic.n_texts]
+    elif isinstance(statistic, Table):
         kind, values, arrays = "table", statistic.values, [statistic.n]
     elif isinstance(statistic, Moments):
         kind, values, arrays = "moments", statistic.columns, [getattr(statistic, part) for part in PARTS.values()]
@@ -49,9 +54,11 @@ def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, 
     if not sound(*arrays):
         raise InvalidInput(f"column {name!r} holds counts that are negative or not finite.")
     of, texts = in_text(values)
-    rows = laid_out(name, statistic.classes, texts, arrays)
+    rows = laid_out(name, statistic.classes, texts, arrays, PLACES[kind])
     met = np.any([stored(array).any(axis=0) for array in arrays], axis=0)
     entry = {"name": name, "kind": kind, "rows": len(rows), "values": described(values, of, met)}
+    if isinstance(statistic, WordTable):
+        entry |= {"tokens": statistic.lexicon.tokens.to_json(), "fixed": statistic.lexicon.fixed}
     own = described(statistic.classes)
     # Compared as text, because for Python 1 is True and both are 1.0.
     return (entry if json.dumps(own) == json.dumps(classes) else entry | {"classes": own}), rows
@@ -75,7 +82,9 @@ def cut(rows: Any, most: int) -> Iterable[Any]:
         start = end
 
 
-def laid_out(name: str | None, classes: Axis, texts: Any, arrays: list[Floats]) -> Any:
+def laid_out(
+    name: str | None, classes: Axis, texts: Any, arrays: list[Floats], parts: Iterable[str] = tuple(PARTS)
+) -> Any:
     """Return the rows of the table for arrays [class, value]: value by value, and class by class."""
     at_value, at_class = np.nonzero(np.any([stored(array).T for array in arrays], axis=0))
     columns = {field.name: pa.nulls(len(at_value), field.type) for field in SCHEMA}
@@ -83,7 +92,7 @@ def laid_out(name: str | None, classes: Axis, texts: Any, arrays: list[Floats]) 
         columns["column"] = pa.DictionaryArray.from_arrays(np.zeros(len(at_value), np.int32), [name])
     columns["value"] = texts.take(pa.array(at_value))
     columns["class"] = pa.DictionaryArray.from_arrays(at_class.astype(np.int32), class_texts(classes))
-    columns |= {part: pa.array(array[at_class, at_value]) for part, array in zip(PARTS, arrays, strict=False)}
+    columns |= {part: pa.array(array[at_class, at_value]) for part, array in zip(parts, arrays, strict=False)}
     return pa.table(columns, SCHEMA)
 
 
@@ -118,10 +127,10 @@ def stored(array: Floats) -> Mask:
     return bits
 
 
-def sound(n: Floats, *moments: Floats) -> bool:
-    """Tell whether these can be counts, or counts with shifts, sums and squares."""
-    finite = all(np.isfinite(array).all() for array in (n, *moments))
-    return finite and all((array >= 0).all() for array in (n, *moments[2:]))
+def sound(n: Floats, *others: Floats) -> bool:
+    """Tell whether these can be counts, alone or with numbers of texts, or with shifts, sums and squares."""
+    finite = all(np.isfinite(array).all() for array in (n, *others))
+    return finite and all((array >= 0).all() for array in (n, *(others if len(others) == 1 else others[2:])))
 
 
 # -- from rows ----------------------------------------------------------------------------------------------------
@@ -155,13 +164,27 @@ def rows_by_class(classes: Axis, pieces: list[Piece]) -> Floats:
     return found[:, 0]
 
 
-def statistic_of(entry: dict[str, Any], classes: Axis, pieces: list[Piece]) -> Table | Moments:
+def statistic_of(entry: dict[str, Any], classes: Axis, pieces: list[Piece]) -> Table | Moments | WordTable:
     """Return the statistic of a column from its line in the footer and its rows."""
     values, places = axis_of(entry["values"], [part.texts for part in pieces])
     shape = len(classes), len(values)
+    if entry["kind"] == "words":
+        return words_of(entry, classes, values, filled(pieces, shape, places, 2))
     if entry["kind"] == "table":
         return Table(classes, values, *filled(pieces, shape, places, 1))
     return Moments(classes, values, *filled(pieces, shape, places, len(PARTS)))
+
+
+def words_of(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
+    """Return the counts of words, which are numbered in the order of their names from now on."""
+    tokens = Tokens.from_json(entry["tokens"])
+    numbered = isinstance(values.labels, range)
+    need(numbered == (tokens.hash_width is not None), "words have numbers and names")
+    need(not numbered or len(values) == tokens.hash_width, "a hash has another width")
+    names = () if numbered else [str(name) for name in values.labels]
+    reader = TextReader(tokens, names, fixed=bool(entry["fixed"]))
+    need(len(reader) == len(values), "a word stands twice")
+    return WordTable(classes, reader, *arrays)
 
 
 def filled(pieces: list[Piece], shape: tuple[int, int], places: Places, parts: int) -> list[Floats]:

@@ -20,24 +20,25 @@ CHARACTERS, FEWEST, MOST = 1 << 25, 64, 1 << 16
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
 
-def texts_of(X: Any, *, holes: bool = False) -> Iterator[Any]:
-    """Yield the texts of a column, some rows at a time. A missing one is refused unless holes are allowed."""
-    if isinstance(X, list) and len(X) <= FEW and all(type(text) is str for text in X):
-        yield _kernels.Texts.strings(X)
+def texts_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[Any]:
+    """Yield the texts of a column, some rows at a time. A missing one is refused unless holes are allowed.
+
+    Errors count rows from the first on.
+    """
+    if isinstance(X, list) and len(X) <= FEW and all(type(text) is str or (holes and text is None) for text in X):
+        yield _kernels.Texts.strings(X, first)
         return
-    first = 0
-    for array, surrogates in arrays_of(X):
+    for array, surrogates in arrays_of(X, first):
         refuse_missing(array, first, holes)
         yield lying(array, first, surrogates)
         first += len(array)
 
 
-def strings_of(X: Any, *, holes: bool = False) -> Iterator[list[str]]:
+def strings_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[list[str]]:
     """Yield the texts of a column as strings of Python, some rows at a time; missing ones are empty if allowed."""
     import pyarrow as pa
 
-    first = 0
-    for array, surrogates in arrays_of(X):
+    for array, surrogates in arrays_of(X, first):
         refuse_missing(array, first, holes)
         texts = array.cast(pa.large_binary()).to_pylist()
         errors = "surrogatepass" if surrogates else "strict"
@@ -63,7 +64,7 @@ def decoded(text: bytes | None, errors: str, row: int) -> str:
         ) from None
 
 
-def arrays_of(X: Any) -> Iterator[tuple[Any, bool]]:
+def arrays_of(X: Any, first: int = 0) -> Iterator[tuple[Any, bool]]:
     """Yield a column as Arrow arrays of texts, and whether they may hold halves of surrogate pairs."""
     import pyarrow as pa
 
@@ -74,7 +75,7 @@ def arrays_of(X: Any) -> Iterator[tuple[Any, bool]]:
         for chunk in X.chunks if isinstance(X, pa.ChunkedArray) else [X]:
             yield arrow_texts(chunk), False
         return
-    yield from arrays_of_strings(X)
+    yield from arrays_of_strings(X, first)
 
 
 def refuse_others(X: Any) -> None:
@@ -126,9 +127,9 @@ def arrow_texts(array: Any) -> Any:
     return array
 
 
-def arrays_of_strings(texts: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+def arrays_of_strings(texts: Iterable[Any], first: int) -> Iterator[tuple[Any, bool]]:
     """Lay out strings one batch after the other; as many rows at a time as make a good piece of work."""
-    rest, rows, first = iter(texts), 1 << 10, 0
+    rest, rows = iter(texts), 1 << 10
     while batch := list(islice(rest, rows)):
         array, surrogates = arrow_of(batch, first)
         yield array, surrogates

@@ -29,11 +29,15 @@ class TextReader:
     """Reads texts by one set of settings; every different token gets a number, counted up as tokens are met.
 
     The numbers do not depend on the number of threads. With ``names``, the reader knows these tokens from the start,
-    numbered in their order. Words that are read without learning and are not known say nothing.
+    numbered in their order; if they are fixed, it never learns others. Words that are read without learning and are not
+    known say nothing.
     """
 
-    def __init__(self, tokens: Tokens, names: Sequence[str] = (), *, threads: int | None = None) -> None:
-        self.tokens, self.threads = tokens, threads
+    def __init__(
+        self, tokens: Tokens, names: Sequence[str] = (), *, fixed: bool = False, threads: int | None = None
+    ) -> None:
+        self.tokens, self.fixed, self.threads = tokens, fixed, threads
+        self._numbers: dict[str, int] = {}
         self._words = tokens.reader()
         if tokens.stop_words:
             self._words.stop(laid_out(tokens.stop_words))
@@ -44,15 +48,25 @@ class TextReader:
         """Return how many tokens have a number; of a hash, how many columns there are."""
         return len(self._words)
 
-    def read(self, X: Any, *, learn: bool = False, holes: bool = False, rows: Any = None) -> Any:
+    def read(
+        self,
+        X: Any,
+        *,
+        learn: bool = False,
+        holes: bool = False,
+        rows: Any = None,
+        first: int = 0,
+        threads: int | None = None,
+    ) -> Any:
         """Return the numbers of all rows as ``TokenRows``, behind those of other rows if there are some."""
-        rows = _kernels.TokenRows() if rows is None else rows
+        threads = self.threads if threads is None else threads
+        rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
         if self.tokens.tokenize is not None:
-            for starts, found in self._lists(X, holes):
-                self._words.read_lists(starts, found, rows, learn, allowed(self.threads, found.bytes))
+            for starts, found in self._lists(X, holes, first):
+                self._words.read_lists(starts, found, rows, learn, allowed(threads, found.bytes))
             return rows
-        for texts in self._texts(X, holes):
-            self._words.read(texts, rows, learn, allowed(self.threads, texts.bytes))
+        for texts in self._texts(X, holes, first):
+            self._words.read(texts, rows, learn, allowed(threads, texts.bytes))
         return rows
 
     def count(
@@ -65,42 +79,72 @@ class TextReader:
         times: str = "all",
         learn: bool = True,
         sums: Any = None,
+        first: int = 0,
+        threads: int | None = None,
     ) -> Any:
         """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text says nothing."""
-        sums = _kernels.ClassWords() if sums is None else sums
-        threads = allowed(self.threads)
+        sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
+        threads = allowed(self.threads if threads is None else threads)
         if self.tokens.tokenize is not None:
-            rows = self.read(X, learn=learn, holes=True)
-            self._words.add(rows, classes, weights, n_classes, times, sums, threads)
-            return sums
-        first = 0
-        for texts in self._texts(X, holes=True):
-            part = slice(first, first + len(texts))
+            rows = self.read(X, learn=learn, holes=True, first=first, threads=threads)
+            return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
+        begin = 0
+        for texts in self._texts(X, True, first):
+            part = slice(begin, begin + len(texts))
             of_part = None if weights is None else weights[part]
             self._words.count(texts, classes[part], of_part, n_classes, times, learn, sums, threads)
-            first = part.stop
+            begin = part.stop
         return sums
 
-    def score(self, X: Any, table: npt.NDArray[np.float64], *, times: str = "all") -> npt.NDArray[np.float64]:
+    def add(
+        self,
+        rows: Any,
+        classes: npt.NDArray[np.int32],
+        n_classes: int,
+        weights: npt.NDArray[np.float64] | None = None,
+        *,
+        times: str = "all",
+        sums: Any,
+        threads: int | None = None,
+    ) -> Any:
+        """Add rows that were read before, as ``TokenRows``, to the sums of their classes."""
+        threads = allowed(self.threads if threads is None else threads)
+        self._words.add(rows, classes, weights, n_classes, times, sums, threads)
+        return sums
+
+    def score(
+        self,
+        X: Any,
+        table: npt.NDArray[np.float64],
+        *,
+        times: str = "all",
+        first: int = 0,
+        threads: int | None = None,
+    ) -> npt.NDArray[np.float64]:
         """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing."""
+        threads = self.threads if threads is None else threads
         if self.tokens.tokenize is not None:
-            return self._score_rows(X, table, times)
+            return self._score_rows(X, table, times, first, threads)
         found = []
-        for texts in self._texts(X, holes=True):
+        for texts in self._texts(X, True, first):
             found.append(np.zeros((len(texts), table.shape[1])))
-            self._words.score(texts, times, table, found[-1], allowed(self.threads, texts.bytes))
+            self._words.score(texts, times, table, found[-1], allowed(threads, texts.bytes))
         return found[0] if len(found) == 1 else np.concatenate([np.zeros((0, table.shape[1])), *found])
 
-    def _score_rows(self, X: Any, table: npt.NDArray[np.float64], times: str) -> npt.NDArray[np.float64]:
+    def _score_rows(
+        self, X: Any, table: npt.NDArray[np.float64], times: str, first: int, threads: int | None
+    ) -> npt.NDArray[np.float64]:
         from scipy import sparse
 
-        rows = self.read(X, holes=True)
-        starts, columns, values = rows.matrix(None, times, allowed(self.threads))
-        return np.asarray(sparse.csr_matrix((values, columns, starts), (len(rows), len(self))) @ table)
+        rows = self.read(X, holes=True, first=first, threads=threads)
+        known = np.arange(len(self), dtype=np.int32)
+        columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table say nothing
+        starts, at, values = rows.matrix(columns, times, allowed(threads))
+        return np.asarray(sparse.csr_matrix((values, at, starts), (len(rows), len(table))) @ table)
 
     def spans(self, text: str) -> list[Token]:
         """Return the tokens of one text that have a number, and where they lie in it."""
-        if self.tokens.preprocess is not None or self.tokens.tokenize is not None:
+        if self.tokens.calls:
             raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
         found = self._words.spans(_kernels.Texts.strings([text]))
         if not text.isascii():
@@ -126,6 +170,23 @@ class TextReader:
         """Return all numbers in the order of their names, by code points."""
         return np.asarray(self._words.order())
 
+    def numbers(self, names: Iterable[str]) -> Numbers:
+        """Return the number of each of these tokens, -1 for those that are not known."""
+        if len(self._numbers) < len(self):  # names stay what they are, so only new ones are looked up
+            new = np.arange(len(self._numbers), len(self), dtype=np.int32)
+            self._numbers |= zip(self.names(new), new.tolist(), strict=True)
+        return np.array([self._numbers.get(name, -1) for name in names], dtype=np.int32)
+
+    def joined(self, names: list[str]) -> tuple[TextReader, Numbers]:
+        """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
+        found = self.numbers(names)
+        if not (found < 0).any():
+            return self, found
+        new = [name for name, number in zip(names, found, strict=True) if number < 0]
+        both = TextReader(self.tokens, [*self.names(), *new], fixed=self.fixed, threads=self.threads)
+        found[found < 0] = np.arange(len(self), len(both), dtype=np.int32)
+        return both, found
+
     def of(self, numbers: Numbers) -> TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""
         return TextReader(self.tokens, self.names(numbers), threads=self.threads)
@@ -134,26 +195,26 @@ class TextReader:
         return {
             "tokens": self.tokens,
             "threads": self.threads,
+            "fixed": self.fixed,
             "names": [] if self.tokens.hash_width else self.names(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["tokens"], state["names"], threads=state["threads"])  # type: ignore[misc]
+        tokens, names = state.pop("tokens"), state.pop("names")
+        self.__init__(tokens, names, **state)  # type: ignore[misc]
 
-    def _texts(self, X: Any, holes: bool) -> Iterable[Any]:
+    def _texts(self, X: Any, holes: bool, first: int = 0) -> Iterable[Any]:
         change = self.tokens.preprocess
         if change is None:
-            yield from texts_of(X, holes=holes)
+            yield from texts_of(X, holes=holes, first=first)
             return
-        first = 0
-        for batch in strings_of(X, holes=holes):
+        for batch in strings_of(X, holes=holes, first=first):
             yield lying(*layout([change(text) for text in batch], first))
             first += len(batch)
 
-    def _lists(self, X: Any, holes: bool) -> Iterable[tuple[npt.NDArray[np.int64], Any]]:
+    def _lists(self, X: Any, holes: bool, first: int = 0) -> Iterable[tuple[npt.NDArray[np.int64], Any]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
-        first = 0
-        for batch in strings_of(X, holes=holes):
+        for batch in strings_of(X, holes=holes, first=first):
             found = [self._tokens_of(text) for text in batch]
             starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
             try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from .. import _kernels
-from ..errors import InvalidSetting
+from ..errors import InvalidInput, InvalidSetting
 
 Unit = Literal["words", "characters", "inside"]
 MOST_IN_A_ROW = 256
@@ -69,11 +69,56 @@ class Tokens:
         """Whether the name of a token may be several words with spaces between them."""
         return self.unit == "words" and self.ngrams[1] > 1 and self.tokenize is None
 
+    @property
+    def calls(self) -> bool:
+        """Whether functions of Python take part, which may fail at any row."""
+        return self.preprocess is not None or self.tokenize is not None
+
     def reader(self) -> Any:
         """Return a compiled reader that knows no word yet."""
         least, most = self.ngrams
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         return _kernels.Words(self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what differs from the usual as plain data; of a function its name."""
+        return {f.name: in_json(own) for f in fields(self) if (own := getattr(self, f.name)) != f.default}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Tokens:
+        """Return what to_json described."""
+        return cls(**{name: revived(name, value) for name, value in data.items()})
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """Stands for a function that a file cannot hold."""
+
+    setting: str
+    name: str
+
+    def __call__(self, text: str) -> Any:
+        """Refuse to be called."""
+        raise InvalidInput(
+            f"This model takes texts apart by the function {self.name!r}, and a file cannot hold a function. Give it "
+            f"again: naively.load(path, {self.setting}=…)."
+        )
+
+
+def in_json(value: Any) -> Any:
+    """Return a setting as plain data."""
+    if isinstance(value, Unsaved):
+        return {"function": value.name}
+    if callable(value):
+        return {"function": f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))}"}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def revived(name: str, value: Any) -> Any:
+    """Return the setting that in_json described."""
+    if isinstance(value, dict):
+        return Unsaved(name, str(value["function"]))
+    return tuple(value) if isinstance(value, list) else value
 
 
 def check_ngrams(ngrams: Any) -> None:

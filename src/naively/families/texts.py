@@ -1,0 +1,167 @@
+"""What the words of a text say: which tokens are words of the model, and what a bag of those says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._kernels import Scorer
+from ..errors import InvalidSetting
+from ..statistics import Axis, WordTable
+from ..statistics.axis import Floats
+from .bags import WordWeights
+from .bernoulli import Bernoulli, Flags
+from .cumulants import Cumulants
+from .family import Codes, Settings
+
+if TYPE_CHECKING:
+    from .words import Words
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Kept:
+    """The words of a model, in the order of their columns; their names are looked up when they are asked for."""
+
+    def __init__(self, table: WordTable, numbers: npt.NDArray[np.int32]) -> None:
+        self.lexicon, self.numbers, self.declared = table.lexicon, numbers, table.numbered or table.lexicon.fixed
+        self.numbered = table.numbered
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The names of the words; of the columns of a hash, their numbers."""
+        return self.numbers.tolist() if self.numbered else self.lexicon.names(self.numbers)
+
+    def kept(self, counted: Mask) -> Mask:
+        """Tell which words stay when only some of them are counted."""
+        return np.ones(len(self), dtype=bool) if self.declared else counted
+
+
+@dataclass(frozen=True)
+class TextWeights:
+    """The likelihood of a column of texts: that of a matrix of its words, which is made only where that is needed."""
+
+    family: Words
+    words: Kept
+    inner: WordWeights | Flags
+    columns: npt.NDArray[np.int32]  # the column of each number, -1 if it has none
+    idf: Floats | None
+
+    @property
+    def classes(self) -> Axis:
+        """The classes, in the order of the scores."""
+        return self.inner.classes
+
+    def matrix(self, x: Any) -> Any:
+        """Return the words of rows as a sparse matrix of the columns of this model."""
+        found = x.matrix(self.columns, len(self.words), self.family.scored)
+        if self.idf is None:
+            return found
+        found = found.astype(np.float64)
+        found.data *= self.idf[found.indices]
+        return found
+
+    @cached_property
+    def said(self) -> tuple[Floats, Floats] | None:
+        """What every class says of an empty text, and what each token adds, [number, class]; None if some rule out."""
+        constant, table = self.inner.linear
+        if table is None:
+            return None
+        table = table if self.idf is None else table * self.idf[:, None]
+        if len(self.columns) == len(table) and np.array_equal(self.columns, np.arange(len(table))):
+            return constant, np.ascontiguousarray(table)
+        out = np.zeros((len(self.columns), table.shape[1]))
+        known = self.columns >= 0
+        out[known] = table[self.columns[known]]
+        return constant, out
+
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have what the words say added to the scores, as the texts are read."""
+        if self.said is None:
+            self.inner.add_to(scorer, self.matrix(x), holes)
+            return
+        constant, table = self.said
+        if constant.any():
+            scorer.constant(constant)
+        scorer.given(x.scores(table, self.family.scored))
+
+    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+        """Return log P(words | class) as [row, class]."""
+        return self.inner.log_likelihood(self.matrix(x), threads)
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+        """Return the log-likelihood of each row as if it had never been counted; which words are kept stays."""
+        return self.inner.leave_one_out(self.matrix(x), y, weights, threads)
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of the score of the words."""
+        return self.inner.uncertainty(self.matrix(x), threads)
+
+    def log_belief(self) -> float:
+        """Return the logarithm of the prior's density at what was estimated, up to a constant."""
+        return self.inner.log_belief()
+
+    def say(self, column: str) -> str:
+        """Say which words speak most for each class."""
+        return self.inner.say(column)
+
+
+def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings) -> TextWeights:
+    """Return what the words of texts say about each class."""
+    table = statistic.on(classes)
+    documents = table.texts.sum(axis=0)
+    numbers = np.flatnonzero(chosen(family, table, documents, float(np.sum(rows)))).astype(np.int32)
+    columns = np.full(table.size, -1, dtype=np.int32)
+    columns[numbers] = np.arange(len(numbers), dtype=np.int32)
+    words, whole = Kept(table, numbers), len(numbers) == table.size
+    settings = settings.each(len(words), family.smoothing)
+    if family.bernoulli:
+        flags = Bernoulli(smoothing=family.smoothing)
+        there = table.texts if whole else table.texts[:, numbers]
+        inner: Any = Flags(flags, settings, classes, words, there, np.asarray(rows, float))  # type: ignore[arg-type]
+        return TextWeights(family, words, inner, columns, None)
+    n, idf = table.times if whole else table.times[:, numbers], None
+    if family.idf:
+        idf = np.log((1 + np.sum(rows)) / (1 + documents[numbers])) + 1
+        n = n * idf
+    inner = WordWeights(family, settings, classes, words, n)  # type: ignore[arg-type]
+    return TextWeights(family, words, inner, columns, idf)
+
+
+def chosen(family: Words, table: WordTable, documents: Floats, rows: float) -> Mask:
+    """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
+    least, most = (limit(share, rows) for share in (family.min_df, family.max_df))
+    slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
+    keep = table.met & (documents >= least - slack) & (documents <= most + slack)
+    if table.lexicon.fixed:
+        keep = table.met
+    if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
+        often = np.where(keep, table.times.sum(axis=0), -1.0)
+        # Of words met equally often the first by name stay, as everywhere where a choice must not depend on the rows.
+        ranks = np.empty(table.size, dtype=np.int64)
+        ranks[table.numbers] = np.arange(len(table.numbers))
+        best = np.lexsort((ranks, -often))[: family.max_words]
+        keep = np.zeros(table.size, dtype=bool)
+        keep[best] = True
+    return np.asarray(keep)
+
+
+def limit(share: float, rows: float) -> float:
+    """Return a number of texts: a whole number is itself, a fraction the share of all."""
+    return share if isinstance(share, int) else share * rows
+
+
+def check_limit(name: str, value: Any) -> None:
+    """Refuse what is neither a number of texts nor a share of them."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+    if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):
+        raise InvalidSetting(
+            f"{name}={value!r} is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them."
+        )

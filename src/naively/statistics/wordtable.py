@@ -1,0 +1,196 @@
+"""How often each word was met with each class, and in how many texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DoesNotFit, NotAPart
+from .arithmetic import checked_weight, frozen, take_away
+from .axis import Axis, Floats
+from .table import grid
+
+Numbers = npt.NDArray[np.int32]
+
+
+class Lexicon(Protocol):
+    """Words with their numbers, 0, 1, …; it may grow, but no word ever gets another number."""
+
+    tokens: Any
+    fixed: bool  # whether its words were declared, and no others are learned
+
+    def __len__(self) -> int: ...
+    def names(self, numbers: Numbers | None = None) -> list[str]:
+        """Return the names of some words, or of all."""
+
+    def order(self) -> Numbers:
+        """Return all numbers in the order of their names."""
+
+    def joined(self, names: list[str]) -> tuple[Lexicon, Numbers]:
+        """Return a lexicon that knows these words, too, and their numbers in it; those of its own words stay."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WordTable:
+    """Counts [class, word] of a column of texts: how often each word was met, and in how many texts.
+
+    A word is known by its number in a lexicon. Since that only grows, a table of its first words stays what it is; and
+    tables of one lexicon add without a look at a name.
+    """
+
+    classes: Axis
+    lexicon: Lexicon
+    times: Floats
+    texts: Floats
+
+    def __init__(self, classes: Axis, lexicon: Lexicon, times: Floats, texts: Floats) -> None:
+        if times.shape != texts.shape or times.shape[0] != len(classes) or times.shape[1] > len(lexicon):
+            raise DoesNotFit(f"{times.shape} and {texts.shape} counts do not fit {len(classes)} classes and the words.")
+        keep = classes.kept((texts != 0).any(axis=1))
+        if not keep.all():
+            times, texts = times[keep], texts[keep]
+        object.__setattr__(self, "classes", classes.only(keep))
+        object.__setattr__(self, "lexicon", lexicon)
+        for part in (times, texts):
+            part.flags.writeable = False  # taken over, for a copy may take hundreds of megabytes
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "texts", texts)
+
+    @property
+    def size(self) -> int:
+        """How many words of the lexicon have a place."""
+        return int(self.times.shape[1])
+
+    @property
+    def numbered(self) -> bool:
+        """Whether words are columns of a hash, and have no names."""
+        return self.lexicon.tokens.hash_width is not None
+
+    @cached_property
+    def met(self) -> npt.NDArray[np.bool_]:
+        """Which words are known: those that were met, and declared ones."""
+        if self.numbered or self.lexicon.fixed:
+            return np.ones(self.size, dtype=bool)
+        return np.asarray((self.texts != 0).any(axis=0))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbers of the words that are known, in the order of their names."""
+        if self.numbered:
+            return np.arange(self.size, dtype=np.int32)
+        order = self.lexicon.order()
+        order = order[order < self.size]
+        return order[self.met[order]]
+
+    @cached_property
+    def values(self) -> Axis:
+        """The words that are known, by name."""
+        if self.numbered:
+            return Axis.numbered(self.size)
+        names = self.lexicon.names(self.numbers)
+        return Axis.ordered(names, names if self.lexicon.fixed else ())
+
+    @cached_property
+    def n(self) -> Floats:
+        """How often each word was met, [class, word] in the order of the names."""
+        return frozen(self.times[:, self.numbers])
+
+    @cached_property
+    def n_texts(self) -> Floats:
+        """In how many texts each word was met, [class, word] in the order of the names."""
+        return frozen(self.texts[:, self.numbers])
+
+    def on(self, classes: Axis) -> WordTable:
+        """Return the same counts laid out for these classes, zero where there are none."""
+        if self.classes == classes:
+            return self
+        place = Axis.declared(classes.labels)
+        return WordTable(place, self.lexicon, *(laid(part, self.classes, place, self.size) for part in self._parts))
+
+    @property
+    def _parts(self) -> tuple[Floats, Floats]:
+        return self.times, self.texts
+
+    def __add__(self, other: WordTable) -> WordTable:
+        if not isinstance(other, WordTable):
+            return NotImplemented
+        classes, lexicon, mine, theirs = side_by_side(self, other)
+        return WordTable(classes, lexicon, *(a + b for a, b in zip(mine, theirs, strict=True)))
+
+    def __radd__(self, other: object) -> WordTable:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __sub__(self, part: WordTable) -> WordTable:
+        if not isinstance(part, WordTable):
+            return NotImplemented
+        classes, lexicon, mine, theirs = side_by_side(self, part)
+        rest = [take_away(a, b) for a, b in zip(mine, theirs, strict=True)]
+        for what, before, taken, left in zip(("count", "number of texts"), mine, theirs, rest, strict=True):
+            if np.any(left < 0):
+                k, v = (int(i) for i in np.unravel_index(np.argmin(left), left.shape))
+                word = v if self.numbered else lexicon.names(np.array([v], dtype=np.int32))[0]
+                raise NotAPart(None, classes.labels[k], word, before[k, v], taken[k, v], what)
+        return WordTable(classes.declaring(self.classes), lexicon, *rest)
+
+    def __mul__(self, weight: float) -> WordTable:
+        w = checked_weight(weight)
+        return WordTable(self.classes, self.lexicon, self.times * w, self.texts * w)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordTable):
+            return NotImplemented
+        if self.lexicon.tokens != other.lexicon.tokens or self.classes != other.classes:
+            return False
+        same = self.values == other.values and np.array_equal(self.n, other.n)
+        return same and np.array_equal(self.n_texts, other.n_texts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: WordTable, tolerance: float = 1e-12) -> bool:
+        """Tell whether all counts are equal up to rounding."""
+        if self.lexicon.tokens != other.lexicon.tokens:
+            return False
+        _, _, mine, theirs = side_by_side(self, other)
+        pairs = zip(mine, theirs, strict=True)
+        return all(bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))) for a, b in pairs)
+
+    def __repr__(self) -> str:
+        return f"WordTable: {self.times.sum():.10g} words counted\n" + grid(self.classes, self.values, self.n)
+
+
+def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
+    """Return the counts of two tables laid out for the classes and words of both."""
+    if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
+        raise DoesNotFit(
+            f"Texts were taken apart in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
+        )
+    classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size)
+    if a.lexicon is not b.lexicon and not a.numbered:
+        own = np.flatnonzero(b.met).astype(np.int32)
+        lexicon, numbers = a.lexicon.joined(b.lexicon.names(own))
+        place = np.full(b.size, -1)
+        place[own] = numbers
+        if a.lexicon.fixed and lexicon is not a.lexicon:
+            raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
+    size = max(a.size, int(place.max(initial=-1)) + 1)
+    mine = [laid(part, a.classes, classes, size) for part in a._parts]
+    return classes, lexicon, mine, [laid(part, b.classes, classes, size, place) for part in b._parts]
+
+
+def laid(n: Floats, old: Axis, new: Axis, size: int, place: Any = None) -> Floats:
+    """Return counts [class, number] laid out for other classes and so many words, each at its place if that changes."""
+    out = np.zeros((len(new), size))
+    at = new.places(old.labels)
+    found = np.flatnonzero(at >= 0)
+    if place is None or np.array_equal(place, np.arange(n.shape[1])):
+        out[at[found], : n.shape[1]] = n[found]
+    else:
+        words = np.flatnonzero(place >= 0)
+        out[np.ix_(at[found], place[words])] = n[np.ix_(found, words)]
+    return out

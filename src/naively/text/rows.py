@@ -1,0 +1,102 @@
+"""Rows of a column of text, which are read when it is known what for: sums, scores or a matrix."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..hashing import Hashes, stirred
+from ..threads import allowed
+from .column import strings_of, texts_of
+from .reader import Numbers, TextReader
+
+
+class TextRows:
+    """Some texts beside the reader that takes them apart; a missing text says nothing.
+
+    To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
+    """
+
+    def __init__(self, reader: TextReader, texts: Any, first: int = 0, threads: int | None = None) -> None:
+        self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
+        self._learned: Any = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and how many words are known."""
+        return len(self.texts), len(self.reader)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: Any) -> TextRows:
+        """Return some of the rows."""
+        at = rows if isinstance(rows, slice) else np.arange(len(self))[rows]
+        return TextRows(self.reader, taken(self.texts, at), threads=self.threads)
+
+    def check(self) -> None:
+        """Refuse what is no text, before anything is counted."""
+        if self.reader.tokens.calls:
+            self.learn()  # a function may fail at any row
+        else:
+            for texts in texts_of(self.texts, holes=True, first=self.first):
+                texts.check(allowed(self.threads))
+
+    def learn(self) -> None:
+        """Read the texts once for all, and learn their words: for those who count them several times."""
+        if self._learned is None:
+            self._learned = self._read(learn=True)
+
+    def count(self, y: Numbers, n_classes: int, weights: Any, times: str, sums: Any) -> None:
+        """Add the rows to sums of classes; new words are learned."""
+        if self.reader.tokens.calls:
+            self.learn()
+        if self._learned is not None:
+            self.reader.add(self._learned, y, n_classes, weights, times=times, sums=sums, threads=self.threads)
+            return
+        how: Any = {"times": times, "sums": sums, "first": self.first, "threads": self.threads}
+        self.reader.count(self.texts, y, n_classes, weights, **how)
+
+    def scores(self, table: npt.NDArray[np.float64], times: str) -> npt.NDArray[np.float64]:
+        """Return Σ table[number, class] over the words of each row, [row, class]."""
+        return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)
+
+    @cached_property
+    def _tokens(self) -> Any:
+        return self._read(learn=False)
+
+    def _read(self, learn: bool) -> Any:
+        return self.reader.read(self.texts, learn=learn, holes=True, first=self.first, threads=self.threads)
+
+    def matrix(self, columns: Numbers, width: int, times: str) -> Any:
+        """Return the words as a sparse matrix; number i becomes columns[i], or nothing if that is negative."""
+        beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
+        columns = np.concatenate([columns, beyond]) if len(beyond) else columns
+        starts, at, values = self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
+        return sparse.csr_array((values, at, starts), shape=(len(self), width))
+
+    def hashes(self) -> Hashes:
+        """Return a number for each row that follows from its text."""
+        return text_hashes(self.texts)
+
+
+def taken(texts: Any, at: Any) -> Any:
+    """Return some texts of a list or an array."""
+    if isinstance(texts, list):
+        return texts[at] if isinstance(at, slice) else [texts[i] for i in at.tolist()]
+    return texts.take(at) if hasattr(texts, "take") and not isinstance(at, slice) else texts[at]
+
+
+def text_hashes(texts: Any) -> Hashes:
+    """Return a number for each text that looks random and follows from it."""
+    from zlib import crc32
+
+    found: list[int] = []
+    for batch in strings_of(texts, holes=True):
+        coded = (text.encode("utf-8", "surrogatepass") for text in batch)
+        found += [crc32(text) << 32 | len(text) & 0xFFFFFFFF for text in coded]
+    return stirred(np.array(found, dtype=np.uint64))
