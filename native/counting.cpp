@@ -4,6 +4,7 @@
 
 #include "by_class.hpp"
 #include "leaving.hpp"
+#include "wording.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "scoring.hpp"
@@ -332,7 +333,7 @@ extern const Kernels kernels;
 const Kernels kernels{
     NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges, bin_numbers, count_products,
     score_codes, score_pairs,    score_dense, score_sparse, score_normal, score_student, finish,
-    left_codes,                  left_numbers,
+    left_codes,                  left_numbers, word_weights, left_words,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -115,6 +115,24 @@ struct NumberCounts {
     double worth, epsilon;
 };
 
+// In how many texts of each class every word was met, and in how many in all; which group of words each is of; how many
+// words the texts of a class hold in all, [group][class]; and how many texts are imagined with each word.
+struct WordCounts {
+    Padded texts;
+    const double* totals;
+    const uint8_t* group;
+    const double* mass;
+    size_t groups, classes;
+    double imagined;
+};
+
+// The words of rows of text, each once: those of row i lie between starts[i] and starts[i + 1].
+struct WordRows {
+    const int64_t* starts;
+    const int32_t* words;
+    size_t rows;
+};
+
 struct Kernels {
     const char* level;
 
@@ -164,6 +182,12 @@ struct Kernels {
 
     size_t (*left_codes)(const Matrix&, const Rows&, const LabelCounts&, double* out, const Run&);
     size_t (*left_numbers)(const Matrix&, const Rows&, const NumberCounts&, double* out, const Run&);
+
+    // What each word says in two ways, times how much each way counts in its group: out[word][class].
+    void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
+    // The same of whole rows, as if they had never been counted, out[group and way][class][row], divided by the root of
+    // how many of their words are known; known[row] is that.
+    void (*left_words)(const WordRows&, const Rows&, const WordCounts&, float* out, double* known, const Run&);
 };
 
 namespace baseline { extern const Kernels kernels; }

@@ -160,13 +160,16 @@ class Words {
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
-    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out, int threads) {
+    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out, std::optional<ConstVector> lengths,
+               std::optional<Vector> squares, int threads) {
         require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1), "There must be a score for each row and class.");
+        require(lengths.has_value() == squares.has_value(), "Lengths of words make squares of rows.");
+        require(!lengths || (lengths->shape(0) == table.shape(0) && squares->shape(0) == texts.rows), "There must be a length for each word.");
         texts.check(threads);
         Times how = times_of(times);
-        locked(false, threads, [&](const Run& run) {
-            words_.score(texts, how, table.data(), table.shape(0), table.shape(1), out.data(), run);
-        });
+        WordReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
+        if (lengths) to.lengths = lengths->data(), to.squares = squares->data();
+        locked(false, threads, [&](const Run& run) { words_.score(texts, how, to, run); });
     }
 
     std::vector<std::tuple<int32_t, uint32_t, uint32_t>> spans(ColumnOfTexts& texts, size_t row) {
@@ -279,8 +282,10 @@ void bind_words(nb::module_& m) {
              "learn"_a, "sums"_a, "threads"_a = 1, "Read texts, and add each row to the sums of its class.")
         .def("add", &Words::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a, "times"_a, "sums"_a,
              "threads"_a = 1, "The same for rows that were read before.")
-        .def("score", &Words::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
-             "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing.")
+        .def("score", &Words::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(),
+             "lengths"_a.noconvert().none() = nb::none(), "squares"_a.noconvert().none() = nb::none(), "threads"_a = 1,
+             "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. With lengths,\n"
+             "squares[row] += times² * lengths[number].")
         .def("spans", &Words::spans, "texts"_a, "row"_a = 0,
              "The tokens of one text that have a number: the number, and the bytes where each begins and ends.")
         .def("names", &Words::names, "numbers"_a.noconvert(), "The ends of names in one text, and that text as UTF-8.")

@@ -197,7 +197,7 @@ void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows&
     });
 }
 
-void WordReader::score(const Texts& texts, Times times, const double* table, size_t size, size_t classes, double* scores, const Run& run) const {
+void WordReader::score(const Texts& texts, Times times, const Scored& of, const Run& run) const {
     size_t pieces = std::clamp<size_t>(texts.bytes() / (PIECE_BYTES / 8), 1, std::max<size_t>(texts.rows, 1));
     share_out(pieces, texts.bytes(), run, [&](size_t piece) {
         Reader reader(plan, lexicon, nullptr);
@@ -205,15 +205,18 @@ void WordReader::score(const Texts& texts, Times times, const double* table, siz
         for (size_t row = texts.rows * piece / pieces; row < texts.rows * (piece + 1) / pieces; ++row) {
             entries.clear();
             reader.row(texts[row], entries);
-            double* to = scores + row * classes;
+            double* to = of.scores + row * of.classes;
+            double squares = 0;
             for (size_t i = 0; i < entries.size(); ++i) {
-                if (i + AHEAD < entries.size()) __builtin_prefetch(table + size_t(entries[i + AHEAD].number) * classes);
+                if (i + AHEAD < entries.size()) __builtin_prefetch(of.table + size_t(entries[i + AHEAD].number) * of.classes);
                 auto [number, n] = entries[i];
-                if (size_t(number) >= size) continue;
+                if (size_t(number) >= of.size) continue;
                 double value = worth(times, n);
-                const double* from = table + size_t(number) * classes;
-                for (size_t k = 0; k < classes; ++k) to[k] += value * from[k];
+                const double* from = of.table + size_t(number) * of.classes;
+                for (size_t k = 0; k < of.classes; ++k) to[k] += value * from[k];
+                if (of.lengths) squares += value * value * of.lengths[number];
             }
+            if (of.squares) of.squares[row] += squares;
         }
     });
 }

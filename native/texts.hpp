@@ -81,8 +81,16 @@ struct WordReader {
     // The same for rows that were read before; `first` is the first of them among all rows.
     void add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const;
 
-    // scores[row][class] += Σ worth of its numbers * table[number][class], for `size` numbers of the table.
-    void score(const Texts& texts, Times times, const double* table, size_t size, size_t classes, double* scores, const Run& run) const;
+    // scores[row][class] += Σ worth of its numbers * table[number][class], for `size` numbers of the table; and, if asked
+    // for, squares[row] += Σ worth² * lengths[number].
+    struct Scored {
+        const double* table;
+        size_t size, classes;
+        double* scores;
+        const double* lengths = nullptr;
+        double* squares = nullptr;
+    };
+    void score(const Texts& texts, Times times, const Scored& to, const Run& run) const;
 
     // Names come to have the numbers 0, 1, …, in a lexicon that is empty but for words to be passed over. In names
     // taken apart, spaces are what stands between the words of a sequence.

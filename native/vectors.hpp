@@ -105,13 +105,9 @@ inline Vec log_of_one_plus_little(Vec x) {
     return x + x * x * p;
 }
 
-// log(1 + x) for x >= 0, within a few units of the last place.
-// 1 + x = m 2^e with m near 1; log(m) by the series of artanh; what rounding lost of 1 + x is added at the end.
-inline Vec log_of_one_plus(Vec x) {
-    // Most numbers lie near the centre of a class that many rows stand behind.
-    if (!any(~Mask(x <= all(1.0 / 64)))) return log_of_one_plus_little(x);
-    Vec u = all(1.0) + x;
-    Vec lost = (x - (u - all(1.0))) / u;
+// log(u) + lost for u > 0, within a few units of the last place.
+// u = m 2^e with m near 1; log(m) by the series of artanh; what is lost is little, and added at the end.
+inline Vec logarithm(Vec u, Vec lost = all(0.0)) {
     Mask raw = bits(u);
     Mask exponent = ((raw - 0x3fe6a09e667f3bcd) >> 52);  // so that m lies between √½ and √2
     Vec m = doubles(raw - (exponent << 52));
@@ -122,6 +118,14 @@ inline Vec log_of_one_plus(Vec x) {
         p = p * z + all(c);
     Vec log_m = all(2.0) * s + all(2.0) * s * z * p;
     return e * all(LOG2_HIGH) + (log_m + (e * all(LOG2_LOW) + lost));
+}
+
+// log(1 + x) for x >= 0, within a few units of the last place.
+inline Vec log_of_one_plus(Vec x) {
+    // Most numbers lie near the centre of a class that many rows stand behind.
+    if (!any(~Mask(x <= all(1.0 / 64)))) return log_of_one_plus_little(x);
+    Vec u = all(1.0) + x;
+    return logarithm(u, (x - (u - all(1.0))) / u);  // with what rounding lost of 1 + x
 }
 
 }  // namespace naively::NAIVELY_LEVEL

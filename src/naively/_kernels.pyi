@@ -153,6 +153,38 @@ def left_codes(
     out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.
     """
 
+def word_weights(
+    texts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    mix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    imagined: float,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
+    """
+    What each word says about each class, in two ways that count as the mix of its group says.
+    """
+
+def left_words(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    texts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    imagined: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+    known: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
+    """
+    The same of rows as if they had never been counted, out[group and way, class, row], and how many words are known.
+    """
+
 def left_numbers(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -502,10 +534,14 @@ class Words:
         times: str,
         table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
         threads: int = 1,
     ) -> None:
         """
-        out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing.
+        out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. With lengths,
+        squares[row] += times² * lengths[number].
         """
 
     def spans(self, texts: Texts, row: int = 0) -> list[tuple[int, int, int]]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .bywords import telling
 from .counting import check_widths, rows_of, rows_of_file
 from .decision import decide, expected_cost, labelled_cost
 from .engines.files import FileRows, each_block
@@ -205,6 +206,10 @@ class Answers:
                 f"Column {column!r} is left out: the columns that may speak are {list(model.schema.names)}."
             )
         return probabilities(model, known)
+
+    def words(self, label: Any, top: int = 20, column: str | None = None) -> Any:
+        """Return the words that speak most for a class as a frame: how much, and in how many texts they were met."""
+        return telling(self._table_model, label, top, column)
 
     def importance(self) -> Any:
         """Return how much each column tells about the class, in bits (mutual information), as a frame."""

@@ -18,6 +18,7 @@ from .families.family import Codes
 from .hashing import Hashes, stirred
 from .read.frame import Frame
 from .statistics.axis import Floats
+from .text.rows import text_hashes
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
 # lie on the borders of round parts, where a change of units would move them across.
@@ -35,6 +36,8 @@ def chosen(counter: TableCounter, frame: Frame, y: Codes, most: int, threads: in
     for at in range(codes.shape[1]):
         met = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
         hashed += stirred(as_whole(met))[codes[:, at]]
+    for name in counter.readers:
+        hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     near = np.arange(frame.rows)
     if most < frame.rows:
         near = np.flatnonzero(hashed <= np.partition(hashed, most)[most])

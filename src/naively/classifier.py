@@ -104,7 +104,7 @@ class Classifier(Answers, Tuned):
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
-        counter = TableCounter(rows.schema(self.families), declared)
+        counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .engines.cutting import cut
+from .engines.cutting import cut, paired
 from .engines.files import FileRows, set_aside_hint
 from .engines.memory import MOST_WEIGHT
 from .engines.tables import TableCounter, width_of
@@ -50,14 +50,16 @@ class Rows:
         """The type to give labels back in."""
         return self.target.dtype
 
-    def schema(self, families: Any) -> Schema:
-        """Return what the columns are; families may say otherwise, or be a whole schema."""
+    def schema(self, families: Any, pairs: bool = True) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.source = frame_of(self.source).on(families)
             schema = replace(families, target=self.called or families.target)
         else:
             self.source = frame_of(self.source)
             schema = replace(self.source.schema(families).with_families(families), target=self.called)
+            if pairs:
+                schema = paired(schema, lambda name: self.source.columns[name].bytes)
         return cut(schema, self.source, self.weights)
 
 

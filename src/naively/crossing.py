@@ -81,7 +81,7 @@ def cross_validate(
         )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
     codes, threads, held = hard(rows).codes, allowed(nb.threads), None
-    schema = rows.schema(nb.families)
+    schema = rows.schema(nb.families, nb.model != "textbook")
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)
         schema, held = nb.schema_, nb.tuning_

@@ -45,6 +45,55 @@ def html_picture(title: str, lines: Sequence[Line]) -> str:
     return f"<table><caption style='text-align:left'>{html.escape(title)}</caption>{rows}</table>"
 
 
+# Colours of what speaks for the answer and against it, the strongest last: as numbers of a terminal, and for a page.
+FOR, AGAINST = (195, 153, 111), (230, 223, 215)
+PAGE_FOR, PAGE_AGAINST = "42, 157, 143", "231, 111, 81"
+
+
+def runs(text: str, strengths: Sequence[float]) -> list[tuple[str, float]]:
+    """Return pieces of a text, each with how strongly it speaks as a share of the strongest."""
+    longest = max((abs(strength) for strength in strengths), default=0.0) or 1.0
+    out: list[tuple[str, float]] = []
+    for sign, strength in zip(text, strengths, strict=True):
+        share = round(strength / longest, 3)
+        if out and out[-1][1] == share:
+            out[-1] = (out[-1][0] + sign, share)
+        else:
+            out.append((sign, share))
+    return out
+
+
+def painted(text: str, strengths: Sequence[float]) -> str:
+    """Return a text for a terminal, its signs coloured by how strongly they speak, and for whom."""
+    parts = []
+    for piece, share in runs(text, strengths):
+        level = min(int(abs(share) * 3), 2)
+        colour = (FOR if share > 0 else AGAINST)[level]
+        parts.append(f"\x1b[30;48;5;{colour}m{piece}\x1b[0m" if abs(share) >= 0.05 else piece)
+    return "".join(parts)
+
+
+def html_painted(text: str, strengths: Sequence[float]) -> str:
+    """Return the same as HTML."""
+    parts = []
+    for piece, share in runs(text, strengths):
+        colour = PAGE_FOR if share > 0 else PAGE_AGAINST
+        told = html.escape(piece)
+        style = f"background:rgba({colour}, {abs(share):.2f})"
+        parts.append(f"<span style='{style}'>{told}</span>" if abs(share) >= 0.05 else told)
+    return f"<p style='white-space:pre-wrap;text-align:left'>{''.join(parts)}</p>"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the beginning of a text in one line."""
+    line = " ".join(text.split())
+    if places(line) <= most:
+        return line
+    while places(line) > most - 1:
+        line = line[:-1] if len(line) < 2 * most else line[: 2 * most - 1]
+    return line + "…"
+
+
 def html_bar(share: float) -> str:
     """Return a bar between -1 and 1, in colours that can be seen on light and on dark."""
     colour, start = ("#2a9d8f", PIXELS) if share >= 0 else ("#e76f51", PIXELS * (1 + share))

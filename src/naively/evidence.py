@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import logsumexp
 
-from .drawing import Line, html_picture, text_picture
+from .bywords import Texts, column_of
+from .drawing import Line, html_painted, html_picture, painted, shortened, text_picture
 from .families import shares
 from .families.categorical import LogTable
 from .families.family import Codes, rounded, shown
-from .frames import frame_of_arrow
+from .frames import frame, frame_of_arrow
 from .model import posterior, softened
 from .read.frame import Frame
 from .read.values import Values, is_missing
@@ -26,6 +27,8 @@ from .statistics.axis import Floats
 DRAWN = 3
 # Pairs of columns that have a line of their own; there may be hundreds.
 DRAWN_PAIRS = 5
+# Words of a text that have a line of their own, and places that are left for the text itself.
+DRAWN_WORDS, DRAWN_TEXT = 8, 40
 PRIOR = "(prior)"
 
 Places = npt.NDArray[np.int64]
@@ -53,6 +56,7 @@ class Behind(NamedTuple):
     rows: Floats  # how many there are of each class
     imagined: float | None  # how many more of each class the prior imagines; None if it was given
     pairs: Mapping[str, tuple[str, str]] | None = None  # of columns taken together, by name; None in the text book
+    texts: Mapping[str, Texts] = {}  # of columns of texts, by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,6 +175,24 @@ class Evidence:
         scores = self.scores[row, self.columns.index(name)]
         return factor(scores[k] / self.scale) if scores.any() else ""
 
+    def words(self, row: int = 0, column: str | None = None) -> Any:
+        """Return a frame with a line for each word of a text: its score of each class, and the texts it was met in.
+
+        The strongest come first. The scores add up to that of the column, save for what absent words say.
+        """
+        texts = self.behind.texts[column_of(list(self.behind.texts), column)]
+        k, other = int(self.answer[row]), int(self.against[row])
+        said = texts.said(row)
+        order = said.strongest(k, other, len(said.names))
+        scores = {f"score of {label}": said.scores[order, at] for at, label in enumerate(self.classes)}
+        met = {f"texts of {label}": said.texts[order, at] for at, label in enumerate(self.classes)}
+        return frame({"word": [said.names[at] for at in order], **scores, **met})
+
+    def message(self, row: int = 0, column: str | None = None) -> str:
+        """Return a text for a terminal, its words coloured: blue for the answer, orange against it."""
+        texts = self.behind.texts[column_of(list(self.behind.texts), column)]
+        return painted(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
+
     # -- as pictures --------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
@@ -180,7 +202,12 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         more = "".join(f"<p>{text}</p>" for text in self._more)
-        return "".join(html_picture(*self._picture(row)) for row in self._drawn) + more
+        return "".join(html_picture(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
+
+    def _html_texts(self, row: int) -> str:
+        """Return the texts of one row, their words coloured."""
+        pair = int(self.answer[row]), int(self.against[row])
+        return "".join(html_painted(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
 
     @property
     def _drawn(self) -> range:
@@ -196,7 +223,9 @@ class Evidence:
         longest = max((abs(lead) for _, lead in bars if np.isfinite(lead)), default=0.0)
         pairs = [name for name, _ in bars if name in (self.behind.pairs or ())]
         shown = [bar for bar in bars if bar[0] not in pairs[DRAWN_PAIRS:]]
-        lines = [self._line(row, name, lead, longest) for name, lead in shown]
+        lines = []
+        for name, lead in shown:
+            lines += [self._line(row, name, lead, longest), *self._lines_of_words(row, name, longest)]
         if len(pairs) > DRAWN_PAIRS:
             rest = float(sum(lead for name, lead in bars if name in pairs[DRAWN_PAIRS:]))
             lines.append(Line(f"({len(pairs) - DRAWN_PAIRS} other pairs)", "", amount(rest), share(rest, longest), ""))
@@ -213,9 +242,25 @@ class Evidence:
         if name == PRIOR:
             return Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))
         value = self._texts(name, row, row + 1)[0].as_py()
+        value = shortened(value, DRAWN_TEXT) if name in self.behind.texts else value
         if not self.scores[row, self.columns.index(name)].any() and not self._met(name, row):
             return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
         return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
+
+    def _lines_of_words(self, row: int, name: str, longest: float) -> list[Line]:
+        """Return a line for each of the strongest words of a text."""
+        if name not in self.behind.texts:
+            return []
+        k, other, lines = int(self.answer[row]), int(self.against[row]), []
+        said = self.behind.texts[name].said(row)
+        for at in said.strongest(k, other, DRAWN_WORDS):
+            lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
+            one, two = (f"{met[by]:.10g}" for by in (k, other))
+            first, second = (str(self.classes[by]) for by in (k, other))
+            note = f"in {one} texts of {first}, {two} of {second}"
+            lines.append(Line(f"  {said.names[at]}", "", amount(lead), share(lead, longest), note))
+        rest = len(said.names) - len(lines)
+        return [*lines, *([Line(f"  … {rest} more words", "", "", 0.0, "")] if rest > 0 else [])]
 
     def texts(self, name: str) -> list[str]:
         """Return what each row holds in a column, as text."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .bywords import texts_behind
 from .errors import InvalidInput
 from .evidence import Behind, Evidence, Places, Spread
 from .families.categorical import LogTable, LogTables
@@ -41,7 +42,8 @@ def explained(
     names = [label.column.name for label in model.labels]
     tables = {name: model.table_of(name) for name in names}
     numbers = {column.name: spread_of(model, column.name) for column in model.schema.of_kind("numbers")}
-    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined, pairs)
+    texts = texts_behind(model, source)
+    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined, pairs, texts)
     prior = model.model.temper(model.model.log_prior)
     scores *= model.model.scale
     others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)

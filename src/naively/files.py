@@ -130,7 +130,7 @@ def fit(
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
     rows.passes = 0, 1 + MORE[nb.model]
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
 
@@ -142,7 +142,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, 2 + MORE[nb.model]  # the last to score
-    counter = TableCounter(rows.schema(nb.families), list(nb.classes or ()))
+    counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
     for name in rows.set_aside:

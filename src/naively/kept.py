@@ -44,7 +44,7 @@ class Kept:
             check_alike(self.folder, said["how"], how)
             self.schema = Schema.from_json(said["schema"])
         else:
-            self.schema = rows.schema(families)
+            self.schema = rows.schema(families, pairs=False)
             text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
             store.file.replace(place, text.encode())
         rows.asked = families or ()

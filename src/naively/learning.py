@@ -11,7 +11,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families.family import Codes
 from .grid import Grid
-from .joint.learn import OWN_PAIRS, ROWS, Learned, learn
+from .joint.learn import OWN_PAIRS, ROWS, Learned, imagined_of, learn
 from .joint.linear import ROWS as RIDGE_ROWS
 from .joint.look import look, most_features
 from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
@@ -101,7 +101,10 @@ def looked_at(
 
 def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int) -> Learned:
     """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
-    columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
+    columns, some = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), slice(0, RIDGE_ROWS)
+    for name, words in model.wording.items():
+        told = (columns[name][some], y[some], weights[some], model.counted.prior)
+        model.imagined[name] = imagined_of(words, *told, threads)
     return learn(model.counted, model.sample(columns, y, weights))
 
 

@@ -115,7 +115,8 @@ class TableModel:
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
-        self.readers = {c.name: counts.columns[c.name].lexicon for c in schema.of_kind("vectors") if is_text(c)}
+        self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if is_text(c)}
+        self.readers: dict[str, Any] = {name: table.lexicon for name, table in self.words.items()}
         # What the text book says of each column; answers are asked of the model, which may weigh more than that.
         self.book = self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}

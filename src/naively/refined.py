@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._kernels import Scorer
 from .families import Bernoulli, Settings, Words
 from .families.categorical import LogTable
-from .families.family import Codes, padded, scores_of
-from .families.wide import add_up, entries, row_sums, there, total, without_others
+from .families.family import Codes, scores_of
+from .families.texts import Kept, TextWeights
+from .families.wide import there, total
 from .grid import Cells, Grid
 from .joint.model import Lookups, Slopes
+from .joint.wording import Wording, wordings
 from .mixed import LABELS, RARE, TableModel
 from .read.frame import Frame
 from .refine.learned import Moved, Refined
 from .refine.problem import Block
 from .refine.values import LEVEL, Adjustable, flags_of, kept_values, scaled_words
+from .refine.wide import Both, Wide, words_without
 from .schema import Column, Schema
 from .statistics import Axis, Counts
-from .statistics.arithmetic import take_away
 from .statistics.axis import Floats
 from .together import Scores, Weighed
 
@@ -78,9 +78,18 @@ class RefinedModel(TableModel):
             Adjustable(bins.name, "numbers", [*map(str, range(bins.size)), LEVEL], None) for bins in self.grid.numbers
         ]
         for column in self._wide:
-            table = self.counts.columns[column.name]
-            out.append(Adjustable(column.name, "vectors", table.values.labels, table.n.sum(axis=0)))
+            if column.name in self.wording:
+                words = self.wording[column.name]
+                out.append(Adjustable(column.name, "vectors", words.kept, words.totals))
+            else:
+                table = self.counts.columns[column.name]
+                out.append(Adjustable(column.name, "vectors", table.values.labels, table.n.sum(axis=0)))
         return out
+
+    @cached_property
+    def wording(self) -> dict[str, Wording]:
+        """What is counted of the words of texts."""
+        return wordings(self.schema, self.counts, self.classes)
 
     @property
     def _wide(self) -> list[Column]:
@@ -89,9 +98,14 @@ class RefinedModel(TableModel):
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of columns for which naive Bayes counts more or less: labels, numbers, each column of vectors."""
-        first = ["labels"] * (LABELS in self.book.likelihoods) + [NUMBERS] * bool(self.numbers)
-        return [*first, *(column.name for column in self.schema.of_kind("vectors"))]
+        """The kinds of columns for which naive Bayes counts more or less: labels, numbers, each column of vectors.
+
+        The words of a text speak in several ways.
+        """
+        kinds = ["labels"] * (LABELS in self.book.likelihoods) + [NUMBERS] * bool(self.numbers)
+        for name in (column.name for column in self.schema.of_kind("vectors")):
+            kinds += [f"{way} of {name}" for way in self.wording[name].ways] if name in self.wording else [name]
+        return kinds
 
     @cached_property
     def kept(self) -> Any:
@@ -101,8 +115,8 @@ class RefinedModel(TableModel):
     @cached_property
     def levels(self) -> Any:
         """Whether each of the values kept is the level of a number."""
-        names = [value == LEVEL and c.kind == "numbers" for c in self.adjustable for value in c.values]
-        return np.array(names, dtype=bool)[self.kept]
+        of = ([v == LEVEL for v in c.values] if c.kind == "numbers" else [False] * len(c) for c in self.adjustable)
+        return np.array([level for column in of for level in column], dtype=bool)[self.kept]
 
     def moved(self, by: Floats) -> dict[str, Moved]:
         """Return how far the values of each column moved, given [value kept, class]."""
@@ -134,8 +148,14 @@ class RefinedModel(TableModel):
 
     def _laid(self, columns: dict[str, Any], rows: int, threads: int) -> dict[str, Any]:
         cells = self._cells(columns, rows, threads)
-        words = {said_of(c): scaled_words(columns[c.name]) for c in self._wide if isinstance(c.family, Words)}
+        plain = (c for c in self._wide if isinstance(c.family, Words) and c.name not in self.wording)
+        words = {said_of(c): scaled_words(self._bag(c, columns)) for c in plain}
         return {**columns, BINS: cells.codes, LEVELS: cells.level, **words}
+
+    def _bag(self, column: Column, columns: dict[str, Any]) -> Any:
+        """Return the words of rows as a matrix."""
+        said: Any = self.book.likelihoods[column.name]
+        return said.matrix(columns[column.name]) if isinstance(said, TextWeights) else columns[column.name]
 
     def _cells(self, columns: dict[str, Any], rows: int, threads: int) -> Cells:
         """Return the bins and levels of numbers."""
@@ -151,7 +171,9 @@ class RefinedModel(TableModel):
         parts = [flags_of(codes, [len(table.values) for _, table in self._label_tables])]
         parts.append(flags_of(columns[BINS], [bins.size for bins in self.grid.numbers], columns[LEVELS]))
         for column in self._wide:
-            if isinstance(column.family, Words):
+            if column.name in self.wording:
+                parts.append(self.wording[column.name].flags(columns[column.name]))
+            elif isinstance(column.family, Words):
                 parts.append(columns[said_of(column)])
             else:
                 parts.append(sparse.csr_array(there(columns[column.name], threshold_of(column)), dtype=np.float64))
@@ -173,7 +195,10 @@ class RefinedModel(TableModel):
             out.append(sum(books[key].leave_one_out(columns[key], y, w, threads) for key in self.numbers))  # type: ignore[arg-type]
         for column in self.schema.of_kind("vectors"):
             said: Any = books[column.name]
-            if plain_words(column):
+            if column.name in self.wording:
+                left = self.wording[column.name].left(columns[column.name], y, w, threads)
+                out += [part.T.astype(np.float64) for part in left.values()]
+            elif plain_words(column):
                 out.append(words_without(said, columns[column.name], columns[said_of(column)], y, w, threads))
             else:
                 out.append(said.leave_one_out(columns[column.name], y, w, threads))
@@ -206,6 +231,10 @@ class RefinedModel(TableModel):
 
     def _wide_scores(self, refined: Refined, column: Column) -> dict[str, Any]:
         likelihood: Any = self.book.likelihoods[column.name]
+        if column.name in self.wording:
+            words = self.wording[column.name]
+            mix = {way: refined.book[f"{way} of {column.name}"] for way in words.ways}
+            return {column.name: words.weighed(mix, moved=self._moved_on(refined, column.name, words.kept))}
         times = refined.book[column.name]
         if column not in self._wide:
             return {column.name: Weighed(likelihood, times)}
@@ -223,6 +252,10 @@ class RefinedModel(TableModel):
         out = np.zeros((len(values), len(self.classes)))
         if name in refined.moved:
             moved = refined.moved[name]
+            if isinstance(values, Kept):
+                at = values.places(moved.values.labels)
+                out[at[at >= 0]] = moved.table.T[at >= 0]
+                return out
             if isinstance(values, range):
                 out[np.array(list(moved.values.labels), dtype=np.int64)] = moved.table.T
                 return out
@@ -284,8 +317,8 @@ def said_of(column: Column) -> str:
 
 
 def plain_words(column: Column) -> bool:
-    """Tell whether a column holds words that speak for their own class."""
-    return isinstance(column.family, Words) and not column.family.complement
+    """Tell whether a column holds words that speak for their own class, and only by being there."""
+    return isinstance(column.family, Words) and not (column.family.complement or column.family.bernoulli)
 
 
 def threshold_of(column: Column) -> float | None:
@@ -308,60 +341,3 @@ def centred(said: Floats) -> Floats:
     """Return what is said of rows [row, class] without what all classes share."""
     said = held_back(said) if np.isneginf(said).any() else said
     return np.asarray(said - said.mean(axis=1, keepdims=True))
-
-
-def words_without(said: Any, x: Any, scaled: Any, y: Codes, w: Floats, threads: int) -> Floats:
-    """Return what words, as they are weighed, say of each row, left out of the counts of its words.
-
-    A word that nobody else used and nobody declared is unknown without its row, and says nothing.
-    """
-    n_rows, imagined = x.shape[0], np.maximum(said.imagined, 1e-10)
-    scaled, (rows, columns, values) = scaled.sorted_indices(), entries(sparse.csr_array(x).sorted_indices())
-    taken, weighed = w[rows] * values, scaled.data[scaled.data != 0]
-    gone = without_others(said.n.sum(axis=0), said.words.kept(np.zeros(len(said.words), dtype=bool)), columns, taken)
-    logs = np.log(said.n + imagined).T
-    parts = total(scaled, logs, 1, threads) - row_sums(rows[gone], weighed[gone, None] * logs[columns[gone]], n_rows)
-    own = take_away(said.n[y[rows], columns], taken) + imagined[columns]
-    change = np.where(gone, 0.0, weighed * (np.log(own) - logs[columns, y[rows]]))
-    parts[np.arange(n_rows), y] += row_sums(rows, change, n_rows)
-    lost = row_sums(rows[gone], imagined[columns[gone]], n_rows)
-    whole = said.n.sum(axis=1) + (imagined.sum() - lost)[:, None]
-    whole[np.arange(n_rows), y] -= row_sums(rows, taken, n_rows)
-    length = row_sums(rows, np.where(gone, 0.0, weighed), n_rows)
-    return np.asarray(parts - length[:, None] * np.log(np.maximum(whole, 1e-10)))
-
-
-@dataclass(frozen=True)
-class Wide:
-    """What each value of a wide column says, times how much of it there is."""
-
-    classes: Axis
-    table: Floats  # [value, class]
-    threshold: float | None = None
-
-    @cached_property
-    def _laid(self) -> Floats:
-        return padded(self.table)
-
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
-        """Have what the values say added to the scores."""
-        add_up(scorer, x, self._laid, self.threshold)
-
-
-@dataclass(frozen=True)
-class Both:
-    """Two likelihoods of the same column."""
-
-    first: Any
-    second: Any
-
-    @property
-    def classes(self) -> Axis:
-        """The classes, in the order of the scores."""
-        classes: Axis = self.first.classes
-        return classes
-
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
-        """Have what both say added to the scores."""
-        self.first.add_to(scorer, x, holes)
-        self.second.add_to(scorer, x, holes)

@@ -17,11 +17,13 @@ from .joint.look import binned, coarse_bins, fine_bins
 from .joint.weights import Problem as Tied
 from .read.block import ROWS
 from .read.frame import Frame, frame_of
+from .read.values import Values
 from .refine.learned import Refined
 from .refine.problem import BOOK_RIDGE, Adjusted, Block, Book, Problem, descended, look
 from .refine.values import row_hashes
-from .refined import NUMBERS, RefinedModel
+from .refined import BINS, NUMBERS, RefinedModel
 from .statistics.axis import Floats
+from .text import TextRows
 
 # Rows on which the ridge is chosen, and what they may cost: cells times classes; but some rows in any case.
 CHOOSING, WORK, SOME = 20_000, 1 << 25, 500
@@ -86,7 +88,10 @@ def hashes_of(model: RefinedModel, frame: Frame, threads: int) -> Any:
     parts = []
     for begin in range(0, frame.rows, ROWS):
         columns = model.read(frame, begin, min(begin + ROWS, frame.rows), threads)
-        parts.append(row_hashes([columns[name] for name in model.book.likelihoods] or [columns["bins"]]))
+        cells = [columns[name] for name in model.book.likelihoods]
+        parts.append(
+            row_hashes([x.hashes()[:, None] if isinstance(x, TextRows) else x for x in cells] or [columns[BINS]])
+        )
     return np.concatenate(parts)
 
 
@@ -97,9 +102,17 @@ def affordable(model: RefinedModel, frame: Frame) -> int:
 
 def cells_of_row(model: RefinedModel, frame: Frame) -> int:
     """Return how many values a row holds, in the mean."""
-    wide = [frame.columns[column.name].data for column in model.schema.of_kind("vectors")]
-    there = sum(int(getattr(x, "nnz", x.size)) for x in wide) // max(frame.rows, 1)
+    there = sum(cells_in(frame.columns[column.name]) for column in model.schema.of_kind("vectors")) // max(
+        frame.rows, 1
+    )
     return len(model.labels) + 2 * len(model.schema.of_kind("numbers")) + there + 1
+
+
+def cells_in(x: Any) -> int:
+    """Return how many cells a wide column has, about: a text has a word and a pair for every six bytes."""
+    if isinstance(x, Values):
+        return int(x.bytes / 3)
+    return int(x.nnz if sparse.issparse(x) else x.size)
 
 
 def laid_out(model: RefinedModel, frame: Frame, weights: Floats, threads: int) -> Grid:

@@ -16,12 +16,14 @@ from .grid import Cells
 from .joint.learn import Learned, left_scores
 from .joint.model import Tables, tables_of
 from .joint.pieces import Counted, Piece, Sample
+from .joint.wording import USUAL, Wording, wordings
 from .mixed import LABELS, TableModel
 from .model import Model
 from .read.frame import Frame
 from .schema import Schema
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
+from .threads import allowed
 
 CODES, LEVEL, PAIRS = "codes", "level", "pairs"
 # Rows that are left out at once.
@@ -57,8 +59,11 @@ class TogetherModel(TableModel):
         super().__init__(counts, schema, settings, log_prior, max_categories)
         assert counts.joint is not None
         self.counted = Counted(joint_of(counts, schema), [table.n for table in self._label_tables])
-        self.learned = learned
+        self.learned, self._counts = learned, counts
+        self.imagined: dict[str, float] = {}  # by column of texts, how many of them with every word
         if learned is not None:
+            known = (column.name for column in schema.of_kind("vectors"))
+            self.imagined = {name: learned.ridges.get(f"words of {name}", USUAL) for name in known}
             self.tables = tables_of(self.counted, self._places, learned)
             self.model = self._scores(self.tables, prior_shift, scale)
 
@@ -74,11 +79,21 @@ class TogetherModel(TableModel):
         tables = zip(known, self._label_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
 
+    @cached_property
+    def wording(self) -> dict[str, Wording]:
+        """What is counted of the words of texts."""
+        return wordings(self.schema, self._counts, self.classes)
+
     def _scores(self, tables: Tables, prior_shift: Floats | None, scale: float) -> Scores:
         said: dict[str, Any] = {CODES: tables.codes, LEVEL: tables.level, PAIRS: tables.pairs}
+        weights: Any = self.learned.weights  # type: ignore[union-attr]
         for column in self.schema.of_kind("vectors"):
-            weight = self.learned.weights.get(Piece("vectors", column.name), 0.0)  # type: ignore[union-attr]
-            said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
+            if column.name in self.wording:
+                mix = {piece.kind: by for piece, by in weights.items() if piece.level == column.name}
+                said[column.name] = self.wording[column.name].weighed(mix, self.imagined.get(column.name, USUAL))
+            else:
+                weight = weights.get(Piece("vectors", column.name), 0.0)
+                said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
         return Scores(self.classes, prior, said, scale=scale, book=self.book)
 
@@ -119,14 +134,19 @@ class TogetherModel(TableModel):
 
     def sample(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Sample:
         """Return rows that were counted as they are left out."""
-        vectors = {
-            column.name: self.book.likelihoods[column.name]
-            .leave_one_out(columns[column.name], y, np.minimum(weights, 1.0))
-            .T
-            for column in self.schema.of_kind("vectors")
-        }
+        wide: dict[Piece, Any] = {}
+        for column in self.schema.of_kind("vectors"):
+            x = columns[column.name]
+            if column.name in self.wording:
+                imagined = self.imagined.setdefault(column.name, USUAL)
+                said = self.wording[column.name].left(x, y, weights, allowed(), imagined)
+                wide |= {Piece(way, column.name): part for way, part in said.items()}
+            else:
+                left = self.book.likelihoods[column.name].leave_one_out(x, y, np.minimum(weights, 1.0))
+                wide[Piece("vectors", column.name)] = left.T
         labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
-        return Sample(labels, columns["cells"], y, weights, vectors)
+        imagined = {f"words of {name}": self.imagined[name] for name in self.wording}
+        return Sample(labels, columns["cells"], y, weights, wide, imagined)
 
     # -- why, and how good --------------------------------------------------------------------------------------
 
@@ -193,3 +213,8 @@ class Weighed:
         out = np.empty((x.shape[0], len(self.likelihood.classes)))
         own.log_joint(out, 1)
         scorer.given(np.ascontiguousarray(self.weight * np.maximum(out, -1e290)))
+
+    def by_word(self, x: Any) -> tuple[Codes, Floats]:
+        """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
+        numbers, scores = self.likelihood.by_word(x)
+        return numbers, self.weight * scores

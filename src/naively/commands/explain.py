@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -9,6 +10,8 @@ import click
 from . import inputs, options
 from .render import clean, print_json
 
+# What sets a colour, and ends it.
+COLOURED = r"(\x1b\[(?:30;48;5;\d+|0)m)"
 EXAMPLE = """\b
 Example:
   naively explain income.parquet new.csv --row 3
@@ -55,9 +58,17 @@ def command(
         print_json(facts(evidence, row))
         return
     click.echo("\n".join(map(clean, str(evidence).splitlines())))
+    for name in evidence.behind.texts:
+        click.echo()
+        click.echo("\n".join(paint(line) for line in evidence.message(0, name).splitlines()))
     if fractions and nb._chosen is None:  # evidence that was weighed is no fraction of counts
         click.echo()
         click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
+
+
+def paint(line: str) -> str:
+    """Return a line of a coloured text; signs that would do something to the terminal are shown instead."""
+    return "".join(part if at % 2 else clean(part) for at, part in enumerate(re.split(COLOURED, line)))
 
 
 def facts(evidence: Any, row: int) -> dict[str, Any]:
@@ -68,6 +79,7 @@ def facts(evidence: Any, row: int) -> dict[str, Any]:
             "name": name,
             "value": evidence.texts(name)[0],
             "scores": dict(zip(map(str, evidence.classes), evidence.scores[0, at].tolist(), strict=True)),
+            **words_in(evidence, name),
         }
         for at, name in enumerate(evidence.columns)
     ]
@@ -80,3 +92,14 @@ def facts(evidence: Any, row: int) -> dict[str, Any]:
         "columns": columns,
         "leads": dict(evidence.bars()),
     }
+
+
+def words_in(evidence: Any, name: str) -> dict[str, Any]:
+    """Return what each word of a text said, the strongest first."""
+    if name not in evidence.behind.texts:
+        return {}
+    said = evidence.behind.texts[name].said(0)
+    order = said.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(said.names))
+    names = list(map(str, evidence.classes))
+    scores = [dict(zip(names, said.scores[at].tolist(), strict=True)) for at in order]
+    return {"words": [{"word": said.names[at], "scores": by} for at, by in zip(order, scores, strict=True)]}

@@ -1,16 +1,30 @@
-"""The first look at numbers that are counted in bins: where to cut them, from some rows without their classes."""
+"""The first look at rows without their classes: where numbers are cut, and whether pairs of words are counted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from ..families import Bins, Gaussian
+from ..families import Bins, Gaussian, Words
 from ..read.frame import Frame
 from ..schema import Column, Schema
 from ..statistics.axis import Floats
 from .sample import chosen
+
+# Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
+# be too many, and single words tell nearly as much.
+PAIRED = 1 << 26
+
+
+def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
+    """Return the schema with pairs of words where nobody said if they are counted; size tells the bytes of a column."""
+    families = {}
+    for column in schema.of_kind("vectors"):
+        if isinstance(column.family, Words) and column.type == "text" and column.family.may_pair:
+            families[column.name] = replace(column.family, pairs=size(column.name) <= PAIRED)
+    return schema.with_families(families)
 
 
 def uncut(schema: Schema) -> tuple[Column, ...]:

@@ -21,7 +21,7 @@ from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 from ..threads import allowed
 from .again import Blocks
-from .cutting import cut, uncut
+from .cutting import cut, paired, uncut
 from .memory import MOST_WEIGHT
 from .sample import Sample, place_hash
 from .tables import TableCounter
@@ -66,8 +66,8 @@ class FileRows:
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
-    def schema(self, families: Any) -> Schema:
-        """Return what the columns are; families may say otherwise, or be a whole schema."""
+    def schema(self, families: Any, pairs: bool = True) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.asked = families
             return self._cut(replace(families, target=self.of_target))
@@ -76,6 +76,8 @@ class FileRows:
         if not len(schema):
             raise InvalidInput(f"{self.source.paths[0]} has no column to learn from beside {', '.join(apart)}.")
         self.asked = families or ()
+        if pairs:
+            schema = paired(schema, lambda _: self.source.unpacked)
         return self._cut(replace(schema, target=self.of_target))
 
     def _cut(self, schema: Schema) -> Schema:

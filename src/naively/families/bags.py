@@ -75,6 +75,11 @@ class WordWeights:
         return bool(self._table.ruled_out.any())
 
     @property
+    def each(self) -> Floats:
+        """What one occurrence of each word says, [word, class]; minus infinity where it rules a class out."""
+        return self.log_p.T if not self.family.complement else self._table.whole()[:, : len(self.classes)]
+
+    @property
     def linear(self) -> tuple[Floats, Floats | None]:
         """What every class says of no words, and what each word adds, [word, class]; no table if some rule out."""
         return np.zeros(len(self.classes)), None if self._rules_out else self.weights.T
@@ -225,9 +230,9 @@ class WordWeights:
         return float(np.where(self.imagined > 0, self.imagined * self.log_p, 0.0).sum())
 
     def say(self, column: str) -> str:
-        """Say which words speak most for each class, against the others."""
+        """Say which words speak most for each class, against the others: all of their occurrences together."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
-        lead = shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)
+        lead = (shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)) * self.n
         said = [[self.words.labels[j] for j in np.argsort(-line, kind="stable")[:3] if line[j] > 1e-9] for line in lead]
         parts = [
             f"{', '.join(map(str, words))} for {label}"

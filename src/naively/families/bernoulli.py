@@ -114,6 +114,12 @@ class Flags:
         return [(above, table) for above, table in ((at_all, there), (in_full, -absent)) if table.any()]
 
     @property
+    def each(self) -> Floats:
+        """What each flag that is there adds to a row without flags, [flag, class]."""
+        with np.errstate(invalid="ignore"):  # of a flag that is always there, absence rules out
+            return np.asarray(np.nan_to_num((self.log_there - self.log_absent).T, nan=0.0, posinf=0.0, neginf=-np.inf))
+
+    @property
     def linear(self) -> tuple[Floats, Floats | None]:
         """What every class says of a row without flags, and what each flag adds, [flag, class]; if none rules out."""
         rules_out = bool(self._base.ruled_out.any() or self._ruled_out)

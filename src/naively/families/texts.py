@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,19 @@ class Kept:
     def labels(self) -> list[Any]:
         """The names of the words; of the columns of a hash, their numbers."""
         return self.numbers.tolist() if self.numbered else self.lexicon.names(self.numbers)
+
+    def __getitem__(self, column: int) -> Any:
+        """Return the name of one word."""
+        number = self.numbers[column]
+        return int(number) if self.numbered else self.lexicon.names(np.array([number], dtype=np.int32))[0]
+
+    def places(self, labels: Sequence[Any]) -> npt.NDArray[np.intp]:
+        """Return the column of each of these words, -1 for those that are not kept."""
+        found = np.array(labels, dtype=np.int64) if self.numbered else self.lexicon.numbers(labels)
+        columns = np.searchsorted(self.numbers, found)
+        there = (columns < len(self.numbers)) & (found >= 0)
+        there[there] = self.numbers[columns[there]] == found[there]
+        return np.where(there, columns, -1)
 
     def kept(self, counted: Mask) -> Mask:
         """Tell which words stay when only some of them are counted."""
@@ -92,6 +106,11 @@ class TextWeights:
             scorer.constant(constant)
         scorer.given(x.scores(table, self.family.scored))
 
+    def by_word(self, x: Any) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
+        row, table = self.matrix(x), self.inner.each
+        return self.words.numbers[row.indices], row.data[:, None] * table[row.indices]
+
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(words | class) as [row, class]."""
         return self.inner.log_likelihood(self.matrix(x), threads)
@@ -117,7 +136,10 @@ def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, s
     """Return what the words of texts say about each class."""
     table = statistic.on(classes)
     documents = table.texts.sum(axis=0)
-    numbers = np.flatnonzero(chosen(family, table, documents, float(np.sum(rows)))).astype(np.int32)
+    keep = chosen(family, table, float(np.sum(rows)))
+    if family.aside:
+        keep &= ~table.lexicon.sequences(table.size, spaced=True)
+    numbers = np.flatnonzero(keep).astype(np.int32)
     columns = np.full(table.size, -1, dtype=np.int32)
     columns[numbers] = np.arange(len(numbers), dtype=np.int32)
     words, whole = Kept(table, numbers), len(numbers) == table.size
@@ -135,13 +157,14 @@ def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, s
     return TextWeights(family, words, inner, columns, idf)
 
 
-def chosen(family: Words, table: WordTable, documents: Floats, rows: float) -> Mask:
+def chosen(family: Words, table: WordTable, rows: float) -> Mask:
     """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
+    documents = table.texts.sum(axis=0)
     least, most = (limit(share, rows) for share in (family.min_df, family.max_df))
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
     keep = table.met & (documents >= least - slack) & (documents <= most + slack)
     if table.lexicon.fixed:
-        keep = table.met
+        keep = table.met.copy()
     if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
         often = np.where(keep, table.times.sum(axis=0), -1.0)
         # Of words met equally often the first by name stay, as everywhere where a choice must not depend on the rows.

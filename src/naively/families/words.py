@@ -48,6 +48,9 @@ class Words:
         Of texts: so many columns, one of which each word gets by its hash: a bound on memory, but no names.
     unit, ngrams, lowercase, cjk, marks, stop_words, preprocess, tokenize
         Of texts: what a word is, see `naively.text.Tokens`. ``ngrams`` are by default single words.
+    pairs : bool, optional
+        Of texts: whether pairs of words are counted beside single words, for models that weigh evidence; the text book
+        leaves them out, unless they are ``ngrams``. By default they are if all texts together are not too long.
     """
 
     complement: bool = False
@@ -63,6 +66,7 @@ class Words:
     hash_width: int | None = None
     unit: Unit = "words"
     ngrams: tuple[int, int] | None = None
+    pairs: bool | None = None
     lowercase: bool = True
     cjk: Literal["pairs", "words"] = "pairs"
     marks: bool = False
@@ -85,6 +89,17 @@ class Words:
         return tokens_of(self)
 
     @property
+    def aside(self) -> bool:
+        """Whether pairs of words are counted that the text book leaves out."""
+        return bool(self.pairs) and self.ngrams is None
+
+    @property
+    def may_pair(self) -> bool:
+        """Whether nobody said if pairs are counted, and nothing speaks against it."""
+        open_ = self.pairs is None and self.ngrams is None and self.vocabulary is None and self.hash_width is None
+        return open_ and self.unit == "words" and self.tokenize is None
+
+    @property
     def scored(self) -> str:
         """What counts of a word that occurs several times in a text, when it is scored."""
         return "once" if self.bernoulli else self.times
@@ -99,7 +114,7 @@ class Words:
     def counted_as(self, other: Words) -> Words:
         """Return this family for texts that were counted by another: what is counted stays as it was."""
         tokens = {f.name: getattr(other, f.name) for f in fields(Tokens)}
-        return replace(self, **tokens, vocabulary=other.vocabulary, times=other.times)
+        return replace(self, **tokens, pairs=other.pairs, vocabulary=other.vocabulary, times=other.times)
 
     def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> WordWeights | TextWeights:
         """Return what each word says about each class."""
@@ -133,6 +148,8 @@ def check_words(family: Words) -> None:
     if family.vocabulary is not None:
         if family.hash_width is not None:
             raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
+        if family.pairs:
+            raise InvalidSetting("Give a vocabulary with the pairs that count, not pairs=True.")
         if len(set(family.vocabulary)) < len(family.vocabulary) or not all(
             isinstance(word, str) for word in family.vocabulary
         ):
@@ -142,4 +159,4 @@ def check_words(family: Words) -> None:
 def tokens_of(family: Words) -> Tokens:
     """Return how texts are taken apart."""
     given = {f.name: getattr(family, f.name) for f in fields(Tokens)}
-    return Tokens(**given | {"ngrams": family.ngrams or (1, 1)})
+    return Tokens(**given | {"ngrams": family.ngrams or ((1, 2) if family.pairs else (1, 1))})

@@ -16,6 +16,7 @@ from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
 from .tables import Single
 from .weights import Fit, Problem
+from .wording import TRIED, WAYS, Wording
 from .words import said_of_weights
 
 # Rows on which weights are fitted.
@@ -34,7 +35,7 @@ class Learned:
     """How strongly each piece of evidence is believed; fitted on rows left out, beside the counts."""
 
     weights: Mapping[Piece, float]
-    ridges: Mapping[str, float]  # of the joint evidence
+    ridges: Mapping[str, float]  # of the joint evidence; of words, how many texts are imagined with each
     bias: Floats
     loss: Mapping[str, float]  # of rows left out, by what is looked at
     rows: int
@@ -43,7 +44,7 @@ class Learned:
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
         met = Counter(piece.kind for piece in self.weights)
-        columns = {piece.columns for piece in self.weights if piece.kind in ("value", "vectors")}
+        columns = {piece.columns or piece.level for piece in self.weights if piece.kind in ("value", "vectors", *WAYS)}
         pairs = {piece.columns for piece in self.weights if piece.kind == "pair"}
         parts = [f"{len(columns)} columns alone"] * bool(columns) + [f"{len(pairs)} pairs of columns"] * bool(pairs)
         parts += ["all columns at once"] * bool(met["linear"])
@@ -78,11 +79,12 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"each column alone": log_loss(counted.prior[:, None] + whole(singles, len(y)), y, w)}
-    ridges: dict[str, float] = {}
+    loss = {"each column alone": log_loss(counted.prior[:, None] + whole(singles | sample.wide, len(y)), y, w)}
+    ridges: dict[str, float] = dict(sample.imagined)
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
-    singles |= {Piece("vectors", name): said.astype(np.float32) for name, said in sample.vectors.items()}
+    sizes = {piece: size_of_words(said) if piece.kind in WAYS else 1.0 for piece, said in sample.wide.items()}
+    singles |= {piece: np.asarray(said / sizes[piece], dtype=np.float32) for piece, said in sample.wide.items()}
     if not singles:
         return Learned({}, {}, counted.prior, loss, len(y), float(w @ (y == counted.prior.argmax()) / w.sum()))
     blocks = totals(singles)
@@ -91,7 +93,8 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     own, together = chosen_pairs(left, rated)
     blocks |= together
     start = at_first(blocks)
-    tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, start, BLOCK_RIDGE, CAUTION)
+    usual = np.array([0.0 if block.kind in WAYS else at for block, at in zip(blocks, start, strict=True)])
+    tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, usual, BLOCK_RIDGE, CAUTION)
     loss["a weight for each kind of evidence"] = tied.expected
     by_block = dict(zip(blocks, tied.weights, strict=True))
     pieces = {**few(singles, rated), **together, **own}
@@ -99,14 +102,31 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     problem = Problem(list(pieces.values()), y, w, counted.prior)
     best = freed(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.expected
-    weights = {piece: float(weight) for piece, weight in zip(pieces, best.weights, strict=True)}
+    weights = {piece: float(by) / sizes.get(piece, 1.0) for piece, by in zip(pieces, best.weights, strict=True)}
     return Learned(spread_out(counted, singles, weights), ridges, best.bias, loss, len(y), problem.right(best))
+
+
+def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, threads: int) -> float:
+    """Return how many texts are imagined with every word so that rows, each left out, are answered best."""
+    losses = {}
+    for imagined in TRIED:
+        said = words.left(x, y, w, threads, imagined).values()
+        pieces = [part / np.float32(size_of_words(part)) for part in said]
+        start = np.full(len(pieces), 1 / len(WAYS))
+        losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected
+    return min(losses, key=lambda imagined: losses[imagined])
 
 
 def whole(pieces: Pieces, rows: int) -> Floats:
     """Return what single columns say of so many rows together, each by its wider bins."""
-    said = [part for piece, part in pieces.items() if piece.level in (OF_NUMBERS[0], "labels")]
+    levels, kinds = (OF_NUMBERS[0], "labels"), ("vectors", WAYS[0])
+    said = [part for piece, part in pieces.items() if piece.level in levels or piece.kind in kinds]
     return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
+
+
+def size_of_words(said: Floats) -> float:
+    """Return how far what words say differs between classes, in the mean: by that the ridge is measured."""
+    return float(np.sqrt(np.mean((said - said.mean(axis=0)) ** 2))) + 1e-9
 
 
 def totals(pieces: Pieces) -> Pieces:
@@ -128,7 +148,7 @@ def add_to(totals: Pieces, block: Piece, said: Single) -> None:
 def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
     numbers = sum(block.kind == "value" and block.level != "labels" for block in blocks)
-    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0}
+    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
     return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
 
 
@@ -225,6 +245,6 @@ def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
     for bins in OF_PAIRS:
         for piece, said in left.pairs(bins):
             total += weight(piece, 0.0) * said
-    for name, vectors in sample.vectors.items():
-        total += weight(Piece("vectors", name), 0.0) * vectors
+    for piece, said in sample.wide.items():
+        total += weight(piece, 0.0) * said
     return total

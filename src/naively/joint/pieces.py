@@ -28,7 +28,7 @@ BELL = "bell"
 class Piece(NamedTuple):
     """The name of a piece of evidence: its kind, the bins it is read off, and its columns by place on the grid."""
 
-    kind: str  # "value", "pair", "linear" or "vectors"
+    kind: str  # "value", "pair", "linear", "vectors", or one of those in which words speak
     level: Any
     columns: tuple[Any, ...] = ()
 
@@ -108,7 +108,8 @@ class Sample:
     cells: Cells
     y: Codes
     weights: Floats
-    vectors: Mapping[str, Floats]  # what columns of vectors say, each row left out, [class, row]
+    wide: Mapping[Piece, Floats]  # what vectors and texts say, each row left out, [class, row]
+    imagined: Mapping[str, float]  # by column of texts, how many are imagined with each word
 
     @property
     def taken(self) -> Taken:

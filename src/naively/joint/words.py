@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from .pieces import BELL, Piece
+from .wording import WAYS
 
 NAMES = {
     ("value", BELL): "each number by a bell curve",
@@ -20,6 +21,8 @@ NAMES = {
 
 def name_of(piece: Piece) -> str:
     """Return the kind of a piece of evidence, in words."""
+    if piece.kind in WAYS:
+        return f"{piece.kind} of {piece.level}"
     if piece.kind == "vectors":
         return f"column {piece.level}"
     usual = f"each {'number' if piece.kind == 'value' else 'pair of columns, numbers'} by {piece.level} bins"

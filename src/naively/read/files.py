@@ -20,12 +20,14 @@ from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..schema import Column, Schema, Type, family_of, likely
 from .block import ROWS
 from .delimited import Delimited, likeliest
-from .dialect import head_of
+from .dialect import head_of, packing
 from .duck import TYPES, blocks
 from .typed import Database, JsonLines, Parquet, together
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
+# How much longer packed texts are, about, than the file they are packed in.
+PACKED = 3
 FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
 ARROW: dict[str, Any] = {
     "VARCHAR": pa.string(),
@@ -159,6 +161,14 @@ class File:
         """Return the size of one of the files."""
         size: int = self._parts[at].path.stat().st_size
         return size
+
+    @property
+    def unpacked(self) -> float:
+        """About how many bytes the rows would take as plain text."""
+        paths = [part.path for part in self._parts]
+        plain = (isinstance(part, (Delimited, JsonLines)) and packing(part.path) is None for part in self._parts)
+        sizes = zip(paths, plain, strict=True)
+        return float(sum(path.stat().st_size * (1 if as_it_is else PACKED) for path, as_it_is in sizes))
 
     def row_bytes(self, at: int) -> float:
         """Return about how many bytes a row of one of the files takes."""

@@ -51,6 +51,16 @@ class Values:
             return bool(self.data.dtype.kind == "f")
         return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and bool(pa.types.is_floating(self.data.type))
 
+    @property
+    def bytes(self) -> float:
+        """About how many bytes the values take."""
+        if isinstance(self.data, np.ndarray) and self.data.dtype.kind == "O":
+            some = self.data[:: max(len(self.data) // 1000, 1)]
+            return len(self.data) * float(np.mean([len(v) if isinstance(v, str) else 8 for v in some] or [0]))
+        if isinstance(self.data, (np.ndarray, pa.Array, pa.ChunkedArray)):
+            return float(self.data.nbytes)
+        return float(self.data.estimated_size())
+
     def take(self, at: Any) -> Values:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):

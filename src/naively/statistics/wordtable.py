@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -27,8 +28,14 @@ class Lexicon(Protocol):
     def names(self, numbers: Numbers | None = None) -> list[str]:
         """Return the names of some words, or of all."""
 
+    def sequences(self, size: int, *, spaced: bool = False) -> npt.NDArray[np.bool_]:
+        """Tell which of the first words are sequences of several, or of several with spaces between."""
+
     def order(self) -> Numbers:
         """Return all numbers in the order of their names."""
+
+    def numbers(self, names: Iterable[str]) -> Numbers:
+        """Return the numbers of words, -1 for those that are not known."""
 
     def joined(self, names: list[str]) -> tuple[Lexicon, Numbers]:
         """Return a lexicon that knows these words, too, and their numbers in it; those of its own words stay."""

@@ -15,6 +15,7 @@ from .column import arrow_of, lying, strings_of, texts_of
 from .tokens import Tokens
 
 Numbers = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 
 
 class Token(NamedTuple):
@@ -115,32 +116,42 @@ class TextReader:
     def score(
         self,
         X: Any,
-        table: npt.NDArray[np.float64],
+        table: Floats,
         *,
         times: str = "all",
+        lengths: Floats | None = None,
         first: int = 0,
         threads: int | None = None,
-    ) -> npt.NDArray[np.float64]:
-        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing."""
+    ) -> tuple[Floats, Floats | None]:
+        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing.
+
+        With ``lengths`` of the tokens, Σ times² · lengths[number] of each row comes beside it.
+        """
         threads = self.threads if threads is None else threads
         if self.tokens.tokenize is not None:
-            return self._score_rows(X, table, times, first, threads)
-        found = []
+            return self._score_rows(X, table, times, lengths, first, threads)
+        found, squared = [], []
         for texts in self._texts(X, True, first):
             found.append(np.zeros((len(texts), table.shape[1])))
-            self._words.score(texts, times, table, found[-1], allowed(threads, texts.bytes))
-        return found[0] if len(found) == 1 else np.concatenate([np.zeros((0, table.shape[1])), *found])
+            squares = None if lengths is None else np.zeros(len(texts))
+            self._words.score(texts, times, table, found[-1], lengths, squares, allowed(threads, texts.bytes))
+            squared.append(squares)
+        if len(found) == 1:
+            return found[0], squared[0]
+        scores = np.concatenate([np.zeros((0, table.shape[1])), *found])
+        return scores, None if lengths is None else np.concatenate([np.zeros(0), *squared])  # type: ignore[list-item]
 
     def _score_rows(
-        self, X: Any, table: npt.NDArray[np.float64], times: str, first: int, threads: int | None
-    ) -> npt.NDArray[np.float64]:
+        self, X: Any, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
+    ) -> tuple[Floats, Floats | None]:
         from scipy import sparse
 
         rows = self.read(X, holes=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
         columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table say nothing
         starts, at, values = rows.matrix(columns, times, allowed(threads))
-        return np.asarray(sparse.csr_matrix((values, at, starts), (len(rows), len(table))) @ table)
+        cells = sparse.csr_matrix((values.astype(np.float64), at, starts), (len(rows), len(table)))
+        return np.asarray(cells @ table), None if lengths is None else np.asarray(cells.multiply(cells) @ lengths)
 
     def spans(self, text: str) -> list[Token]:
         """Return the tokens of one text that have a number, and where they lie in it."""
@@ -165,6 +176,26 @@ class TextReader:
             names.append(data[begin:end].decode("utf-8", "surrogatepass") if text is None else text[begin:end])
             begin = end
         return names
+
+    def sequences(self, size: int, *, spaced: bool = False) -> npt.NDArray[np.bool_]:
+        """Tell which of the first tokens are sequences: of words, of characters, or pairs of ideographs.
+
+        Only sequences of words, if just those that are written with spaces are asked for.
+        """
+        if self.tokens.hash_width or not size:
+            return np.zeros(size, dtype=bool)
+        ends, data = self._words.names(np.arange(size, dtype=np.int32))
+        signs = np.frombuffer(data, dtype=np.uint8)
+        begins = np.concatenate([[0], ends[:-1]]).astype(np.intp)
+        characters = np.add.reduceat((signs & 0xC0) != 0x80, begins, dtype=np.int64)
+        if self.tokens.unit != "words":
+            return np.asarray((characters > 1) & (not spaced))
+        of_words = np.add.reduceat(signs == 0x20, begins, dtype=np.int64) > 0
+        if spaced:
+            return np.asarray(of_words)
+        lead = signs[begins]
+        unspaced = ((lead >= 0xE3) & (lead <= 0xE9)) | (lead >= 0xEF)  # in UTF-8, where Chinese and Japanese begin
+        return np.asarray(of_words | (unspaced & (characters == 2) & (self.tokens.cjk == "pairs")))
 
     def order(self) -> Numbers:
         """Return all numbers in the order of their names, by code points."""

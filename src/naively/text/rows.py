@@ -63,7 +63,12 @@ class TextRows:
 
     def scores(self, table: npt.NDArray[np.float64], times: str) -> npt.NDArray[np.float64]:
         """Return Σ table[number, class] over the words of each row, [row, class]."""
-        return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)
+        return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)[0]
+
+    def measured(self, table: npt.NDArray[np.float64], lengths: npt.NDArray[np.float64], times: str) -> Any:
+        """Return the same beside Σ times² · lengths[number] of each row."""
+        how: Any = {"times": times, "lengths": lengths, "first": self.first, "threads": self.threads}
+        return self.reader.score(self.texts, table, **how)
 
     @cached_property
     def _tokens(self) -> Any:
@@ -72,11 +77,16 @@ class TextRows:
     def _read(self, learn: bool) -> Any:
         return self.reader.read(self.texts, learn=learn, holes=True, first=self.first, threads=self.threads)
 
-    def matrix(self, columns: Numbers, width: int, times: str) -> Any:
-        """Return the words as a sparse matrix; number i becomes columns[i], or nothing if that is negative."""
+    def cells(self, columns: Numbers, times: str) -> tuple[Any, Any, Any]:
+        """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
         beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
         columns = np.concatenate([columns, beyond]) if len(beyond) else columns
-        starts, at, values = self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
+        found: tuple[Any, Any, Any] = self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
+        return found
+
+    def matrix(self, columns: Numbers, width: int, times: str) -> Any:
+        """Return the same as a sparse matrix."""
+        starts, at, values = self.cells(columns, times)
         return sparse.csr_array((values, at, starts), shape=(len(self), width))
 
     def hashes(self) -> Hashes:
