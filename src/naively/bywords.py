@@ -31,7 +31,7 @@ class Said(NamedTuple):
         """Return the places of the words with the largest lead of a class over another, either way."""
         with np.errstate(invalid="ignore"):
             lead = np.abs(self.scores[:, k] - self.scores[:, other])
-        return np.argsort(-np.nan_to_num(lead, nan=np.inf), kind="stable")[:most].tolist()
+        return [int(at) for at in np.argsort(-np.nan_to_num(lead, nan=np.inf), kind="stable")[:most]]
 
 
 @dataclass(frozen=True)

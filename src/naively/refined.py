@@ -253,8 +253,8 @@ class RefinedModel(TableModel):
         if name in refined.moved:
             moved = refined.moved[name]
             if isinstance(values, Kept):
-                at = values.places(moved.values.labels)
-                out[at[at >= 0]] = moved.table.T[at >= 0]
+                columns = values.places(moved.values.labels)
+                out[columns[columns >= 0]] = moved.table.T[columns >= 0]
                 return out
             if isinstance(values, range):
                 out[np.array(list(moved.values.labels), dtype=np.int64)] = moved.table.T

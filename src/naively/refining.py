@@ -89,9 +89,8 @@ def hashes_of(model: RefinedModel, frame: Frame, threads: int) -> Any:
     for begin in range(0, frame.rows, ROWS):
         columns = model.read(frame, begin, min(begin + ROWS, frame.rows), threads)
         cells = [columns[name] for name in model.book.likelihoods]
-        parts.append(
-            row_hashes([x.hashes()[:, None] if isinstance(x, TextRows) else x for x in cells] or [columns[BINS]])
-        )
+        cells = [x.hashes()[:, None] if isinstance(x, TextRows) else x for x in cells]
+        parts.append(row_hashes(cells or [columns[BINS]]))
     return np.concatenate(parts)
 
 

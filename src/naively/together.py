@@ -145,8 +145,8 @@ class TogetherModel(TableModel):
                 left = self.book.likelihoods[column.name].leave_one_out(x, y, np.minimum(weights, 1.0))
                 wide[Piece("vectors", column.name)] = left.T
         labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
-        imagined = {f"words of {name}": self.imagined[name] for name in self.wording}
-        return Sample(labels, columns["cells"], y, weights, wide, imagined)
+        usual = {f"words of {name}": self.imagined[name] for name in self.wording}
+        return Sample(labels, columns["cells"], y, weights, wide, usual)
 
     # -- why, and how good --------------------------------------------------------------------------------------
 

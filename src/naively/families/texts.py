@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-class Kept:
+class Kept(Sequence[Any]):
     """The words of a model, in the order of their columns; their names are looked up when they are asked for."""
 
     def __init__(self, table: WordTable, numbers: npt.NDArray[np.int32]) -> None:
@@ -40,7 +40,7 @@ class Kept:
         """The names of the words; of the columns of a hash, their numbers."""
         return self.numbers.tolist() if self.numbered else self.lexicon.names(self.numbers)
 
-    def __getitem__(self, column: int) -> Any:
+    def __getitem__(self, column: Any) -> Any:
         """Return the name of one word."""
         number = self.numbers[column]
         return int(number) if self.numbered else self.lexicon.names(np.array([number], dtype=np.int32))[0]

@@ -79,7 +79,8 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
     left, y, w = Left(counted, sample), sample.y, sample.weights
     singles: Pieces = dict(left.values())
-    loss = {"each column alone": log_loss(counted.prior[:, None] + whole(singles | sample.wide, len(y)), y, w)}
+    alone = whole({**singles, **sample.wide}, len(y))
+    loss = {"each column alone": log_loss(counted.prior[:, None] + alone, y, w)}
     ridges: dict[str, float] = dict(sample.imagined)
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
@@ -111,13 +112,13 @@ def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, thre
     losses = {}
     for imagined in TRIED:
         said = words.left(x, y, w, threads, imagined).values()
-        pieces = [part / np.float32(size_of_words(part)) for part in said]
+        pieces: list[Single] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
         start = np.full(len(pieces), 1 / len(WAYS))
         losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected
     return min(losses, key=lambda imagined: losses[imagined])
 
 
-def whole(pieces: Pieces, rows: int) -> Floats:
+def whole(pieces: Mapping[Piece, Any], rows: int) -> Floats:
     """Return what single columns say of so many rows together, each by its wider bins."""
     levels, kinds = (OF_NUMBERS[0], "labels"), ("vectors", WAYS[0])
     said = [part for piece, part in pieces.items() if piece.level in levels or piece.kind in kinds]
@@ -245,6 +246,6 @@ def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
     for bins in OF_PAIRS:
         for piece, said in left.pairs(bins):
             total += weight(piece, 0.0) * said
-    for piece, said in sample.wide.items():
-        total += weight(piece, 0.0) * said
+    for piece, wide in sample.wide.items():
+        total += weight(piece, 0.0) * wide
     return total

@@ -2,8 +2,8 @@
 
 A class would have its share of all words by chance. A word speaks for it by how much more often the class has it, and
 by how much more rarely all others do; the second counts the more, the more classes differ in it. Single words and
-sequences are weighed apart. What the words of a text say is divided by the root of how many they are: a long text is not
-surer for its length alone.
+sequences are weighed apart. What the words of a text say is divided by the root of how many they are: a long text is
+not surer for its length alone.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class TextReader:
         if len(found) == 1:
             return found[0], squared[0]
         scores = np.concatenate([np.zeros((0, table.shape[1])), *found])
-        return scores, None if lengths is None else np.concatenate([np.zeros(0), *squared])  # type: ignore[list-item]
+        return scores, None if lengths is None else np.concatenate([np.zeros(0), *squared])
 
     def _score_rows(
         self, X: Any, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
