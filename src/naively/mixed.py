@@ -14,13 +14,14 @@ from .errors import InvalidInput, RowRefused, infinite
 from .estimate import likelihood
 from .families import Bernoulli, Bins, Categorical, Family, Settings
 from .families.categorical import LogTable, LogTables
+from .families.dense import Densely
 from .model import Model
 from .read.block import ROWS, codes_of, numbers_of
 from .read.coder import Coder, unseen_error
 from .read.frame import Frame
 from .read.rows import Reader, cells_of, label_reader, number_reader, texts_in
 from .schema import Column, Schema
-from .statistics import Axis, Counts, Table
+from .statistics import Axis, Counts, Moments, Table
 from .statistics.axis import Floats
 from .statistics.table import labelled
 from .text import TextRows
@@ -114,7 +115,8 @@ class TableModel:
             moments = joined([counts.columns[column.name] for column in columns], counts.classes)
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
-            likelihoods[column.name] = likelihood(column.family, counts.columns[column.name], counts, settings)
+            found: Any = likelihood(column.family, counts.columns[column.name], counts, settings)
+            likelihoods[column.name] = Densely(found) if column.family.statistic is Moments else found
         self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if is_text(c)}
         self.readers: dict[str, Any] = {name: table.lexicon for name, table in self.words.items()}
         # What the text book says of each column; answers are asked of the model, which may weigh more than that.

@@ -10,6 +10,8 @@ import numpy as np
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
+from ..families.dense import DENSE
+from ..families.family import blocks
 from ..read.block import vectors_of
 from ..read.frame import Frame
 from ..schema import Column
@@ -122,6 +124,9 @@ def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | No
     if isinstance(accumulator, GrowingWords):
         accumulator.add(x, y, weights)
         return
+    if isinstance(accumulator, GrowingMoments) and memory.is_sparse(x):
+        add_sparse(accumulator, name, x, y, weights, threads)
+        return
     try:
         memory.add_column(accumulator, x, y, weights, threads, name)
     except NumberTooLarge as error:
@@ -132,6 +137,18 @@ def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | No
     except RowRefused as error:
         needed = str(error).partition("; ")[2]
         raise RowRefused(error.row, f"{name}[{error.column}]", error.value, needed) from None
+
+
+def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+    """Count the numbers of a sparse matrix, whose empty cells are zeros, some rows at a time."""
+    large = np.flatnonzero(np.abs(x.data) > memory.LARGEST)
+    if len(large):  # before anything is counted
+        row = int(np.searchsorted(x.indptr, large[0], side="right")) - 1
+        needed = "only finite numbers up to ±1e150 can be counted."
+        raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
+    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+        own = None if weights is None else weights[rows]
+        memory.add_column(accumulator, memory.native(x[rows].toarray()), y[rows], own, threads, name)
 
 
 def check_width(column: Column, width: int, known: int) -> None:
