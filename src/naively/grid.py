@@ -118,6 +118,8 @@ class Grid:
 
     def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
         """Return rows as they are counted together, given their numbers and the codes of their labels."""
+        if not self.numbers:  # a single text is answered in less time than empty arrays take to be clipped
+            return Cells(np.empty((len(labels), 0), dtype=np.int32), labels, np.empty((len(labels), 0)))
         fine = np.empty(numbers.shape, dtype=np.int32)
         _kernels.bin_numbers(numbers, *self._cuts, fine, threads)
         codes = np.empty((len(labels), len(self.names)), dtype=np.int32, order="F")

@@ -23,9 +23,11 @@ from .together import TogetherModel
 
 # Fewer rows show too little of how columns go together, and weighing the evidence for more classes takes too long: the
 # text book speaks alone.
-FEWEST, MOST_CLASSES = 50, 100
+FEWEST, MOST_CLASSES = 50, 300
 # What the evidence of the sample may take together, in numbers of 4 bytes; but some rows are looked at in any case.
 CELLS, SOME = 1 << 25, 250
+# Probabilities that are worked out again and again: of many classes fewer rows are looked at.
+ANSWERS = 1 << 19
 
 
 def enough(rows: Rows, numbers: int) -> bool:
@@ -101,7 +103,8 @@ def looked_at(
 
 def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int) -> Learned:
     """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
-    columns, some = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), slice(0, RIDGE_ROWS)
+    columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
+    some = slice(0, min(RIDGE_ROWS, max(ANSWERS // (4 * len(model.classes)), SOME)))
     for name, words in model.wording.items():
         told = (columns[name][some], y[some], weights[some], model.counted.prior)
         model.imagined[name] = imagined_of(words, *told, threads)
@@ -117,4 +120,4 @@ def affordable(model: TogetherModel) -> int:
         + min(len(pairs_of(grid, OF_PAIRS[0])), OWN_PAIRS) * len(OF_PAIRS)
         + 8
     )
-    return int(np.clip(CELLS // (classes * (pieces + classes)), SOME, ROWS))
+    return int(np.clip(min(CELLS // pieces, ANSWERS) // classes, SOME, ROWS))

@@ -32,25 +32,24 @@ class Problem:
 
     def __init__(self, pieces: list[Single], y: Codes, rows: Floats, prior: Floats) -> None:
         self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(pieces), len(prior)
-        cells = len(y) * (self.size + self.classes) * self.classes
-        self.kind: Any = np.float64 if cells <= EXACT else np.float32
+        self.kind: Any = np.float64 if len(y) * self.size * self.classes <= EXACT else np.float32
         self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]
-        # Only differences to the first class matter; the biases are pieces, too: flags of their class.
-        flags = np.eye(self.classes, dtype=self.kind)
+        # Only differences to the first class matter. Biases are as if there were a flag for each class, too.
         self._parts = []
         for k in range(1, self.classes):
-            part = np.empty((self.size + self.classes, len(y)), dtype=self.kind)
+            part = np.empty((self.size, len(y)), dtype=self.kind)
             for at, piece in enumerate(pieces):
                 np.subtract(piece[k], piece[0], out=part[at])
-            part[self.size :] = (flags[k] - flags[0])[:, None]
             self._parts.append(part)
         self._curve: Floats | None = None
 
     def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each class and row, and the logarithm of its own class's."""
+        weights, bias = v[: self.size].astype(self.kind), v[self.size :]
         z = np.zeros((self.classes, len(self.y)))
         for k, part in enumerate(self._parts, 1):
-            z[k] = v.astype(self.kind) @ part
+            z[k] = weights @ part
+        z += (bias - bias[0])[:, None]
         z -= z.max(axis=0)
         own = z.reshape(-1).take(self._own)
         shares = np.exp(z, out=z)
@@ -72,26 +71,37 @@ class Problem:
         """Return the slope of the loss without its ridge."""
         error = p * self.rows
         error.reshape(-1)[self._own] -= self.rows
-        parts = (part @ error[k].astype(self.kind) for k, part in enumerate(self._parts, 1))
-        return np.asarray(np.sum([slope.astype(np.float64) for slope in parts], axis=0))
+        slope = np.zeros(self.size)
+        for k, part in enumerate(self._parts, 1):
+            slope += part @ error[k].astype(self.kind)
+        return np.concatenate([slope, error.sum(axis=1)])
 
     def curve(self, p: Floats) -> Floats:
         """Return the curvature of the loss without its ridge."""
-        total, mean = np.zeros((self.size + self.classes,) * 2), None
+        heavy, size = p * self.rows, self.size
+        out, mean = np.empty((size + self.classes,) * 2), np.zeros((size, len(self.y)), dtype=self.kind)
+        pieces, beside = np.zeros((size, size)), np.zeros((size, self.classes))
         for k, part in enumerate(self._parts, 1):
-            own = p[k] * (1 - p[k]) if self.classes == 2 else p[k]
-            total += squared(part * np.sqrt(own * self.rows).astype(self.kind))
-            if self.classes > 2:
-                weighed = part * (p[k] * np.sqrt(self.rows)).astype(self.kind)
-                mean = weighed if mean is None else np.add(mean, weighed, out=mean)
-        return total if mean is None else total - squared(mean)
+            own = heavy[k] * (1 - p[k]) if self.classes == 2 else heavy[k]
+            pieces += squared(part * np.sqrt(own).astype(self.kind))
+            mean += part * p[k].astype(self.kind)
+            beside[:, k] = part @ heavy[k].astype(self.kind)
+        if self.classes > 2:
+            pieces -= squared(mean * np.sqrt(self.rows).astype(self.kind))
+        out[:size, :size], out[:size, size:] = pieces, beside - mean @ heavy.T.astype(self.kind)
+        out[size:, :size] = out[:size, size:].T
+        out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(self.rows))
+        return out
 
     def scatter(self, p: Floats) -> Floats:
         """Return the sum over the rows of their slopes, each with itself."""
         error = p.copy()
         error.reshape(-1)[self._own] -= 1.0
         error *= np.sqrt(self.rows)
-        return squared(sum(error[k].astype(self.kind) * part for k, part in enumerate(self._parts, 1)))
+        slopes = np.zeros((self.size, len(self.y)), dtype=self.kind)
+        for k, part in enumerate(self._parts, 1):
+            slopes += error[k].astype(self.kind) * part
+        return squared(np.concatenate([slopes, error.astype(self.kind)]))
 
     def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> Fit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
