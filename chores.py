@@ -66,7 +66,7 @@ def test(*arguments: str) -> int:
         ("pytest", lambda: call(python, "-m", "pytest", *workers)),
         ("scikit-learn's own tests", lambda: call(python, suite)),
         ("scikit-learn's own tests, lowest versions", lambda: call(lowest(), suite)),
-        ("pytest, lowest versions", lambda: call(lowest(), "-m", "pytest", *workers, "-m", "not slow")),
+        ("pytest, lowest versions", lambda: call(lowest(), "-m", "pytest", *workers, "-m", "not slow and not alone")),
     )
 
 

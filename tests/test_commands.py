@@ -770,11 +770,12 @@ SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datas
 def test_a_real_file_needs_nothing_but_the_target(name):
     """The answers are better than chance on every one, and the same file can be answered and scored."""
     facts = SETS[name]
-    path, limit = DATA / facts["file"], ("--limit", 2_000)
+    rows = 2_000 if facts["columns"] < 20 or name == "kdd99-10pct" else 500
+    path, limit = DATA / facts["file"], ("--limit", rows)
     told = json.loads(good("fit", path, "--target", facts["target"], "-o", "m.parquet", "--json", *limit))
     good("predict", "m.parquet", path, "-o", "a.parquet", *limit)
     scored = json.loads(good("evaluate", "m.parquet", path, "--json", *limit))
 
-    assert told["rows"] == scored["rows"] == min(facts["rows"], 2_000)
+    assert told["rows"] == scored["rows"] == min(facts["rows"], rows)
     assert told["scores"]["balanced_accuracy"] > told["scores"]["baseline"]["balanced_accuracy"]
     assert pq.read_metadata("a.parquet").num_rows == told["rows"]

@@ -105,8 +105,8 @@ LEFT_OUT = {
     "500 columns of labels": "There are too many columns (500) to count pairs of them.",
     "2,000 categories": "In pairs of columns only 64 labels of a column are told apart.",
     "1,100 columns of numbers": "1100 columns of numbers are too many to take them together, fewer than 1024 can be",
-    "1,000 classes": "with, at least 50 rows of at most 100 classes",
-    "five rows": "with, at least 50 rows of at most 100 classes",
+    "1,000 classes": "with, at least 50 rows of at most 300 classes",
+    "five rows": "with, at least 50 rows of at most 300 classes",
 }
 
 

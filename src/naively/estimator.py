@@ -21,7 +21,7 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         "auto" takes columns together: bins of numbers, pairs of columns and all of them at once, each believed as
         strongly as rows left out show to be right; `fit` goes over the rows twice. "textbook": columns are independent
         within a class, each by its family. "refined" adjusts what single values say, such as words, as far as rows
-        left out show that it pays. Fewer than 50 rows or more than 100 classes are left to the text book.
+        left out show that it pays. Fewer than 50 rows or more than 300 classes are left to the text book.
     estimate : "bayes", "map" or "mle"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto"
