@@ -10,6 +10,7 @@ import numpy as np
 from .families import Bins
 from .families.family import shown
 from .families.gaussian import Bells
+from .families.texts import TextWeights
 from .frames import frame
 from .mixed import TableModel
 from .schema import Column, Schema
@@ -36,7 +37,12 @@ def probabilities(model: TableModel, column: Column) -> Any:
 
 
 def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
-    """Return the weights of a column of vectors as a frame."""
+    """Return the weights of a column of vectors as a frame, those of texts by word."""
+    if isinstance(likelihood, TextWeights):
+        words = likelihood.words.labels
+        order = sorted(range(len(words)), key=words.__getitem__)
+        told = frame_of_vectors(likelihood.inner, labels)
+        return frame({"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}})
     for name in ("weights", "log_there"):
         if hasattr(likelihood, name):
             table = np.exp(getattr(likelihood, name))
