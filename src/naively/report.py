@@ -42,7 +42,9 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
         words = likelihood.words.labels
         order = sorted(range(len(words)), key=words.__getitem__)
         told = frame_of_vectors(likelihood.inner, labels)
-        return frame({"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}})
+        return frame(
+            {"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}}
+        )
     for name in ("weights", "log_there"):
         if hasattr(likelihood, name):
             table = np.exp(getattr(likelihood, name))
