@@ -22,7 +22,7 @@ from .read.frame import Frame
 from .refine.learned import Moved, Refined
 from .refine.problem import Block
 from .refine.values import LEVEL, Adjustable, flags_of, kept_values, scaled_words
-from .refine.wide import Both, Wide, words_without
+from .refine.wide import Both, Scaled, Wide, words_without
 from .schema import Column, Schema
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
@@ -310,6 +310,14 @@ class RefinedModel(TableModel):
                 if key in parts:
                     out[:, place[column.name]] += scores_of(parts[key], columns[key], threads)
         return out
+
+    def by_word(self) -> dict[str, Any]:
+        """Return what scores the words of texts one by one, by column."""
+        found, said = super().by_word(), self.model.likelihoods
+        for column in (column for column in self._wide if said_of(column) in said and column.name in self.words):
+            bag: Any = self.book.likelihoods[column.name]
+            found[column.name] = Scaled(bag, said[said_of(column)], found.get(column.name))  # type: ignore[arg-type]
+        return found
 
     @property
     def pairs(self) -> dict[str, tuple[str, str]]:

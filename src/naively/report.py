@@ -14,7 +14,7 @@ from .families.texts import TextWeights
 from .frames import frame
 from .mixed import TableModel
 from .schema import Column, Schema
-from .statistics import Counts, Moments, Table
+from .statistics import Counts, Moments, Table, WordTable
 from .statistics.axis import Floats
 
 # Points at which a density is looked at, and their weights (Gauss and Hermite): exact to many digits for bells.
@@ -57,8 +57,13 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
 def importance(model: TableModel, counts: Counts) -> Any:
     """Return the mutual information of each column and the class in bits, the highest first."""
     told = bits_of_columns(model, counts)
-    names = sorted(told, key=lambda name: -told[name])
+    names = strongest_first(told)
     return frame({"column": names, "bits": [told[name] for name in names]})
+
+
+def strongest_first(told: dict[str, float]) -> list[str]:
+    """Return the columns, those that tell most first; of which there is no figure, last."""
+    return sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 1.0)
 
 
 def bits_of_columns(model: TableModel, counts: Counts) -> dict[str, float]:
@@ -111,7 +116,7 @@ def summary(model: TableModel, counts: Counts, schema: Schema, remarks: Sequence
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
     lines += remarks
     told = bits_of_columns(model, counts)
-    names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
+    names = strongest_first(told)
     bits = {name: f"{told[name]:.3f} bits" if told[name] == told[name] else " " * 10 for name in names}
     lines += [f"{bits[name]}  {said(model, model.schema[name])}" for name in names]
     lines += parameters(model, counts)
@@ -174,13 +179,18 @@ def compare(a: Counts, b: Counts) -> Any:
         if isinstance(statistic, Moments):
             lines += moved(name, statistic, b.columns[name])
         else:
-            lines += changes(name, statistic, b.columns[name], bins_of(a.schema, name))
+            lines += changes(name, plain(statistic), plain(b.columns[name]), bins_of(a.schema, name))
     lines.sort(key=lambda line: -abs(line[4]))
     column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
     change = [y - x for x, y in zip(then, now, strict=True)]
     return frame(
         {"column": column, "value": value, "before": then, "after": now, "change": change, "strength": strength}
     )
+
+
+def plain(statistic: Table | WordTable) -> Table:
+    """Return counts of words as a table of values."""
+    return statistic if isinstance(statistic, Table) else Table(statistic.classes, statistic.values, statistic.n)
 
 
 def bins_of(schema: Schema | None, name: str) -> Sequence[str]:
