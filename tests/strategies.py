@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from naively.statistics import Axis, Counts, Moments, MomentsAccumulator, Table, Tables
+from naively.statistics import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
+from naively.text import TextReader, Tokens
 
 # A shared machine may pause any example; how long one takes says nothing.
 checked = settings(deadline=None, max_examples=25)
@@ -21,6 +22,8 @@ checked = settings(deadline=None, max_examples=25)
 CLASSES = ("ham", "spam", 3, 1.5)
 VALUES = ("cheap", "hello", 7, -2.5, None)  # texts, numbers, and the value of a missing cell
 COLUMNS = ("height", "weight")
+WORDS = ("cheap", "hello", "cheap hello", "été", "free")  # a pair is known by the numbers of its words
+IN_PAIRS, HASHED = Tokens(ngrams=(1, 2)), Tokens(hash_width=5)
 DECLARED = frozenset(("spam", "win"))
 
 WHOLE = np.array([0, 0, 1, 2, 3, 1000, 2**31 + 1, 2**40 + 1], float)
@@ -64,10 +67,40 @@ def moments(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Moments:
     return counted_moments(classes, COLUMNS, y, x, choices.of(FRACTIONS, rows) if weighted else None)
 
 
+def words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
+    """Make counts of words; every lexicon has met them in an order of its own, and some not at all."""
+    names = [WORDS[at] for at in np.argsort(choices.of(range(255), len(WORDS)), kind="stable")]
+    return worded(choices, weighted, fixed, TextReader(IN_PAIRS, names[: int(choices.of(range(1, 6), 1)[0])]))
+
+
+def declared_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
+    """Make counts of a vocabulary; its words may stand in any order."""
+    names = [WORDS[at] for at in np.argsort(choices.of(range(255), len(WORDS)), kind="stable")]
+    return worded(choices, weighted, fixed, TextReader(IN_PAIRS, names, fixed=True))
+
+
+def hashed_words(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> WordTable:
+    """Make counts of the columns of a hash."""
+    return worded(choices, weighted, fixed, TextReader(HASHED))
+
+
+def worded(choices: Choices, weighted: bool, fixed: frozenset[Any], lexicon: TextReader) -> WordTable:
+    """Make counts of some words of a lexicon: of each at least as often as there are texts with it."""
+    classes = choices.axis(CLASSES, fixed)
+    pool, shape = FRACTIONS if weighted else WHOLE, (len(classes), len(lexicon))
+    texts, more = choices.of(pool, *shape).astype(float), choices.of(pool, *shape)
+    return WordTable(classes, lexicon, np.where(texts > 0, texts + more, 0.0), texts)
+
+
+def no_words(lexicon: TextReader) -> WordTable:
+    """Return counts of no text."""
+    return WordTable(Axis(), lexicon, np.zeros((0, len(lexicon))), np.zeros((0, len(lexicon))))
+
+
 def counts(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Counts:
     """Make counts with a column of every kind."""
     classes = choices.axis(CLASSES, fixed)
-    columns = {"word": table, "codes": tables, "size": moments}
+    columns = {"word": table, "codes": tables, "size": moments, "body": words}
     rows = choices.of(FRACTIONS if weighted else WHOLE, len(classes))
     return Counts(classes, rows, {name: make(choices, weighted, fixed) for name, make in columns.items()})
 
@@ -94,15 +127,18 @@ class Kind:
         return st.builds(parts, st.binary(min_size=room, max_size=room), fixed)
 
 
-NOTHING = Counts((), (), {"word": Table(), "codes": Tables((Table(), Table())), "size": Moments()})
+NO_WORDS = no_words(TextReader(IN_PAIRS))
+NOTHING = Counts((), (), {"word": Table(), "codes": Tables((Table(), Table())), "size": Moments(), "body": NO_WORDS})
 KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("Table", table, Table(), exact=True, choices=51),
-        Kind("Tables", tables, Tables((Table(), Table())), exact=True, choices=102),
-        Kind("Moments", moments, Moments(), exact=False, choices=41),
-        Kind("Counts", counts, NOTHING, exact=False, choices=204),
-    )
+    "Table": Kind("Table", table, Table(), exact=True, choices=51),
+    "Tables": Kind("Tables", tables, Tables((Table(), Table())), exact=True, choices=102),
+    "Moments": Kind("Moments", moments, Moments(), exact=False, choices=41),
+    "WordTable": Kind("WordTable", words, NO_WORDS, exact=True, choices=60),
+    "WordTable, a vocabulary": Kind(
+        "WordTable", declared_words, no_words(TextReader(IN_PAIRS, WORDS, fixed=True)), exact=True, choices=59
+    ),
+    "WordTable, a hash": Kind("WordTable", hashed_words, no_words(TextReader(HASHED)), exact=True, choices=54),
+    "Counts": Kind("Counts", counts, NOTHING, exact=False, choices=264),
 }
 
 
@@ -128,13 +164,18 @@ def parts_of(statistic: Any) -> list[Any]:
 def axes_of(statistic: Any) -> list[Axis]:
     """Return all axes of a statistic."""
     own = [statistic.classes] if isinstance(statistic, Counts) else []
-    return own + [a for p in parts_of(statistic) for a in (p.classes, p.values if isinstance(p, Table) else p.columns)]
+    return own + [a for p in parts_of(statistic) for a in (p.classes, labels_of(p))]
+
+
+def labels_of(part: Any) -> Axis:
+    """Return what a table or moments hold beside the classes: values, words or columns."""
+    return part.columns if isinstance(part, Moments) else part.values
 
 
 def arrays_of(statistic: Any) -> list[np.ndarray]:
     """Return all arrays of a statistic."""
     own = [statistic.rows] if isinstance(statistic, Counts) else []
-    names = {Table: ("n",), Moments: ("n", "shift", "total", "squares")}
+    names = {Table: ("n",), WordTable: ("n", "n_texts"), Moments: ("n", "shift", "total", "squares")}
     return own + [getattr(part, name) for part in parts_of(statistic) for name in names[type(part)]]
 
 
@@ -154,6 +195,8 @@ def cells_of(statistic: Any, origin: Any) -> dict[Any, np.ndarray]:
     for at, (part, whole) in enumerate(zip(parts_of(statistic), parts_of(origin), strict=True)):
         if isinstance(part, Table):
             n, others, total, squares = part.n, part.values, np.zeros(part.n.shape), np.zeros(part.n.shape)
+        elif isinstance(part, WordTable):
+            n, others, total, squares = part.n, part.values, part.n_texts, np.zeros(part.n.shape)
         else:
             n, others = part.n, part.columns
             gap = part.shift - whole.on(part.classes, part.columns).shift

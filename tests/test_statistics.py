@@ -12,9 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively.errors import DoesNotFit, InvalidSetting, NotAPart
-from naively.statistics import Axis, Counts, Moments, Table, Tables
+from naively.statistics import Axis, Counts, Moments, Table, Tables, WordTable
+from naively.text import TextReader, Tokens
 
-from .strategies import KINDS, Kind, arrays_of, axes_of, cells_of, checked, counted_moments, scale_of, state_of
+from .strategies import (
+    IN_PAIRS,
+    KINDS,
+    Kind,
+    arrays_of,
+    axes_of,
+    cells_of,
+    checked,
+    counted_moments,
+    labels_of,
+    scale_of,
+    state_of,
+)
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 weighing = pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
@@ -148,7 +161,32 @@ def test_what_rounding_leaves_is_nothing(kind: Kind, data: Any):
 
 TABLE = Table(["ham", "spam"], ["cheap", "hello", None], [[1, 4, 0], [3, 0, 2]])
 SIZES = Moments.of(["ham", "spam"], ["size"], n=[[2], [3]], mean=[[5.0], [7.0]], variance=[[1.0], [4.0]])
+MAILS = WordTable(
+    Axis(["ham", "spam"]),
+    TextReader(Tokens(), ["win", "cheap"]),
+    np.array([[1.0, 4], [3, 0]]),
+    np.array([[1.0, 2], [3, 0]]),
+)
+LETTERS = WordTable(
+    Axis(["spam"]), TextReader(Tokens(), ["cheap", "egg", "win"]), np.array([[0.0, 2, 3]]), np.array([[0.0, 1, 3]])
+)
+HASHED = WordTable(Axis(["ham"]), TextReader(Tokens(hash_width=2)), np.array([[1.0, 2]]), np.array([[1.0, 1]]))
 TOO_MUCH = {
+    "WordTable": (MAILS, MAILS * 2, (None, "ham", "cheap", 4, 8), "class 'ham', value 'cheap' the count is 4"),
+    "WordTable, a word never met": (MAILS, LETTERS, (None, "spam", "egg", 0, 2), "value 'egg' the count is 0"),
+    "WordTable, numbers of texts": (
+        MAILS,
+        WordTable(Axis(["ham"]), MAILS.lexicon, np.array([[0.0, 4]]), np.array([[0.0, 3]])),
+        (None, "ham", "cheap", 2, 3),
+        "value 'cheap' the number of texts is 2",
+    ),
+    "WordTable, a hash": (HASHED, HASHED * 2, (None, "ham", 1, 2, 4), "class 'ham', value 1 the count is 2"),
+    "Counts, words": (
+        Counts(["spam"], [5], {"body": MAILS}),
+        Counts(["spam"], [5], {"body": LETTERS}),
+        ("body", "spam", "egg", 0, 2),
+        "column 'body', class 'spam', value 'egg' the count is 0, and 2 would be taken",
+    ),
     "Table": (TABLE, Table(["spam"], ["cheap"], [[5]]), (None, "spam", "cheap", 3, 5), "class 'spam', value 'cheap'"),
     "Table, a label never met": (TABLE, Table(["egg"], ["win"], [[1]]), (None, "egg", "win", 0, 1), "value 'win'"),
     "Table, missing cells": (
@@ -261,15 +299,41 @@ def rebuilt(statistic: Any, data: Any) -> Any:
     """Return the same statistic made from labels in another order."""
     if isinstance(statistic, Tables):
         return Tables(tuple(rebuilt(table, data) for table in statistic.tables))
+    if isinstance(statistic, WordTable):
+        return reworded(statistic, data)
     lines = data.draw(st.permutations(range(len(statistic.classes))))
     classes = [statistic.classes.labels[i] for i in lines]
     if isinstance(statistic, Counts):
         columns = {name: rebuilt(column, data) for name, column in statistic.columns.items()}
         return Counts(classes, statistic.rows[list(lines)], columns)
-    others = statistic.values if isinstance(statistic, Table) else statistic.columns
+    others = labels_of(statistic)
     order = data.draw(st.permutations(range(len(others))))
     parts = [array[np.ix_(lines, order)] for array in arrays_of(statistic)]
     return type(statistic)(classes, [others.labels[j] for j in order], *parts)
+
+
+def reworded(words: WordTable, data: Any) -> WordTable:
+    """Return the same counts of words under a lexicon that knows them in another order; columns of a hash have one."""
+    if words.numbered:
+        return words
+    order = data.draw(st.permutations(range(len(words.values))))
+    lexicon = TextReader(IN_PAIRS, [words.values.labels[at] for at in order], fixed=words.lexicon.fixed)
+    times, texts = (np.ascontiguousarray(part[:, order]) for part in (words.n, words.n_texts))
+    return WordTable(words.classes, lexicon, times, texts)
+
+
+def test_words_that_a_lexicon_learns_later_change_nothing():
+    """A lexicon grows under its tables: their counts, names and sums stay what they are."""
+    lexicon = TextReader(Tokens(), ["win", "cheap"])
+    words = WordTable(Axis(["ham"]), lexicon, np.array([[1.0, 2]]), np.array([[1.0, 1]]))
+    before = state_of(words), copy.deepcopy(words)
+    lexicon.read(["an egg", "all of them"], learn=True)
+    after = WordTable(Axis(["ham"]), lexicon, words.times.copy(), words.texts.copy())
+
+    assert len(lexicon) == 7
+    assert after == words == before[1]
+    assert state_of(after) == before[0]
+    assert state_of(words + before[1]) == state_of(words * 2)
 
 
 def test_labels_of_any_type_have_one_order():
@@ -358,6 +422,22 @@ def test_rows_cannot_weigh_less_than_nothing(kind: Kind, weight: float):
 # -- what does not fit --------------------------------------------------------------------------------------------
 
 UNLIKE = {
+    "words of texts that were taken apart otherwise": (
+        MAILS,
+        WordTable(Axis(), TextReader(Tokens(lowercase=False)), np.zeros((0, 0)), np.zeros((0, 0))),
+        "Texts were taken apart in two ways",
+    ),
+    "words and columns of a hash": (MAILS, HASHED, "Texts were taken apart in two ways"),
+    "a vocabulary and all words": (
+        KINDS["WordTable, a vocabulary"].zero,
+        KINDS["WordTable"].zero,
+        "give both the same",
+    ),
+    "two vocabularies": (
+        KINDS["WordTable, a vocabulary"].zero,
+        WordTable(Axis(), TextReader(IN_PAIRS, ["win"], fixed=True), np.zeros((0, 1)), np.zeros((0, 1))),
+        "counted by two vocabularies",
+    ),
     "columns of moments": (SIZES, Moments(["ham"], ["width"], *np.ones((4, 1, 1))), "['size']) and Axis(['width'])"),
     "numbers of tables": (Tables((TABLE,)), Tables((TABLE, TABLE)), "Counts of 1 and of 2 columns cannot be combined"),
     "columns of counts": (
@@ -394,12 +474,18 @@ def test_kinds_do_not_mix(kind: Kind, b: Kind):
         assert kind.zero == b.zero
         return
     assert kind.zero != b.zero
+    if kind.name == b.name:
+        with pytest.raises(DoesNotFit):
+            kind.zero + b.zero
+        return
     for operation in (lambda: kind.zero + b.zero, lambda: kind.zero - b.zero):
         with pytest.raises(TypeError, match=f"'{kind.name}' and '{b.name}'"):
             operation()
 
 
 MISSHAPEN = {
+    "words": lambda: WordTable(Axis(["a"]), TextReader(Tokens(), ["x"]), np.ones((1, 2)), np.ones((1, 2))),
+    "words and texts": lambda: WordTable(Axis(["a"]), TextReader(Tokens(), ["x"]), np.ones((1, 1)), np.ones((2, 1))),
     "table": lambda: Table(["a"], ["x", "y"], [[1]]),
     "moments": lambda: Moments(["a"], ["x"], [[1, 2]]),
     "counts": lambda: Counts(["a"], [1, 2], {}),
@@ -486,6 +572,14 @@ def test_values_do_not_follow_the_arrays_they_were_made_from():
 
 
 REPR = {
+    "WordTable": (
+        MAILS,
+        """
+WordTable: 8 words counted
+          cheap    win
+    ham       4      1
+    spam      0      3""",
+    ),
     "Table": (
         TABLE,
         """

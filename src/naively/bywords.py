@@ -76,11 +76,9 @@ class Texts:
 def texts_behind(model: TableModel, source: Any) -> dict[str, Texts]:
     """Return the columns of texts of a model whose words can be told apart."""
     found = {}
-    for name, table in model.words.items():
-        likelihood = model.model.likelihoods.get(name)
-        if hasattr(likelihood, "by_word"):
-            laid = table.on(model.classes)
-            found[name] = Texts(likelihood, laid, model.schema[name], source, model.model.scale)
+    for name, likelihood in model.by_word().items():
+        laid = model.words[name].on(model.classes)
+        found[name] = Texts(likelihood, laid, model.schema[name], source, model.model.scale)
     return found
 
 
@@ -106,17 +104,24 @@ def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
     labels = list(model.classes.labels)
     if label not in labels:
         raise InvalidInput(f"{label!r} is no class; the classes are {labels}.")
-    if top < 1:
+    if not isinstance(top, (int, np.integer)) or top < 1:
         raise InvalidInput(f"top={top!r} is no number of words; give 1 or more.")
     k, table, likelihood = labels.index(label), texts[name].table, texts[name].likelihood
     kept, weights = weights_of(likelihood)
     met = table.texts[:, kept]
     lead = leads(weights, met.sum(axis=1), k)
-    order = np.argsort(-lead * met[k], kind="stable")[:top]
+    order = np.lexsort((by_name(table, kept), -lead * met[k]))[:top]
     order = order[(lead[order] > 0) & (met[k, order] > 0)]
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))
     others = met.sum(axis=0) - met[k]
     return frame({"word": words, "lead": lead[order], f"texts of {label}": met[k, order], "other texts": others[order]})
+
+
+def by_name(table: WordTable, numbers: Any) -> Any:
+    """Return the places of words in the order of their names, which does not depend on that of the rows."""
+    ranks = np.zeros(table.size, dtype=np.int64)
+    ranks[table.numbers] = np.arange(len(table.numbers))
+    return ranks[numbers]
 
 
 def weights_of(likelihood: Any) -> tuple[Any, Floats]:

@@ -177,6 +177,11 @@ class TableModel:
         parts = self.each_block(lambda _, columns: ask(self.model, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def by_word(self) -> dict[str, Any]:
+        """Return what scores the words of texts one by one, by column."""
+        said = {name: self.model.likelihoods.get(name) for name in self.words}
+        return {name: likelihood for name, likelihood in said.items() if hasattr(likelihood, "by_word")}
+
     def log_density(self, source: Any, threads: int) -> Floats:
         """Return log P(row) of all rows, whatever their classes; a number is more than the bin it lies in."""
         density: Floats = self.answer(Model.log_density, source, threads)

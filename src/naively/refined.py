@@ -22,7 +22,7 @@ from .read.frame import Frame
 from .refine.learned import Moved, Refined
 from .refine.problem import Block
 from .refine.values import LEVEL, Adjustable, flags_of, kept_values, scaled_words
-from .refine.wide import Both, Wide, words_without
+from .refine.wide import Both, Scaled, Wide, words_without
 from .schema import Column, Schema
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
@@ -78,13 +78,18 @@ class RefinedModel(TableModel):
             Adjustable(bins.name, "numbers", [*map(str, range(bins.size)), LEVEL], None) for bins in self.grid.numbers
         ]
         for column in self._wide:
-            if column.name in self.wording:
-                words = self.wording[column.name]
-                out.append(Adjustable(column.name, "vectors", words.kept, words.totals))
-            else:
-                table = self.counts.columns[column.name]
-                out.append(Adjustable(column.name, "vectors", table.values.labels, table.n.sum(axis=0)))
+            table, values = self.counts.columns[column.name], self._values_of(column)
+            texts = isinstance(values, Kept)  # words are numbered there as they were met
+            met = table.texts[:, values.numbers] if texts else table.n  # type: ignore[attr-defined]
+            out.append(Adjustable(column.name, "vectors", values, met.sum(axis=0)))
         return out
+
+    def _values_of(self, column: Column) -> Sequence[Any]:
+        """Return the values of a wide column that speak: columns of vectors, or words."""
+        if column.name in self.wording:
+            return self.wording[column.name].kept
+        said: Any = self.book.likelihoods[column.name]
+        return said.words if isinstance(said, TextWeights) else self.counts.columns[column.name].values.labels
 
     @cached_property
     def wording(self) -> dict[str, Wording]:
@@ -199,7 +204,8 @@ class RefinedModel(TableModel):
                 left = self.wording[column.name].left(columns[column.name], y, w, threads)
                 out += [part.T.astype(np.float64) for part in left.values()]
             elif plain_words(column):
-                out.append(words_without(said, columns[column.name], columns[said_of(column)], y, w, threads))
+                bag, scaled = self._bag(column, columns), columns[said_of(column)]
+                out.append(words_without(of_bag(said), bag, scaled, y, w, threads))
             else:
                 out.append(said.leave_one_out(columns[column.name], y, w, threads))
         return out
@@ -238,9 +244,9 @@ class RefinedModel(TableModel):
         times = refined.book[column.name]
         if column not in self._wide:
             return {column.name: Weighed(likelihood, times)}
-        moved = self._moved_on(refined, column.name, self.counts.columns[column.name].values.labels)
+        moved = self._moved_on(refined, column.name, self._values_of(column))
         if plain_words(column):
-            table = times * held_back(likelihood.log_p.T) + moved
+            table = times * held_back(of_bag(likelihood).log_p.T) + moved
             return {said_of(column): Wide(self.classes, table)}
         if isinstance(column.family, Words):
             return {column.name: Weighed(likelihood, times), said_of(column): Wide(self.classes, moved)}
@@ -305,6 +311,14 @@ class RefinedModel(TableModel):
                     out[:, place[column.name]] += scores_of(parts[key], columns[key], threads)
         return out
 
+    def by_word(self) -> dict[str, Any]:
+        """Return what scores the words of texts one by one, by column."""
+        found, said = super().by_word(), self.model.likelihoods
+        for column in (column for column in self._wide if said_of(column) in said and column.name in self.words):
+            bag: Any = self.book.likelihoods[column.name]
+            found[column.name] = Scaled(bag, said[said_of(column)], found.get(column.name))  # type: ignore[arg-type]
+        return found
+
     @property
     def pairs(self) -> dict[str, tuple[str, str]]:
         """The pairs of columns that say something beyond both: none."""
@@ -319,6 +333,11 @@ def said_of(column: Column) -> str:
 def plain_words(column: Column) -> bool:
     """Tell whether a column holds words that speak for their own class, and only by being there."""
     return isinstance(column.family, Words) and not (column.family.complement or column.family.bernoulli)
+
+
+def of_bag(likelihood: Any) -> Any:
+    """Return the likelihood of a bag of words, which that of texts holds."""
+    return likelihood.inner if isinstance(likelihood, TextWeights) else likelihood
 
 
 def threshold_of(column: Column) -> float | None:

@@ -10,10 +10,11 @@ import numpy as np
 from .families import Bins
 from .families.family import shown
 from .families.gaussian import Bells
+from .families.texts import TextWeights
 from .frames import frame
 from .mixed import TableModel
 from .schema import Column, Schema
-from .statistics import Counts, Moments, Table
+from .statistics import Counts, Moments, Table, WordTable
 from .statistics.axis import Floats
 
 # Points at which a density is looked at, and their weights (Gauss and Hermite): exact to many digits for bells.
@@ -36,7 +37,14 @@ def probabilities(model: TableModel, column: Column) -> Any:
 
 
 def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
-    """Return the weights of a column of vectors as a frame."""
+    """Return the weights of a column of vectors as a frame, those of texts by word."""
+    if isinstance(likelihood, TextWeights):
+        words = likelihood.words.labels
+        order = sorted(range(len(words)), key=words.__getitem__)
+        told = frame_of_vectors(likelihood.inner, labels)
+        return frame(
+            {"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}}
+        )
     for name in ("weights", "log_there"):
         if hasattr(likelihood, name):
             table = np.exp(getattr(likelihood, name))
@@ -49,8 +57,13 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
 def importance(model: TableModel, counts: Counts) -> Any:
     """Return the mutual information of each column and the class in bits, the highest first."""
     told = bits_of_columns(model, counts)
-    names = sorted(told, key=lambda name: -told[name])
+    names = strongest_first(told)
     return frame({"column": names, "bits": [told[name] for name in names]})
+
+
+def strongest_first(told: dict[str, float]) -> list[str]:
+    """Return the columns, those that tell most first; of which there is no figure, last."""
+    return sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 1.0)
 
 
 def bits_of_columns(model: TableModel, counts: Counts) -> dict[str, float]:
@@ -103,7 +116,7 @@ def summary(model: TableModel, counts: Counts, schema: Schema, remarks: Sequence
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
     lines += remarks
     told = bits_of_columns(model, counts)
-    names = sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 0.0)
+    names = strongest_first(told)
     bits = {name: f"{told[name]:.3f} bits" if told[name] == told[name] else " " * 10 for name in names}
     lines += [f"{bits[name]}  {said(model, model.schema[name])}" for name in names]
     lines += parameters(model, counts)
@@ -166,13 +179,18 @@ def compare(a: Counts, b: Counts) -> Any:
         if isinstance(statistic, Moments):
             lines += moved(name, statistic, b.columns[name])
         else:
-            lines += changes(name, statistic, b.columns[name], bins_of(a.schema, name))
+            lines += changes(name, plain(statistic), plain(b.columns[name]), bins_of(a.schema, name))
     lines.sort(key=lambda line: -abs(line[4]))
     column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
     change = [y - x for x, y in zip(then, now, strict=True)]
     return frame(
         {"column": column, "value": value, "before": then, "after": now, "change": change, "strength": strength}
     )
+
+
+def plain(statistic: Table | WordTable) -> Table:
+    """Return counts of words as a table of values."""
+    return statistic if isinstance(statistic, Table) else Table(statistic.classes, statistic.values, statistic.n)
 
 
 def bins_of(schema: Schema | None, name: str) -> Sequence[str]:

@@ -305,7 +305,7 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
     """Return the column that column_to_json described."""
     settings = data["settings"]
     if data["family"] == "words":
-        settings = {name: revived(name, value) for name, value in settings.items()}
+        settings = {n: value if n == "smoothing" else revived(n, value) for n, value in settings.items()}
     family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")
     return Column(data["name"], data["type"], family, None if levels is None else tuple(levels))

@@ -14,7 +14,7 @@ from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Bins, Settings, Words, shares
 from .resample import PriorWithout, empirical_without, given_without
-from .schema import Schema
+from .schema import Schema, family_of
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -54,8 +54,8 @@ def held_families(nb: Any, schema: Schema) -> Any:
         return None
     plain = {column.name for column in schema.of_kind("numbers")}
     kept = {name: family for name, family in nb.families.items() if not (is_bins(family) and name in plain)}
-    for name, family in kept.items():
-        own = schema[name].family if name in schema else None
+    for name, said in kept.items():
+        own, family = schema[name].family if name in schema else None, family_of(name, said)
         if isinstance(family, Words) and isinstance(own, Words) and schema[name].type == "text":
             kept[name] = family.counted_as(own)
     return kept

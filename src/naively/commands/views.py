@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from .render import amount, bar, clean, filled, listed, percent, table
@@ -42,16 +43,23 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
             "holds": NOUNS[column.type],
             "family": said(column),
             "missing": missing_in(nb.counts_, column.name),
-            "bits": told.get(column.name),
+            "bits": known(told.get(column.name)),
         }
         for column in nb.schema_
     ]
     return sorted(facts, key=lambda fact: -(fact["bits"] or 0.0))
 
 
+def known(bits: float | None) -> float | None:
+    """Return how much a column tells, None if there is no such figure."""
+    return None if bits is None or math.isnan(bits) else bits
+
+
 def missing_in(counts: Counts, name: str) -> float | None:
-    """Return in how many rows a column holds nothing, by weight; None where a column is a vector."""
+    """Return in how many rows a column holds nothing, by weight; None where a column is a vector, or texts."""
     statistic, rows = counts.columns[name], float(counts.rows.sum())
+    if hasattr(statistic, "lexicon"):
+        return None
     if hasattr(statistic, "values"):
         at = statistic.values.place(None) if None in statistic.values.labels else None
         return 0.0 if at is None else float(statistic.n[:, at].sum())
@@ -63,10 +71,10 @@ def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS) -> Table:
     longest = max((fact["bits"] or 0.0 for fact in facts), default=0.0) or 1.0
     shown = table("column", "holds", "taken as", "missing", "tells", "", right=(3, 4))
     for fact in facts[:most]:
-        bits = fact["bits"]
-        known = bits is not None and bits == bits
-        cells = (f"{bits:.3f} bits", bar(bits / longest)) if known else ("", "")
-        filled(shown, [(fact["name"], fact["holds"], fact["family"], amount(fact["missing"] or 0.0), *cells)])
+        bits, missing = fact["bits"], fact["missing"]
+        cells = (f"{bits:.3f} bits", bar(bits / longest)) if bits is not None else ("", "")
+        gaps = "" if missing is None else amount(missing)
+        filled(shown, [(fact["name"], fact["holds"], fact["family"], gaps, *cells)])
     if len(facts) > most:
         shown.add_row(f"… and {len(facts) - most} more")
     return shown

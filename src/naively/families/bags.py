@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -233,7 +234,7 @@ class WordWeights:
         """Say which words speak most for each class, against the others: all of their occurrences together."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
         lead = (shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)) * self.n
-        said = [[self.words.labels[j] for j in np.argsort(-line, kind="stable")[:3] if line[j] > 1e-9] for line in lead]
+        said = [strongest(line, self.words.labels) for line in lead]
         parts = [
             f"{', '.join(map(str, words))} for {label}"
             for label, words in zip(self.classes.labels, said, strict=True)
@@ -242,6 +243,12 @@ class WordWeights:
         return (
             f"{column}: most telling are {enumerated(parts, '; ')}." if parts else f"{column}: all classes are alike."
         )
+
+
+def strongest(lead: Floats, names: Sequence[Any], most: int = 3) -> list[Any]:
+    """Return the words of the largest leads, if they have some; of equal ones the first by name, not by row."""
+    bound = max(*np.sort(lead)[-most:][:1].tolist(), 1e-9, 0.0)
+    return [name for _, name in sorted((-lead[j], names[j]) for j in np.flatnonzero(lead >= bound))][:most]
 
 
 def added_up(rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:

@@ -161,6 +161,7 @@ def chosen(family: Words, table: WordTable, rows: float) -> Mask:
     """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
     documents = table.texts.sum(axis=0)
     least, most = (limit(share, rows) for share in (family.min_df, family.max_df))
+    least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
     keep = table.met & (documents >= least - slack) & (documents <= most + slack)
     if table.lexicon.fixed:
@@ -178,7 +179,7 @@ def chosen(family: Words, table: WordTable, rows: float) -> Mask:
 
 def limit(share: float, rows: float) -> float:
     """Return a number of texts: a whole number is itself, a fraction the share of all."""
-    return share if isinstance(share, int) else share * rows
+    return float(share) if isinstance(share, (int, np.integer)) else share * rows
 
 
 def check_limit(name: str, value: Any) -> None:

@@ -145,15 +145,29 @@ def check_words(family: Words) -> None:
     most = family.max_words
     if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
         raise InvalidSetting(f"max_words={most!r} is no number of words; give 1 or more.")
+    for name in ("preprocess", "tokenize"):
+        function = getattr(family, name)
+        if function is not None and not callable(function):
+            raise InvalidSetting(f"{name}={function!r} is no function; give one that takes a text, such as str.split.")
+    if not all(isinstance(word, str) for word in family.stop_words):
+        raise InvalidSetting(f"stop_words={list(family.stop_words)!r} must be strings.")
+    width = family.hash_width
+    if width is not None and not isinstance(width, (int, np.integer)):
+        raise InvalidSetting(f"hash_width={width!r} is no number of columns; give a whole number, such as 2**20.")
     if family.vocabulary is not None:
-        if family.hash_width is not None:
-            raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
-        if family.pairs:
-            raise InvalidSetting("Give a vocabulary with the pairs that count, not pairs=True.")
-        if len(set(family.vocabulary)) < len(family.vocabulary) or not all(
-            isinstance(word, str) for word in family.vocabulary
-        ):
-            raise InvalidSetting("vocabulary must be strings, each of them once.")
+        check_vocabulary(family, family.vocabulary)
+
+
+def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
+    """Refuse a vocabulary that is none, or that does not go with other settings."""
+    if family.hash_width is not None:
+        raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
+    if family.pairs:
+        raise InvalidSetting("Give a vocabulary with the pairs that count, not pairs=True.")
+    if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
+        raise InvalidSetting("vocabulary must be strings, each of them once.")
+    if not vocabulary:
+        raise InvalidSetting("vocabulary holds no words, so no text could say anything; leave it out to count all.")
 
 
 def tokens_of(family: Words) -> Tokens:

@@ -144,12 +144,7 @@ def frame_of(X: Any) -> Frame:
 def texts_of(X: Any) -> Values | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
-        if not X or not all(isinstance(text, (str, type(None))) for text in X) or all(text is None for text in X):
-            return None
-        try:
-            return Values(TEXT, pa.array(X, pa.large_string()))
-        except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
-            return Values(TEXT, objects(X))
+        return listed(X)
     if isinstance(X, (pa.Array, pa.ChunkedArray)):
         found = Values(TEXT, X)
     elif isinstance(X, np.ndarray):
@@ -161,6 +156,16 @@ def texts_of(X: Any) -> Values | None:
     else:
         return None
     return found if found.type == "text" else None
+
+
+def listed(X: Sequence[Any]) -> Values | None:
+    """Return a list of texts, some of which may be missing; None if it holds something else, or no text."""
+    if not any(isinstance(text, str) for text in X) or not all(isinstance(t, str) or is_missing(t) for t in X):
+        return None
+    try:
+        return Values(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
+    except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
+        return Values(TEXT, objects(X))
 
 
 def frame_of_array(X: Any) -> Frame:

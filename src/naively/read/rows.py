@@ -40,7 +40,7 @@ def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | 
     if schema is None or len(schema) != 1 or schema.columns[0].type != "text":
         return None
     name = schema.columns[0].name
-    return [{name: text} for text in X] if all(type(text) is str for text in X) else None
+    return [{name: text} for text in X] if all(type(text) is str or is_missing(text) for text in X) else None
 
 
 def one_row(X: Any) -> bool:

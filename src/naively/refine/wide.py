@@ -11,10 +11,12 @@ from scipy import sparse
 
 from .._kernels import Scorer
 from ..families.family import Codes, padded
+from ..families.texts import Kept, TextWeights
 from ..families.wide import add_up, entries, row_sums, total, without_others
 from ..statistics import Axis
 from ..statistics.arithmetic import take_away
 from ..statistics.axis import Floats
+from .values import scaled_words
 
 
 def words_without(said: Any, x: Any, scaled: Any, y: Codes, w: Floats, threads: int) -> Floats:
@@ -53,6 +55,33 @@ class Wide:
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have what the values say added to the scores."""
         add_up(scorer, x, self._laid, self.threshold)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The words of texts one by one, as they are weighed, beside what they say as they are, if they do."""
+
+    bag: TextWeights
+    weighed: Wide
+    plain: Any = None
+
+    @property
+    def words(self) -> Kept:
+        """The words, in the order of their columns."""
+        return self.bag.words
+
+    @property
+    def table(self) -> Floats:
+        """What one of each word says, at its strongest, [word, class]."""
+        plain = 0.0 if self.plain is None else self.plain.weight * self.bag.inner.each
+        return np.asarray(self.weighed.table + plain)
+
+    def by_word(self, x: Any) -> tuple[Codes, Floats]:
+        """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
+        row = scaled_words(self.bag.matrix(x))
+        scores = row.data[:, None] * self.weighed.table[row.indices]
+        plain = 0.0 if self.plain is None else self.plain.by_word(x)[1]
+        return self.words.numbers[row.indices], scores + plain
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,317 @@
+"""Texts as they are: the answers of a vectoriser and a model of counts, however the texts are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+
+import naively as nv
+from naively.errors import InvalidInput, InvalidSetting
+
+from .text_cases import CLASSES, NEW, TEXTS, Y
+
+
+def textbook(family: Any = None, **settings: Any) -> nv.NaiveBayes:
+    """Return a text-book model of texts; the prior is that of scikit-learn."""
+    families = None if family is None else {"text": family}
+    return nv.NaiveBayes(families=families, model="textbook", prior_smoothing=0.0, **settings)
+
+
+def prior_of(model: Any) -> str:
+    """Return how frequent the classes are to a model of scikit-learn: to complements they are alike."""
+    return "uniform" if isinstance(model, ComplementNB) else "empirical"
+
+
+def reference(model: Any, vectorizer: Any = None, tf_idf: bool = False, change: Any = None) -> Any:
+    """Return what scikit-learn answers to the new texts."""
+    vectorizer = CountVectorizer() if vectorizer is None else vectorizer
+    X, Z = vectorizer.fit_transform(TEXTS), vectorizer.transform(NEW)
+    if change is not None:
+        X, Z = (M.astype(float) for M in (X, Z))
+        X.data, Z.data = change(X.data), change(Z.data)
+    if tf_idf:
+        weigh = TfidfTransformer(norm=None).fit(X)
+        X, Z = weigh.transform(X), weigh.transform(Z)
+    return model.fit(X, Y).predict_log_proba(Z)
+
+
+# -- the answers of scikit-learn --------------------------------------------------------------------------------------
+
+STOP = ("the", "you", "of")
+KEPT = ("free", "the", "money", "lunch", "never", "said")
+AGREEING = {
+    "multinomial": (nv.Words(cjk="words"), MultinomialNB(), {}),
+    "complement": (nv.Words(complement=True, cjk="words"), ComplementNB(), {}),
+    "complement, norm": (nv.Words(complement=True, norm=True, cjk="words"), ComplementNB(norm=True), {}),
+    "bernoulli": (nv.Words(bernoulli=True, cjk="words"), BernoulliNB(), {}),
+    "smoothing": (nv.Words(smoothing=0.25, cjk="words"), MultinomialNB(alpha=0.25), {}),
+    "pairs": (nv.Words(ngrams=(1, 2), cjk="words"), MultinomialNB(), {"ngram_range": (1, 2)}),
+    "only pairs": (nv.Words(complement=True, ngrams=[2, 2], cjk="words"), ComplementNB(), {"ngram_range": (2, 2)}),
+    "characters": (
+        nv.Words(unit="characters", ngrams=(1, 3)),
+        MultinomialNB(),
+        {"analyzer": "char", "ngram_range": (1, 3)},
+    ),
+    "inside": (
+        nv.Words(unit="inside", ngrams=(2, 4), bernoulli=True),
+        BernoulliNB(),
+        {"analyzer": "char_wb", "ngram_range": (2, 4)},
+    ),
+    "stop words": (nv.Words(stop_words=STOP, cjk="words"), MultinomialNB(), {"stop_words": list(STOP)}),
+    "as written": (nv.Words(lowercase=False, cjk="words"), MultinomialNB(), {"lowercase": False}),
+    "min_df": (nv.Words(min_df=3, cjk="words"), MultinomialNB(), {"min_df": 3}),
+    "min_df, a share": (nv.Words(min_df=0.05, bernoulli=True, cjk="words"), BernoulliNB(), {"min_df": 0.05}),
+    "max_df": (nv.Words(max_df=20, complement=True, cjk="words"), ComplementNB(), {"max_df": 20}),
+    "max_df, a share": (nv.Words(max_df=0.2, min_df=2, cjk="words"), MultinomialNB(), {"max_df": 0.2, "min_df": 2}),
+    "max_words": (nv.Words(max_words=9, cjk="words"), MultinomialNB(), {"max_features": 9}),
+    "vocabulary": (nv.Words(vocabulary=KEPT, cjk="words"), MultinomialNB(), {"vocabulary": KEPT}),
+    "vocabulary, flags": (nv.Words(vocabulary=KEPT, bernoulli=True), BernoulliNB(), {"vocabulary": KEPT}),
+    "once": (nv.Words(times="once", cjk="words"), MultinomialNB(), {"binary": True}),
+    "tokenize": (nv.Words(tokenize=str.split), MultinomialNB(), {"tokenizer": str.split, "token_pattern": None}),
+    "preprocess": (nv.Words(preprocess=str.swapcase, cjk="words"), MultinomialNB(), {"preprocessor": str.lower}),
+}
+
+
+@pytest.mark.parametrize("name", AGREEING)
+def test_texts_are_answered_as_by_a_vectoriser_and_a_model_of_counts(name):
+    """Both models see the same words, and give the same probabilities."""
+    family, model, vectorizer = AGREEING[name]
+    nb = textbook(family, prior=prior_of(model)).fit(TEXTS, Y)
+
+    assert_allclose(nb.predict_log_proba(NEW), reference(model, CountVectorizer(**vectorizer)), atol=1e-9)
+    assert_array_equal(nb.classes_, CLASSES)
+
+
+WEIGHED = {
+    "log": (nv.Words(times="log", cjk="words"), MultinomialNB(), {"change": np.log1p}),
+    "idf": (nv.Words(idf=True, cjk="words"), MultinomialNB(), {"tf_idf": True}),
+    "idf, complement": (nv.Words(idf=True, complement=True, cjk="words"), ComplementNB(), {"tf_idf": True}),
+    "idf, log": (nv.Words(idf=True, times="log", cjk="words"), MultinomialNB(), {"tf_idf": True, "change": np.log1p}),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_words_are_weighed_as_by_transformers(name):
+    """What is counted of a word, and how much a rare one counts, are as after the usual steps."""
+    family, model, steps = WEIGHED[name]
+
+    nb = textbook(family, prior=prior_of(model)).fit(TEXTS, Y)
+
+    assert_allclose(nb.predict_log_proba(NEW), reference(model, **steps), atol=1e-9)
+
+
+def test_a_hash_of_one_column_for_each_word_answers_as_the_words_do():
+    """Where no two words share a column, a hash only forgets names; unused columns are imagined words as others."""
+    by_hash = textbook(nv.Words(hash_width=2**16, cjk="words"), estimate="mle").fit(TEXTS, Y)
+    by_word = textbook(nv.Words(cjk="words"), estimate="mle").fit(TEXTS, Y)
+
+    assert by_hash.counts_.columns["text"].texts.astype(bool).any(axis=0).sum() == len(
+        by_word.counts_.columns["text"].values
+    )
+    assert_allclose(by_hash.predict_proba(TEXTS), by_word.predict_proba(TEXTS), atol=1e-9)
+
+
+def test_a_hash_adds_up_as_a_hashed_matrix_does():
+    """Its columns have the same sums as those of a hashing vectoriser, up to their order."""
+    width = 64
+    nb = textbook(nv.Words(hash_width=width, cjk="words")).fit(TEXTS, Y)
+    X = HashingVectorizer(n_features=width, norm=None, alternate_sign=False).fit_transform(TEXTS)
+
+    assert nb.counts_.columns["text"].n.shape == (len(CLASSES), width)
+    assert nb.counts_.columns["text"].n.sum() == X.sum()
+
+
+# -- every way to give texts ------------------------------------------------------------------------------------------
+
+
+def as_views(texts: list[str]) -> Any:
+    """Return texts as Arrow's views."""
+    return pa.array(texts, pa.string_view())
+
+
+def in_chunks(texts: list[str]) -> Any:
+    """Return texts in several pieces, one of them empty."""
+    middle = len(texts) // 2
+    return pa.chunked_array([texts[:middle], [], texts[middle:]], pa.string())
+
+
+def in_the_middle(texts: list[str]) -> Any:
+    """Return a slice of a longer array."""
+    return pa.array(["before", *texts, "behind"])[1:-1]
+
+
+GIVEN = {
+    "list": list,
+    "tuple": tuple,
+    "array of strings": np.array,
+    "array of objects": lambda texts: np.array(texts, object),
+    "array of new strings": lambda texts: np.array(texts, np.dtypes.StringDType()),
+    "pandas": lambda texts: pd.Series(texts),
+    "pandas, objects": lambda texts: pd.Series(texts, dtype=object),
+    "pandas, Arrow": lambda texts: pd.Series(texts, dtype="string[pyarrow]"),
+    "pandas, another index": lambda texts: pd.Series(texts, index=range(len(texts))[::-1]),
+    "pandas, categories": lambda texts: pd.Series(texts, dtype="category"),
+    "Polars": lambda texts: pl.Series(texts),
+    "Polars, categories": lambda texts: pl.Series(texts, dtype=pl.Categorical),
+    "string": lambda texts: pa.array(texts, pa.string()),
+    "large_string": lambda texts: pa.array(texts, pa.large_string()),
+    "string_view": as_views,
+    "dictionary": lambda texts: pa.array(texts).dictionary_encode(),
+    "chunked": in_chunks,
+    "sliced": in_the_middle,
+    "dict of a list": lambda texts: {"text": texts},
+    "dicts": lambda texts: [{"text": text} for text in texts],
+    "pandas frame": lambda texts: pd.DataFrame({"text": texts}),
+    "Polars frame": lambda texts: pl.DataFrame({"text": texts}),
+    "Arrow table": lambda texts: pa.table({"text": texts}),
+}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Return the answers to the new texts, and the counts, of a list."""
+    nb = textbook("words").fit(list(TEXTS), Y)
+    return nb.predict_log_proba(NEW), nb.counts_
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("way", GIVEN)
+def test_texts_are_the_same_however_they_are_given(way, threads, expected):
+    """The counts are equal, and so are the answers to many rows, to some and to one, in that form and as a list."""
+    give, (answers, counts) = GIVEN[way], expected
+    nb = textbook("words", threads=threads).fit(give(TEXTS), Y)
+
+    assert nb.counts_ == counts
+    assert_allclose(nb.predict_log_proba(give(NEW)), answers, atol=1e-12)
+    assert_allclose(nb.predict_log_proba(NEW), answers, atol=1e-12)
+    for rows in (slice(2, 5), slice(3, 4)):
+        assert_allclose(nb.predict_log_proba(give(NEW[rows])), answers[rows], atol=1e-12)
+
+
+def test_many_rows_are_the_same_as_few(expected):
+    """So many texts that they are read by threads, in several pieces."""
+    counts = expected[1]
+    many = textbook("words", threads=4).fit(TEXTS * 50, np.tile(Y, 50))
+
+    assert many.counts_ == counts * 50
+    assert_allclose(many.predict_proba(NEW * 50), np.tile(many.predict_proba(NEW), (50, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_texts_in_a_file_are_the_same(kind, tmp_path, expected):
+    """A file is fitted with its column of texts named, and answered as a list of texts is."""
+    table, path = pd.DataFrame({"text": TEXTS, "label": Y}), tmp_path / f"mails.{kind}"
+    new, other = pd.DataFrame({"text": NEW}), tmp_path / f"new.{kind}"
+    for part, to in ((table, path), (new, other)):
+        if kind == "csv":
+            part.to_csv(to, index=False)
+        elif kind == "parquet":
+            part.to_parquet(to)
+        else:
+            part.to_json(to, orient="records", lines=True, force_ascii=False)
+    nb = textbook("words").fit(path, target="label")
+    answers, counts = expected
+
+    assert nb.counts_ == counts
+    assert_allclose(nb.predict_log_proba(NEW), answers, atol=1e-12)
+    assert_allclose(nb.predict_log_proba(other), answers, atol=1e-12)
+
+
+def test_row_groups_of_a_file_are_the_same(tmp_path, expected):
+    """Rows that come in pieces are counted as one."""
+    path = tmp_path / "mails.parquet"
+    pq.write_table(pa.table({"text": TEXTS, "label": Y}), path, row_group_size=7)
+
+    assert textbook("words").fit(path, target="label").counts_ == expected[1]
+
+
+# -- a column of texts beside others ----------------------------------------------------------------------------------
+
+
+def test_columns_of_texts_stand_beside_others():
+    """Each column adds what it would say alone, and texts of two columns keep their words apart."""
+    rng = np.random.default_rng(0)
+    hour, sender = rng.normal(size=len(TEXTS)), rng.choice(["a", "b"], len(TEXTS))
+    subject = [text[:12] for text in TEXTS]
+    table = {"body": TEXTS, "subject": subject, "sender": sender, "hour": hour}
+    families = {"body": "words", "subject": nv.Words(ngrams=(1, 2)), "sender": "categorical", "hour": "gaussian"}
+    nb = nv.NaiveBayes(families=families, model="textbook").fit(table, Y)
+    alone = [
+        nv.NaiveBayes(families={name: family}, model="textbook").fit({name: table[name]}, Y)
+        for name, family in families.items()
+    ]
+    prior = np.log(np.exp(nb.predict_joint_log_proba({name: [None] for name in table})))
+    parts = [one.predict_joint_log_proba({name: table[name]}) - prior for one, name in zip(alone, table, strict=True)]
+
+    assert_allclose(nb.predict_joint_log_proba(table), prior + sum(parts), atol=1e-8)
+    assert set(nb.counts_.columns["subject"].values.labels) != set(nb.counts_.columns["body"].values.labels)
+
+
+def test_a_column_of_texts_without_a_family_is_a_label():
+    """Only a table that is nothing but texts is taken apart without being told."""
+    assert nv.NaiveBayes().fit({"text": TEXTS, "n": range(len(TEXTS))}, Y).schema_["text"].family.name == "categorical"
+    assert nv.NaiveBayes().fit(TEXTS, Y).schema_["text"].family.name == "words"
+
+
+# -- settings that make no sense --------------------------------------------------------------------------------------
+
+SENSELESS = {
+    "bernoulli and complement": ({"bernoulli": True, "complement": True}, "complement=True is for how often"),
+    "bernoulli and idf": ({"bernoulli": True, "idf": True}, "idf=True is for how often"),
+    "times": ({"times": "twice"}, "times='twice' is unknown"),
+    "times, a list": ({"times": ["once"]}, "is unknown"),
+    "min_df": ({"min_df": -1}, "min_df=-1 is neither"),
+    "min_df, more than all": ({"min_df": 1.5}, "min_df=1.5 is neither"),
+    "min_df, nan": ({"min_df": float("nan")}, "min_df=nan is neither"),
+    "min_df, True": ({"min_df": True}, "min_df=True is neither"),
+    "max_df": ({"max_df": "half"}, "max_df='half' is neither"),
+    "max_words": ({"max_words": 0}, "max_words=0 is no number of words"),
+    "max_words, a share": ({"max_words": 0.5}, "max_words=0.5 is no number"),
+    "vocabulary, a text": ({"vocabulary": "free money"}, "is no list"),
+    "vocabulary twice": ({"vocabulary": ["free", "free"]}, "each of them once"),
+    "vocabulary of numbers": ({"vocabulary": [1, 2]}, "must be strings"),
+    "vocabulary of lists": ({"vocabulary": [["free"]]}, "must be strings"),
+    "vocabulary and hash": ({"vocabulary": ["free"], "hash_width": 4}, "not both"),
+    "vocabulary and pairs": ({"vocabulary": ["free"], "pairs": True}, "not pairs=True"),
+    "no vocabulary": ({"vocabulary": []}, "vocabulary"),
+    "hash": ({"hash_width": 0}, "is no number of columns"),
+    "hash, a text": ({"hash_width": "wide"}, "is no number of columns"),
+    "hash, infinite": ({"hash_width": float("inf")}, "is no number of columns"),
+    "unit": ({"unit": "letters"}, "unit='letters' is not known"),
+    "unit, a list": ({"unit": ["words"]}, "is not known"),
+    "cjk": ({"cjk": "chars"}, "cjk='chars' is not known"),
+    "ngrams": ({"ngrams": (2, 1)}, "is no range"),
+    "ngrams, a number": ({"ngrams": 2}, "is no list"),
+    "ngrams, many": ({"ngrams": (1, 10**9)}, "is no range"),
+    "ngrams, half": ({"ngrams": (1, 1.5)}, "is no range"),
+    "stop words, a text": ({"stop_words": "english"}, "is no list"),
+    "stop words of numbers": ({"stop_words": [1]}, "stop_words"),
+    "stop words of characters": ({"stop_words": ["the"], "unit": "characters"}, "stop_words are words"),
+    "tokenize": ({"tokenize": "split"}, "tokenize"),
+    "preprocess": ({"preprocess": 3}, "preprocess"),
+    "tokenize of characters": ({"tokenize": str.split, "unit": "characters"}, "tokenize finds words"),
+    "smoothing": ({"smoothing": -1}, "smoothing"),
+}
+
+
+@pytest.mark.parametrize("name", SENSELESS)
+def test_settings_that_make_no_sense_are_refused(name):
+    """The error names the setting and what it was."""
+    settings, words = SENSELESS[name]
+    with pytest.raises(InvalidSetting, match=words):
+        textbook(nv.Words(**settings)).fit(TEXTS, Y).predict(NEW)
+
+
+def test_settings_of_texts_are_not_for_vectors():
+    """Vectors of counts hold no texts to be taken apart."""
+    with pytest.raises(InvalidInput, match=r"whose words are counted already: Words\(ngrams=…\)"):
+        nv.NaiveBayes(families={"X": nv.Words(ngrams=(1, 2))}).fit(CountVectorizer().fit_transform(TEXTS), Y)

@@ -1,0 +1,349 @@
+"""Counts of words are counts: they add up, forget, are left out, saved and estimated anew, in every model."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+import naively as nv
+from naively import learning, refining, tuning
+from naively.errors import InvalidInput, InvalidSetting, NotAPart
+from naively.joint import wording
+from naively.statistics import Counts
+from naively.text import TextRows
+
+from .text_cases import CLASSES, NEW, TEXTS, Y, written
+
+MODELS = ["textbook", "auto", "refined"]
+FAMILIES: dict[str, Any] = {
+    "words": nv.Words(),
+    "pairs": nv.Words(ngrams=(1, 2), times="log"),
+    "complement": nv.Words(complement=True, norm=True),
+    "bernoulli": nv.Words(bernoulli=True),
+    "characters": nv.Words(unit="inside", ngrams=(1, 3), times="once"),
+    "vocabulary": nv.Words(vocabulary=("free", "the", "lunch", "never")),
+    "hash": nv.Words(hash_width=32),
+    "idf": nv.Words(idf=True),
+    "function": nv.Words(tokenize=str.split, lowercase=False),
+}
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def fitted(family: Any = None, model: str = "textbook", texts: Any = TEXTS, y: Any = Y, **settings: Any) -> Any:
+    """Return a model of texts, some settings given."""
+    weights = settings.pop("sample_weight", None)
+    families = None if family is None else {"text": family}
+    return nv.NaiveBayes(families=families, model=model, **settings).fit(texts, y, sample_weight=weights)
+
+
+# -- counts add up ----------------------------------------------------------------------------------------------------
+
+
+@every_family
+def test_rows_learned_one_by_one_are_rows_learned_at_once(family):
+    """As a list of one text, as a dict, in two halves, and merged from two models; forgotten, they were never there."""
+    whole = fitted(family)
+    first, second = fitted(family, texts=TEXTS[:60], y=Y[:60]), fitted(family, texts=TEXTS[60:], y=Y[60:])
+    one_by_one = fitted(family, texts=TEXTS[:60], y=Y[:60])
+    for at, (text, label) in enumerate(zip(TEXTS[60:], Y[60:], strict=True)):
+        if at % 2:
+            one_by_one.partial_fit({"text": text}, label)
+        else:
+            one_by_one.partial_fit([text], [label])
+    halves = copy.deepcopy(first).partial_fit(TEXTS[60:], Y[60:])
+    rest = copy.deepcopy(whole).forget(TEXTS[60:], Y[60:])
+
+    same = Counts.agrees if family.times == "log" else Counts.__eq__
+    for nb in (one_by_one, halves, nv.merge([first, second]), nv.merge([second, first])):
+        assert same(nb.counts_, whole.counts_)
+    assert same(rest.counts_, first.counts_)
+    for nb, other in ((one_by_one, whole), (nv.merge([second, first]), whole), (rest, first)):
+        assert_allclose(nb.predict_proba(NEW), other.predict_proba(NEW), atol=1e-12)
+
+
+def test_all_texts_may_be_forgotten_but_no_others():
+    """What was never learned is refused, with its word, and nothing changes."""
+    nb = fitted()
+    before = nb.counts_
+    with pytest.raises(
+        NotAPart, match="column 'text', class 'ham', value 'zebra' the count is 0, and 2 would be taken"
+    ):
+        nb.forget(["zebra zebra"], ["ham"])
+    assert nb.counts_ == before
+    nb.forget(TEXTS, Y)
+    assert nb.counts_.rows.sum() == 0
+    with pytest.raises(InvalidInput, match="No rows are left"):
+        nb.predict(NEW)
+
+
+@every_family
+def test_a_weight_is_as_many_rows(family):
+    """Weight 2 is the row twice, weight 0 is no row, and shares of a soft label are weights."""
+    weights = np.arange(len(TEXTS)) % 3
+    repeated = [(t, k) for t, k, w in zip(TEXTS, Y, weights, strict=True) for _ in range(w)]
+    by_weight = fitted(family, sample_weight=weights)
+    by_row = fitted(family, texts=[t for t, _ in repeated], y=[k for _, k in repeated])
+    soft = pd.DataFrame({label: [float(k == label) for k in Y] for label in CLASSES})
+    halves = soft * 0.5
+    halves["ham"] += 0.5
+
+    assert by_weight.counts_.agrees(by_row.counts_)
+    assert_allclose(by_weight.predict_proba(NEW), by_row.predict_proba(NEW), atol=1e-9)
+    assert fitted(family, y=soft).counts_.agrees(fitted(family).counts_)
+    mixed = (fitted(family).counts_ + fitted(family, y=["ham"] * len(Y)).counts_) * 0.5
+    assert fitted(family, y=halves).counts_.agrees(mixed)
+
+
+@every_model
+@pytest.mark.parametrize("weight", [0.25, 1e-3])
+def test_light_rows_speak(weight, model):
+    """A word of one text speaks, however little the text weighs: only the shares of words count, and the smoothing."""
+    nb, light = (
+        fitted(model=model, smoothing=s, sample_weight=np.full(120, w)) for s, w in ((1, 1.0), (weight, weight))
+    )
+    if model == "textbook":
+        uniform = (model.set_params(prior="uniform").predict_proba(NEW) for model in (light, nb))
+        assert_allclose(*uniform, atol=1e-9)
+    assert (light.predict(TEXTS) == Y).mean() > 0.65  # by chance 0.34
+
+
+ESTIMATED = {
+    "min_df": {"min_df": 3},
+    "max_df": {"max_df": 0.2},
+    "complement": {"complement": True},
+    "bernoulli": {"bernoulli": True},
+    "idf": {"idf": True},
+    "max_words": {"max_words": 5},
+    "smoothing": {"smoothing": 0.1},
+}
+
+
+@pytest.mark.parametrize("settings", ESTIMATED.values(), ids=ESTIMATED)
+@pytest.mark.parametrize("counted", [nv.Words(), nv.Words(ngrams=(1, 2)), nv.Words(pairs=True)], ids=str)
+def test_what_is_estimated_may_change_without_the_texts(counted, settings):
+    """Counts under other settings are the model that was fitted with them."""
+    nb, family = fitted(counted), replace(counted, **settings)
+    other = nv.NaiveBayes.from_counts(nb.counts_, nb.schema_, model="textbook", families={"text": nv.Words(**settings)})
+
+    assert_allclose(other.predict_log_proba(NEW), fitted(family).predict_log_proba(NEW), atol=1e-9)
+    assert other.schema_["text"].family == family
+
+
+@pytest.mark.parametrize("named", ["words", nv.Words, nv.Words()], ids=["name", "class", "value"])
+def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
+    """Texts stay taken apart as they were."""
+    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+    other = nv.NaiveBayes.from_counts(nb.counts_, nb.schema_, model="textbook", families={"text": named})
+
+    assert other.schema_ == nb.schema_
+    assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12)
+
+
+def test_counts_alone_tell_how_texts_were_taken_apart():
+    """Without a schema the columns are what the statistics say."""
+    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+
+    assert_allclose(
+        nv.NaiveBayes.from_counts(nb.counts_, model="textbook").predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12
+    )
+
+
+# -- rows left out ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "idf"])
+@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
+def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
+    """Also where words are known by this text alone. By idf it is not: how much a rare word counts stays."""
+    family, texts, y = FAMILIES[name], TEXTS[:40], Y[:40]
+    nb = fitted(family, texts=texts, y=y, estimate=estimate)
+    scores = nb.leave_one_out(texts, y)
+    for i in range(0, len(texts), 3):
+        rest = nb.counts_ - nv.count([texts[i]], [y[i]], schema=nb.schema_)
+        other = nv.NaiveBayes.from_counts(rest, nb.schema_, model="textbook", estimate=estimate)
+        assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", [nv.Words(pairs=True), nv.Words(min_df=2, ngrams=(1, 1))], ids=["pairs", "min_df"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_words_left_out_say_what_words_say_that_were_never_counted(family, weighted):
+    """The pieces of evidence of a row are those of the counts without it, in every way that words speak."""
+    weights = np.where(np.arange(len(TEXTS)) % 2, 0.5, 1.0) if weighted else np.ones(len(TEXTS))
+    nb = fitted(family, sample_weight=weights)
+    column, counts = nb.schema_["text"], nb.counts_
+    y = np.array([CLASSES.index(label) for label in Y], dtype=np.int32)
+
+    def worded(counts: Counts) -> Any:
+        return wording.Wording(column, counts.columns["text"], counts.rows, counts.classes)
+
+    whole, reader = worded(counts), counts.columns["text"].lexicon
+    left = whole.left(TextRows(reader, TEXTS), y, weights, 1)
+    fixed = whole.kept  # which words are kept stays as it is
+    for i in range(0, len(TEXTS), 7):
+        rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))
+        if len(rest.kept) < len(fixed) and family.min_df > 1:
+            continue
+        alone = TextRows(reader, [TEXTS[i]])
+        for way, said in left.items():
+            one = rest.weighed({way: 1.0})
+            scores, squares = alone.measured(*one._laid, "once")
+            expected = scores[0] / np.sqrt(max(squares[0], 1.0))
+            found = said[:, i] - said[:, i].mean()
+            assert_allclose(found, expected - expected.mean(), atol=1e-5, err_msg=f"{i} {way}")
+
+
+@every_model
+@pytest.mark.parametrize("family", [None, nv.Words(complement=True), nv.Words(hash_width=64)], ids=str)
+def test_folds_are_answered_as_by_models_that_never_saw_them(family, model):
+    """cross_validate is fitting the other rows."""
+    folds = [(np.setdiff1d(np.arange(120), np.arange(k, 120, 3)), np.arange(k, 120, 3)) for k in range(3)]
+    scores = nv.cross_validate(
+        TEXTS, Y, folds=folds, model=model, families=None if family is None else {"text": family}
+    )
+    for train, test in folds:
+        nb = fitted(family, model, [TEXTS[i] for i in train], [Y[i] for i in train])
+        assert_allclose(scores.posterior[test], nb.predict_proba([TEXTS[i] for i in test]), atol=1e-6)
+
+
+def test_rows_without_a_label_teach_as_those_of_a_matrix_do():
+    """Expectation-maximisation over texts is that over their matrix."""
+    y = [label if at % 3 else None for at, label in enumerate(Y)]
+    vectorizer = CountVectorizer()
+    how: Any = {"unlabelled": "em", "estimate": "map", "smoothing": 1.5, "model": "textbook"}
+    by_matrix = nv.NaiveBayes(**how).fit(vectorizer.fit_transform(TEXTS), y)
+    by_text = nv.NaiveBayes(**how, families={"text": nv.Words(cjk="words")}).fit(TEXTS, y)
+
+    assert_allclose(by_text.predict_proba(NEW), by_matrix.predict_proba(vectorizer.transform(NEW)), atol=1e-7)
+    assert by_text.expected_.counts.rows.sum() == pytest.approx(len(TEXTS) / 3)
+
+
+# -- what does not matter ---------------------------------------------------------------------------------------------
+
+
+@every_model
+@pytest.mark.parametrize("sampled", [False, True], ids=["all rows", "a sample"])
+def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypatch):
+    """Every row may stand anywhere; also where only some of them are looked at."""
+    if sampled:
+        monkeypatch.setattr(learning, "ROWS", 70)
+        monkeypatch.setattr(refining, "CHOOSING", 70)
+        monkeypatch.setattr(tuning, "MOST_ROWS", 70)
+    order = np.random.default_rng(5).permutation(len(TEXTS))
+    nb = fitted(model=model, threads=1)
+    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], threads=3)
+
+    assert other.counts_ == nb.counts_
+    assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-5)
+    assert_allclose(other.predict_proba(NEW[1:2]), nb.predict_proba(NEW)[1:2], atol=1e-5)
+    assert other.summary() == nb.summary()
+    assert other.words("spam").equals(nb.words("spam")) or model != "textbook"
+
+
+@every_model
+def test_names_and_the_order_of_columns_do_not_matter(model):
+    """A column says the same under any name and at any place."""
+    hour = np.random.default_rng(0).normal(size=len(TEXTS)) + np.array([label == "spam" for label in Y])
+    how: Any = {"model": model}
+    one = nv.NaiveBayes(families={"body": "words"}, **how).fit({"body": TEXTS, "hour": hour}, Y)
+    two = nv.NaiveBayes(families={"z": "words"}, **how).fit({"a": hour, "z": TEXTS}, Y)
+
+    assert_allclose(
+        one.predict_proba({"body": TEXTS, "hour": hour}), two.predict_proba({"z": TEXTS, "a": hour}), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("model", ["auto", "refined"])
+def test_a_model_that_is_switched_to_the_text_book_is_one(model):
+    """Pairs of words that were counted for the evidence are left out again."""
+    nb = fitted(model=model)
+    assert nb.schema_["text"].family.pairs
+    nb.set_params(model="textbook")
+
+    assert_allclose(nb.predict_log_proba(NEW), fitted().predict_log_proba(NEW), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
+@every_model
+def test_words_that_are_learned_later_say_nothing_before(model):
+    """Asking about new words, or copies that go on learning, change no answer."""
+    nb = fitted(model=model)
+    before = nb.predict_proba(NEW)
+    other = copy.copy(nb).partial_fit(["brand new words unknown lunch"] * 9, ["spam"] * 9)
+
+    assert other.counts_.rows.sum() == len(TEXTS) + 9
+    assert_allclose(nb.predict_proba(NEW), before, atol=1e-12)
+    assert nb.counts_ == fitted(model=model).counts_
+
+
+# -- kept -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
+@every_model
+@every_family
+def test_a_model_is_the_same_after_a_file_a_pickle_and_a_copy(family, model, tmp_path):
+    """Counts, answers and what each word says; functions are given again, and learning goes on."""
+    nb = fitted(family, model)
+    nb.save(tmp_path / "m.parquet")
+    functions = {"tokenize": family.tokenize} if family.tokenize else {}
+    others = [nv.load(tmp_path / "m.parquet", **functions), pickle.loads(pickle.dumps(nb)), copy.copy(nb)]
+    others += [copy.deepcopy(nb), clone(nb).fit(TEXTS, Y)]
+    texts, labels = written(7, 5)
+    for other in others:
+        assert other.counts_ == nb.counts_
+        assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-6)
+        assert str(other.schema_) == str(nb.schema_)
+        assert other.partial_fit(texts, labels).counts_ == nb.counts_ + nv.count(texts, labels, schema=nb.schema_)
+
+
+SETTINGS = {
+    "all": nv.Words(
+        complement=True, norm=True, smoothing=0.5, times="log", min_df=2, max_df=0.9, max_words=30, idf=True,
+        ngrams=(1, 3), lowercase=False, cjk="words", marks=True, stop_words=("the",),
+    ),
+    "pairs": nv.Words(pairs=True, bernoulli=True, min_df=0.01),
+    "no pairs": nv.Words(pairs=False),
+    "smoothing of each": nv.Words(vocabulary=("free", "lunch"), smoothing=[0.5, 2.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", SETTINGS.values(), ids=SETTINGS)
+def test_all_settings_are_kept_in_a_file(family, tmp_path):
+    """A schema that comes back is the one that was saved, and prints what differs from the usual."""
+    nb = fitted(family)
+    nb.save(tmp_path / "m.parquet")
+    back = nv.load(tmp_path / "m.parquet")
+
+    assert str(back.schema_) == str(nb.schema_)
+    assert_allclose(back.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12)
+
+
+def test_a_model_without_its_function_says_which_one(tmp_path):
+    """Whoever forgets the function is told the line to write; counts can be looked at all the same."""
+    fitted(nv.Words(tokenize=str.split)).save(tmp_path / "m.parquet")
+    nb = nv.load(tmp_path / "m.parquet")
+
+    assert nb.counts_.rows.sum() == len(TEXTS)
+    for ask in (nb.predict, lambda X: nb.partial_fit(X, ["ham"] * len(X)), nb.explain):
+        with pytest.raises(InvalidInput, match=r"split.*naively.load\(path, tokenize=…\)"):
+            ask(NEW)
+
+
+def test_new_classes_and_words_come_at_any_time():
+    """A class that comes later has words of its own."""
+    nb = fitted().partial_fit(["zebra lion", "zebra"], ["zoo", "zoo"])
+
+    assert_array_equal(nb.predict(["zebra", "free money"]), ["zoo", "spam"])
+    assert nb.counts_ == fitted(texts=[*TEXTS, "zebra lion", "zebra"], y=[*Y, "zoo", "zoo"]).counts_
+    with pytest.raises(InvalidSetting, match="holds text"):
+        nv.NaiveBayes(families={"text": "gaussian"}).fit({"text": TEXTS}, Y)
