@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glob import glob
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,9 @@ class Answers:
 
     def _ask(self, ask: Any, X: Any) -> Any:
         """Return what is asked of the model about rows; ask is given it, the rows and the threads they are worth."""
-        model, file = self._table_model, file_of(X)
+        model = self._table_model
+        refuse_text(X, model.schema)
+        file = file_of(X)
         if file is not None:
             return np.concatenate(each_block(file, model.schema, lambda t: self._ask(ask, t), self.threads))
         return ask(model, *self._source(X, model))
@@ -155,7 +158,9 @@ class Answers:
 
         The picture shows the lead of the most probable class over another: `against`, or the runner-up.
         """
-        model, file = self._table_model, file_of(X)
+        model = self._table_model
+        refuse_text(X, model.schema)
+        file = file_of(X)
         X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda t: t, self.threads))
         source, threads = self._source(X, model)
         return explained(model, self._learned.rows, source, threads, against, prior_imagined(self))
@@ -220,3 +225,10 @@ class Answers:
         remarks = [] if self._expected is None else [self._expected.say()]
         said = summary(self._table_model, self._learned, self.schema_, remarks)
         return "\n".join([said, *self._said_of_tuning()])
+
+
+def refuse_text(X: Any, schema: Schema) -> None:
+    """Refuse a single text, which would be taken for the path of a file."""
+    texts = any(column.type == "text" for column in schema.of_kind("vectors"))
+    if isinstance(X, str) and texts and not glob(X):  # noqa: PTH207  # a path may be a glob
+        raise InvalidInput(f"{X[:40]!r} would be the path of a file. Put a text into a list: [{X[:40]!r}].")

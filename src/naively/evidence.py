@@ -220,7 +220,7 @@ class Evidence:
     def _picture(self, row: int) -> tuple[str, list[Line]]:
         """Return the title and the lines of one row."""
         bars = self.bars(row)
-        longest = max((abs(lead) for _, lead in bars if np.isfinite(lead)), default=0.0)
+        longest = max((abs(lead) for lead in self._leads(row, bars) if np.isfinite(lead)), default=0.0)
         pairs = [name for name, _ in bars if name in (self.behind.pairs or ())]
         shown = [bar for bar in bars if bar[0] not in pairs[DRAWN_PAIRS:]]
         lines = []
@@ -230,6 +230,15 @@ class Evidence:
             rest = float(sum(lead for name, lead in bars if name in pairs[DRAWN_PAIRS:]))
             lines.append(Line(f"({len(pairs) - DRAWN_PAIRS} other pairs)", "", amount(rest), share(rest, longest), ""))
         return self._title(row), lines
+
+    def _leads(self, row: int, bars: list[tuple[str, float]]) -> list[float]:
+        """Return the leads of all bars, those of single words too."""
+        k, other, leads = int(self.answer[row]), int(self.against[row]), [lead for _, lead in bars]
+        for texts in self.behind.texts.values():
+            said = texts.said(row)
+            with np.errstate(invalid="ignore"):
+                leads += (said.scores[:, k] - said.scores[:, other]).tolist()
+        return leads
 
     def _title(self, row: int) -> str:
         k, other = int(self.answer[row]), int(self.against[row])
@@ -255,12 +264,11 @@ class Evidence:
         said = self.behind.texts[name].said(row)
         for at in said.strongest(k, other, DRAWN_WORDS):
             lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
-            one, two = (f"{met[by]:.10g}" for by in (k, other))
             first, second = (str(self.classes[by]) for by in (k, other))
-            note = f"in {one} texts of {first}, {two} of {second}"
+            note = f"in {met[k]:.10g} text{'s' * int(met[k] != 1)} of {first}, {met[other]:.10g} of {second}"
             lines.append(Line(f"  {said.names[at]}", "", amount(lead), share(lead, longest), note))
         rest = len(said.names) - len(lines)
-        return [*lines, *([Line(f"  … {rest} more words", "", "", 0.0, "")] if rest > 0 else [])]
+        return [*lines, *([Line(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
 
     def texts(self, name: str) -> list[str]:
         """Return what each row holds in a column, as text."""

@@ -36,7 +36,7 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     from ..report import bits_of_columns
     from ..schema import NOUNS, said
 
-    told = bits_of_columns(nb._table_model, nb.counts_)
+    told = {name: bits for name, bits in bits_of_columns(nb._table_model, nb.counts_).items() if bits == bits}
     facts = [
         {
             "name": column.name,

@@ -154,6 +154,8 @@ def check_words(family: Words) -> None:
     width = family.hash_width
     if width is not None and not isinstance(width, (int, np.integer)):
         raise InvalidSetting(f"hash_width={width!r} is no number of columns; give a whole number, such as 2**20.")
+    if family.pairs and width is not None:
+        raise InvalidSetting("Columns of a hash have no names that would tell pairs apart; give ngrams=(1, 2) instead.")
     if family.vocabulary is not None:
         check_vocabulary(family, family.vocabulary)
 
@@ -173,4 +175,11 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
 def tokens_of(family: Words) -> Tokens:
     """Return how texts are taken apart."""
     given = {f.name: getattr(family, f.name) for f in fields(Tokens)}
-    return Tokens(**given | {"ngrams": family.ngrams or ((1, 2) if family.pairs else (1, 1))})
+    return Tokens(**given | {"ngrams": family.ngrams or (1, 2 if family.pairs else longest_of(family))})
+
+
+def longest_of(family: Words) -> int:
+    """Return how many words in a row are counted where nobody says it: as many as names of a vocabulary have."""
+    if family.vocabulary is None or family.unit != "words" or family.tokenize is not None:
+        return 1
+    return max(len(name.split(" ")) for name in family.vocabulary)

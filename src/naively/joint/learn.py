@@ -46,7 +46,8 @@ class Learned:
         met = Counter(piece.kind for piece in self.weights)
         columns = {piece.columns or piece.level for piece in self.weights if piece.kind in ("value", "vectors", *WAYS)}
         pairs = {piece.columns for piece in self.weights if piece.kind == "pair"}
-        parts = [f"{len(columns)} columns alone"] * bool(columns) + [f"{len(pairs)} pairs of columns"] * bool(pairs)
+        parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
+        parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
         parts += ["all columns at once"] * bool(met["linear"])
         stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
         return [
@@ -73,6 +74,11 @@ class Learned:
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
         return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]))
+
+
+def so_many(number: int, thing: str) -> str:
+    """Return so many things, in words."""
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def learn(counted: Counted, sample: Sample) -> Learned:

@@ -110,7 +110,8 @@ def in_json(value: Any) -> Any:
     if isinstance(value, Unsaved):
         return {"function": value.name}
     if callable(value):
-        return {"function": f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))}"}
+        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", repr(value))
+        return {"function": f"{module}.{name}" if module else name}
     return list(value) if isinstance(value, tuple) else value
 
 
