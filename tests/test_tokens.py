@@ -277,9 +277,13 @@ def test_scores(tokens):
     for row in range(6):
         dense[row, matrix[1][matrix[0][row] : matrix[0][row + 1]]] = matrix[2][matrix[0][row] : matrix[0][row + 1]]
 
-    np.testing.assert_allclose(reader.score(list(GIVEN), table), dense @ table, rtol=1e-12)
-    assert reader.score([], table).shape == (0, 3)
-    np.testing.assert_allclose(reader.score(["the new word"], table), reader.score(["the"], table))
+    lengths = np.random.default_rng(1).random(len(reader))
+    scores, squares = reader.score(list(GIVEN), table, lengths=lengths)
+    np.testing.assert_allclose(scores, dense @ table, rtol=1e-12)
+    np.testing.assert_allclose(squares, dense**2 @ lengths, rtol=1e-12)
+    np.testing.assert_array_equal(reader.score(list(GIVEN), table)[0], scores)
+    assert reader.score([], table)[0].shape == (0, 3)
+    np.testing.assert_allclose(reader.score(["the new word"], table)[0], reader.score(["the"], table)[0])
 
 
 def test_unknown_tokens_are_told():
