@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from accuracy import answering, asked, protocol, tables
+from accuracy import answering, asked, protocol, sets
 
 from naively.joint import learn, pieces
 
@@ -81,7 +81,7 @@ def main() -> int:
     options = asked(__doc__)
     if options is None:
         return 0
-    bench, wanted = protocol(options.shared), tables(options.shared, options.only)
+    bench, wanted = protocol(options.shared), sets(options.shared, options.only, "tabular")
     found: dict[str, list[dict[str, float]]] = {name: [] for name in VARIANTS}
     for table, spec in wanted.items():
         print(f"{table} ...", file=sys.stderr, flush=True)

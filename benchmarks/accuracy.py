@@ -43,7 +43,7 @@ def main() -> int:
     models = {PEER: bench.MODELS["tabular"][PEER]} | {name: answering(MODELS[name]) for name in MODELS}
     print(f"{'log-loss':<16}" + "".join(f"{name:>14}" for name in models))
     found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
-    for table, spec in tables(options.shared, options.only).items():
+    for table, spec in sets(options.shared, options.only, "tabular").items():
         X, y, part, info = bench.load(str(options.shared / "data"), table, spec)
         folds, _ = bench.folds(y, part, "tabular", options.repeats)
         for name, model in models.items():
@@ -55,12 +55,14 @@ def main() -> int:
     return 0 if options.only or means["both"]["logloss"] <= TARGET else 1
 
 
-def asked(about: str) -> argparse.Namespace | None:
-    """Return what was asked for on the command line; None, with a word, if the tables are not there."""
+def asked(about: str, **flags: str) -> argparse.Namespace | None:
+    """Return what was asked for on the command line, with some flags; None, with a word, if the sets are not there."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--only", help="these tables alone, by name, with commas")
     parser.add_argument("--repeats", type=int, default=1, help="how often the rows are dealt out anew, at most")
     parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the tables and the protocol")
+    for name, words in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=words)
     options = parser.parse_args()
     if (options.shared / "bench" / "accuracy.py").exists():
         return options
@@ -79,11 +81,11 @@ def protocol(shared: Path) -> ModuleType:
     return module
 
 
-def tables(shared: Path, only: str | None) -> dict[str, Any]:
-    """Return the tables to measure."""
+def sets(shared: Path, only: str | None, task: str) -> dict[str, Any]:
+    """Return the sets to measure: tables, or texts."""
     listed: dict[str, Any] = json.loads((shared / "data" / "datasets.json").read_text(encoding="utf-8"))
-    tabular = {name: spec for name, spec in listed.items() if spec["task"] == "tabular" and name != LARGE}
-    return tabular if only is None else {name: tabular[name] for name in only.split(",")}
+    known = {name: spec for name, spec in listed.items() if spec["task"] == task and name != LARGE}
+    return known if only is None else {name: known[name] for name in only.split(",")}
 
 
 def answering(settings: dict[str, Any]) -> Callable[[Any, Any, Any, Any], Any]:
