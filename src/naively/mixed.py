@@ -182,7 +182,7 @@ class TableModel:
 
     def log_density(self, source: Any, threads: int) -> Floats:
         """Return log P(row) of all rows, whatever their classes; a number is more than the bin it lies in."""
-        density: Floats = self.answer(Model.log_density, source, threads)
+        density: Floats = self.answer(lambda model, *rows: model.log_density(*rows), source, threads)
         for column in self.schema.of_kind("labels"):
             if isinstance(column.family, Bins):
                 density = density + column.family.log_within(numbers_in(source, column))

@@ -248,7 +248,7 @@ class WordWeights:
 def strongest(lead: Floats, names: Sequence[Any], most: int = 3) -> list[Any]:
     """Return the words of the largest leads, if they have some; of equal ones the first by name, not by row."""
     bound = max(*np.sort(lead)[-most:][:1].tolist(), 1e-9, 0.0)
-    return [name for _, name in sorted((-lead[j], names[j]) for j in np.flatnonzero(lead >= bound))][:most]
+    return [name for _, name in sorted((-lead[j], names[j]) for j in np.flatnonzero(lead >= bound).tolist())][:most]
 
 
 def added_up(rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
