@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from glob import glob
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +12,14 @@ from .bywords import telling
 from .counting import check_widths, rows_of, rows_of_file
 from .decision import decide, expected_cost, labelled_cost
 from .engines.files import FileRows, each_block
-from .errors import InvalidInput, InvalidSetting
+from .errors import InvalidInput, InvalidSetting, UnreadableRows
 from .evaluate import Scores, together
 from .evidence import Evidence
 from .explain import explained
 from .interval import interval, prior_known, tail_of
 from .mixed import TableModel
 from .model import Model
-from .read.files import file_of
+from .read.files import File, file_of, places_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .refined import RefinedModel
@@ -70,8 +69,7 @@ class Answers:
     def _ask(self, ask: Any, X: Any) -> Any:
         """Return what is asked of the model about rows; ask is given it, the rows and the threads they are worth."""
         model = self._table_model
-        refuse_text(X, model.schema)
-        file = file_of(X)
+        file = asked_file(X, model)
         if file is not None:
             return np.concatenate(each_block(file, model.schema, lambda t: self._ask(ask, t), self.threads))
         return ask(model, *self._source(X, model))
@@ -159,8 +157,7 @@ class Answers:
         The picture shows the lead of the most probable class over another: `against`, or the runner-up.
         """
         model = self._table_model
-        refuse_text(X, model.schema)
-        file = file_of(X)
+        file = asked_file(X, model)
         X = X if file is None else pa.concat_tables(each_block(file, model.schema, lambda t: t, self.threads))
         source, threads = self._source(X, model)
         return explained(model, self._learned.rows, source, threads, against, prior_imagined(self))
@@ -227,8 +224,13 @@ class Answers:
         return "\n".join([said, *self._said_of_tuning()])
 
 
-def refuse_text(X: Any, schema: Schema) -> None:
-    """Refuse a single text, which would be taken for the path of a file."""
-    texts = any(column.type == "text" for column in schema.of_kind("vectors"))
-    if isinstance(X, str) and texts and not glob(X):  # noqa: PTH207  # a path may be a glob
-        raise InvalidInput(f"{X[:40]!r} would be the path of a file. Put a text into a list: [{X[:40]!r}].")
+def asked_file(X: Any, model: TableModel) -> File | None:
+    """Return what is given as a file, if it is one; of a model of texts, say what becomes of a text alone."""
+    if type(X) is str and model.words:
+        try:
+            next(places_of(X or "\0"))  # nothing is no folder, and no name holds this sign
+        except (UnreadableRows, OSError, ValueError):
+            raise InvalidInput(
+                f"{X[:40]!r} is neither a file nor a table. If it is a text, put it into a list: predict([text])."
+            ) from None
+    return file_of(X)

@@ -184,7 +184,6 @@ class TableModel:
 
     def log_density(self, source: Any, threads: int) -> Floats:
         """Return log P(row) of all rows, whatever their classes; a number is more than the bin it lies in."""
-        # The model's own way, for one that weighs evidence asks the text book.
         density: Floats = self.answer(lambda model, *rows: model.log_density(*rows), source, threads)
         for column in self.schema.of_kind("labels"):
             if isinstance(column.family, Bins):

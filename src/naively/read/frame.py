@@ -155,13 +155,20 @@ def texts_of(X: Any) -> Values | None:
         found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
         return None
-    return found if found.type == "text" else None
+    empty = found.type is None and not found.floating
+    return found if found.type == "text" or empty else None
 
 
 def listed(X: Sequence[Any]) -> Values | None:
-    """Return a list of texts, some of which may be missing; None if it holds something else, or no text."""
-    if not any(isinstance(text, str) for text in X) or not all(isinstance(t, str) or is_missing(t) for t in X):
-        return None
+    """Return a list of texts, some or all of which may be missing; None if it is a list of something else."""
+    if not any(isinstance(text, (str, bytes)) for text in X):
+        empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
+        return Values(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
+    for row, text in enumerate(X):
+        if not (isinstance(text, str) or is_missing(text)):
+            by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
+            found = f"{text!r} of type {type(text).__name__}"
+            raise InvalidInput(f"Row {row} holds {found}, which is no text, as others are. Convert it, e.g. by {by}.")
     try:
         return Values(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
