@@ -17,7 +17,7 @@ from ..statistics.axis import Floats
 
 # So many rows are kept, and at times up to twice as many; but fewer if texts that are taken apart are longer than this.
 KEPT, BYTES = 20_000, 1 << 26
-# Some rows are kept however long they are.
+# Where so many rows are too long, about half of them are kept all the same.
 FEWEST = 500
 
 
