@@ -1,4 +1,4 @@
-"""A table of texts larger than memory should be needed for: the most memory that ``naively fit`` holds, and its rate."""
+"""A large table of texts, streamed: the most memory that ``naively fit`` holds, and how fast it reads."""
 
 from __future__ import annotations
 

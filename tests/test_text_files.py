@@ -28,7 +28,7 @@ def letters():
     for label, length in zip(y, random.integers(5, 60, size=ROWS), strict=True):
         words = own[random.integers(30, size=length // 3) + 30 * label]
         texts.append(" ".join([*random.choice(common, length), *words]))
-    texts[17], texts[4000] = None, "spam, \"ham\"\nand eggs"
+    texts[17], texts[4000] = None, 'spam, "ham"\nand eggs'
     return pa.table({"label": np.array(["a", "b", "c"])[y], "body": texts})
 
 

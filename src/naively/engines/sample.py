@@ -59,9 +59,7 @@ class Sample:
         self.parts: list[Part] = []
         self.most = np.uint64(2**64 - 1)
 
-    def keep(
-        self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None, texts: Iterable[str] = ()
-    ) -> None:
+    def keep(self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None, texts: Iterable[str] = ()) -> None:
         """Look at more rows; some of their columns are texts that are taken apart."""
         weights, before = np.ones(frame.rows) if weights is None else weights, self.most
         table = pa.table({name: values.data for name, values in frame.columns.items()})
@@ -93,6 +91,6 @@ def lengths(table: pa.Table, texts: Iterable[str]) -> npt.NDArray[np.int64]:
 def too_much(seen: list[tuple[Hashes, npt.NDArray[np.int64]]], most: np.uint64) -> bool:
     """Tell whether the rows whose hash is at most this are too many to keep, or too long."""
     there = [hashed <= most for hashed, _ in seen]
-    rows = sum(np.count_nonzero(some) for some in there)
+    rows = sum(int(np.count_nonzero(some)) for some in there)
     taken = sum(int(size[some].sum()) for some, (_, size) in zip(there, seen, strict=True))
     return rows > 2 * KEPT or (taken > BYTES and rows > FEWEST)

@@ -265,7 +265,8 @@ class File:
     ) -> Iterator[Block]:
         """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
 
-        Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the columns beside those of the schema, one may be a number whatever the sample looks like.
+        Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
+        columns beside those of the schema, one may be a number whatever the sample looks like.
         """
         types = dict(self._kinds) if schema is None else {column.name: self._as(column) for column in schema}
         types |= {name: "DOUBLE" if name == number else self._kinds[name] for name in beside}

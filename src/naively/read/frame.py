@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,8 @@ def frame_of(X: Any) -> Frame:
 def texts_of(X: Any) -> Values | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
-        if not X or not all(isinstance(text, (str, type(None))) for text in X) or all(text is None for text in X):
+        kinds = set(map(type, X))  # texts are many, kinds are few
+        if not any(issubclass(kind, str) for kind in kinds) or not all(issubclass(k, (str, NoneType)) for k in kinds):
             return None
         try:
             return Values(TEXT, pa.array(X, pa.large_string()))
