@@ -83,16 +83,27 @@ struct TokenRows {
     }
 };
 
-// The sums of classes as two tables [class, number].
-nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns) {
-    auto table = [&](auto part) {
-        std::unique_ptr<double[]> all(new double[classes * columns]());
-        for (size_t k = 0; k < std::min(classes, sums.lines.size()); ++k)
-            for (size_t i = 0; i < std::min(columns, sums.lines[k].size()); ++i) all[k * columns + i] = sums.lines[k][i].*part;
+// The sums of classes as two tables [class, number]; the line of code k is place[k], or k if no places are given.
+nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std::optional<std::vector<size_t>> place) {
+    std::vector<const std::vector<ClassWords::Sum>*> lines(classes, nullptr);
+    for (size_t k = 0; k < std::min(place ? place->size() : classes, sums.lines.size()); ++k) {
+        size_t to = place ? (*place)[k] : k;
+        require(to < classes, "There is no such class.");
+        lines[to] = &sums.lines[k];
+    }
+    std::unique_ptr<double[]> times(new double[classes * columns]), rows(new double[classes * columns]);
+    for (size_t k = 0; k < classes; ++k) {
+        double *t = times.get() + k * columns, *r = rows.get() + k * columns;
+        size_t size = lines[k] ? std::min(columns, lines[k]->size()) : 0;
+        for (size_t i = 0; i < size; ++i) t[i] = (*lines[k])[i].times, r[i] = (*lines[k])[i].rows;
+        std::fill(t + size, t + columns, 0.0);
+        std::fill(r + size, r + columns, 0.0);
+    }
+    auto array = [&](std::unique_ptr<double[]>& all) {
         nb::capsule owner(all.get(), [](void* p) noexcept { delete[] static_cast<double*>(p); });
         return nb::ndarray<nb::numpy, double, nb::ndim<2>>(all.release(), {classes, columns}, owner);
     };
-    return nb::make_tuple(table(&ClassWords::Sum::times), table(&ClassWords::Sum::rows));
+    return nb::make_tuple(array(times), array(rows));
 }
 
 // Adds two such tables to the sums.
@@ -259,7 +270,8 @@ void bind_rows(nb::module_& m) {
     nb::class_<ClassWords>(m, "ClassWords", "Sums of words for each class, which grow.")
         .def(nb::init<>())
         .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
-        .def("tables", &tables_of, "classes"_a, "columns"_a, "The sums, and the rows that each number came up in, both [class, number].");
+        .def("tables", &tables_of, "classes"_a, "columns"_a, "place"_a = nb::none(),
+             "The sums, and the rows that each number came up in, both [class, number]; place says which line each code has.");
 }
 
 }  // namespace

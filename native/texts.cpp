@@ -14,7 +14,7 @@ namespace {
 constexpr size_t LONGEST = size_t{1} << 31;
 // Texts are read in rounds of so many bytes for each piece, with some pieces for each thread; after each round all
 // threads know the words that were new in it, and Ctrl-C is answered. While nothing is known yet, rounds are short.
-constexpr size_t PIECE_BYTES = size_t{1} << 22, FIRST_BYTES = size_t{1} << 18;
+constexpr size_t PIECE_BYTES = size_t{1} << 20, FIRST_BYTES = size_t{1} << 18;
 constexpr size_t PIECES_PER_THREAD = 2;
 // Sums and lines of tables are asked for so many entries before they are needed.
 constexpr size_t AHEAD = 12;
@@ -66,15 +66,17 @@ void renumber(std::vector<Entry>& entries, const Renumbered& numbers) {
         if (size_t(entry.number) >= numbers.first_shown) entry.number = numbers.shown[size_t(entry.number) - numbers.first_shown];
 }
 
-// Reads rows cuts[i] … cuts[i + 1] - 1 into piece i, by read_row(reader, row, entries).
+// Reads rows cuts[i] … cuts[i + 1] - 1 into piece i, by read_row(reader, row, entries). What the pieces held before is
+// gone, but not their memory: that of another round serves again.
 template <class ReadRow>
-std::vector<Piece> read_round(WordReader& words, const std::vector<size_t>& cuts, size_t bytes, bool learn, const Run& run, ReadRow&& read_row) {
+void read_round(WordReader& words, const std::vector<size_t>& cuts, size_t bytes, bool learn, const Run& run, std::vector<Piece>& pieces, ReadRow&& read_row) {
     size_t size = cuts.size() - 1, shown = words.lexicon.size(), hidden = words.lexicon.hidden();
-    std::vector<Piece> pieces(size);
+    pieces.resize(size);
     std::vector<Lexicon> fresh(learn && !words.plan.width ? size : 0);
     share_out(size, bytes, run, [&](size_t i) {
         Reader reader(words.plan, words.lexicon, fresh.empty() ? nullptr : &fresh[i]);
         Piece& piece = pieces[i];
+        piece.clear();
         for (size_t row = cuts[i]; row < cuts[i + 1]; ++row) {
             piece.unknown.push_back(uint32_t(read_row(reader, row, piece.entries)));
             piece.ends.push_back(piece.entries.size());
@@ -83,7 +85,6 @@ std::vector<Piece> read_round(WordReader& words, const std::vector<size_t>& cuts
     std::vector<Renumbered> numbers;
     for (const Lexicon& own : fresh) numbers.push_back(merge(words.lexicon, own, shown, hidden));
     if (!fresh.empty()) share_out(size, bytes, run, [&](size_t i) { renumber(pieces[i].entries, numbers[i]); });
-    return pieces;
 }
 
 size_t bytes_between(const Texts& texts, size_t begin, size_t end) {
@@ -97,9 +98,11 @@ template <class Use>
 void in_rounds(WordReader& words, const Texts& texts, bool learn, const Run& run, Use&& use) {
     auto read_row = [&](Reader& reader, size_t row, std::vector<Entry>& entries) { return reader.row(texts[row], entries); };
     size_t each = learn && !words.lexicon.size() ? FIRST_BYTES : PIECE_BYTES;
+    std::vector<Piece> pieces;
     for (size_t begin = 0; begin < texts.rows; each = std::min(2 * each, PIECE_BYTES)) {
         std::vector<size_t> cuts = round_of(texts, begin, each, run);
-        use(read_round(words, cuts, bytes_between(texts, begin, cuts.back()), learn, run, read_row), begin);
+        read_round(words, cuts, bytes_between(texts, begin, cuts.back()), learn, run, pieces, read_row);
+        use(pieces, begin);
         begin = cuts.back();
         if (begin < texts.rows && run.interrupted()) throw Interrupted();
     }
@@ -146,7 +149,7 @@ Fault WordReader::fault(const Texts& texts, const Run& run) {
 }
 
 void WordReader::read(const Texts& texts, bool learn, std::vector<Piece>& pieces, const Run& run) {
-    in_rounds(*this, texts, learn, run, [&](std::vector<Piece>&& found, size_t) {
+    in_rounds(*this, texts, learn, run, [&](std::vector<Piece>& found, size_t) {
         for (Piece& piece : found) pieces.push_back(std::move(piece));
     });
 }
@@ -173,11 +176,13 @@ void WordReader::read(const TokenLists& lists, bool learn, std::vector<Piece>& p
     for (size_t i = 0; i <= most; ++i)
         if (size_t cut = lists.rows * i / most; cuts.empty() || cut > cuts.back()) cuts.push_back(cut);
     if (cuts.size() < 2) return;
-    for (Piece& piece : read_round(*this, cuts, lists.tokens.bytes(), learn, run, read_row)) pieces.push_back(std::move(piece));
+    std::vector<Piece> found;
+    read_round(*this, cuts, lists.tokens.bytes(), learn, run, found, read_row);
+    for (Piece& piece : found) pieces.push_back(std::move(piece));
 }
 
 void WordReader::count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums, const Run& run) {
-    in_rounds(*this, texts, learn, run, [&](std::vector<Piece>&& pieces, size_t first) { add(pieces, first, rows, times, sums, run); });
+    in_rounds(*this, texts, learn, run, [&](const std::vector<Piece>& pieces, size_t first) { add(pieces, first, rows, times, sums, run); });
 }
 
 void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const {
@@ -198,7 +203,7 @@ void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows&
 }
 
 void WordReader::score(const Texts& texts, Times times, const Scored& of, const Run& run) const {
-    size_t pieces = std::clamp<size_t>(texts.bytes() / (PIECE_BYTES / 8), 1, std::max<size_t>(texts.rows, 1));
+    size_t pieces = std::clamp<size_t>(texts.bytes() / (PIECE_BYTES / 2), 1, std::max<size_t>(texts.rows, 1));
     share_out(pieces, texts.bytes(), run, [&](size_t piece) {
         Reader reader(plan, lexicon, nullptr);
         std::vector<Entry> entries;

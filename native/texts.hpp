@@ -39,6 +39,7 @@ struct Piece {
     std::vector<uint64_t> ends;
     std::vector<uint32_t> unknown;
     size_t begin(size_t row) const { return row ? ends[row - 1] : 0; }
+    void clear() { entries.clear(), ends.clear(), unknown.clear(); }
 };
 
 // What counts of a number that came up so often in a row.

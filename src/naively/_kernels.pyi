@@ -459,9 +459,9 @@ class ClassWords:
     ) -> None:
         """Add such tables to the sums."""
 
-    def tables(self, classes: int, columns: int) -> tuple:
+    def tables(self, classes: int, columns: int, place: Sequence[int] | None = None) -> tuple:
         """
-        The sums, and the rows that each number came up in, both [class, number].
+        The sums, and the rows that each number came up in, both [class, number]; place says which line each code has.
         """
 
 class Words:

@@ -122,7 +122,8 @@ class Classifier(Answers, Tuned):
         try:
             if isinstance(rows, FileRows):
                 if rows.sampling:
-                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, allowed(self.threads)))
+                    wide, threads = self.model == "refined", allowed(self.threads)
+                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, threads, wide=wide))
             else:
                 self._tune_if_asked(rows)
         except Exception:

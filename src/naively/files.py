@@ -131,8 +131,14 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
     rows.passes = 0, 1 + MORE[nb.model]
     counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
+    rows.passes = rows.passes[0], rows.passes[1] - spared(nb, counter)
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
+
+
+def spared(nb: Classifier, counter: TableCounter) -> int:
+    """Return how many passes are not needed: where all columns are texts, none are taken together."""
+    return int(nb.model == "auto" and not counter.of_labels and not counter.of_numbers)
 
 
 # -- folds -------------------------------------------------------------------------------------------------------------
@@ -143,6 +149,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     threads, which = allowed(nb.threads), range(len(rows.source.paths))
     rows.passes = 0, 2 + MORE[nb.model]  # the last to score
     counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
+    rows.passes = rows.passes[0], rows.passes[1] - spared(nb, counter)
     parts = [counter.fresh() for _ in range(folds)]
     rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
     for name in rows.set_aside:
@@ -176,7 +183,7 @@ def together_apart(
         return None
     threads = allowed(nb.threads)
     grid, remark = laid_out(counter, sample, threads)
-    add_together(parts, grid, rows.again(counter, threads, lambda part: fold_of(part, len(parts))), threads)
+    add_together(parts, grid, rows.again(counter, threads, lambda part: fold_of(part, len(parts)), wide=False), threads)
     add_up(counter, parts)
     return remark
 

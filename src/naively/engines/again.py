@@ -33,9 +33,11 @@ def cells(
 def add_together(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:
     """Let counters of the same codes count columns together, too: first in their rows, which are given again."""
     first, fresh = counters[0], [TogetherCounter(grid, counter.words) for counter in counters]
-    for together in fresh:
+    for counter, together in zip(counters, fresh, strict=True):
         together.make_room(len(first.classes))
-    for frame, y, weights, share in blocks:
+        if not grid.columns:
+            together.take_rows(counter.rows[: len(first.classes)])
+    for frame, y, weights, share in blocks if grid.columns else ():
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
             block = Encoded(*cells(first, frame, rows.start, rows.stop, threads), {})

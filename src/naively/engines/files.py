@@ -98,15 +98,22 @@ class FileRows:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def labelled(self, counter: TableCounter, which: Sequence[int], threads: int) -> Iterator[Labelled]:
-        """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes."""
+    def labelled(
+        self, counter: TableCounter, which: Sequence[int], threads: int, schema: Schema | None = None
+    ) -> Iterator[Labelled]:
+        """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes.
+
+        Of its columns only some are read, if there is a schema of these.
+        """
+        schema = counter.schema if schema is None else schema
         beside = [self.of_target, *([] if self.weight is None else [self.weight])]
         for name in beside:
             self.source.check(name)
-        for block in ahead(self.source.blocks(which, counter.schema, beside, threads, number=self.weight)):
-            yield self._labelled(counter, block)
+        for block in ahead(self.source.blocks(which, schema, beside, threads, number=self.weight)):
+            names = [name for name in schema.names if name not in self.set_aside]
+            yield self._labelled(counter, block, names)
 
-    def _labelled(self, counter: TableCounter, block: Block) -> Labelled:
+    def _labelled(self, counter: TableCounter, block: Block, names: list[str]) -> Labelled:
         table, path = block.table, self.source.paths[block.file]
         labels, codes, dtype = labels_of(table.column(self.of_target))
         if labels:
@@ -125,21 +132,26 @@ class FileRows:
                 )
             weights = np.where(none, 0.0, 1.0 if weights is None else weights)
         places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
-        frame = frame_of(table.select(list(counter.schema.names)))
+        frame = frame_of(table.select(names))
         return Labelled(block.file, block.begin, frame, places[codes].astype(np.int32), weights)
 
     def again(
-        self, counter: TableCounter, threads: int, share: Callable[[Labelled], Codes | None] = lambda part: None
+        self,
+        counter: TableCounter,
+        threads: int,
+        share: Callable[[Labelled], Codes | None] = lambda part: None,
+        wide: bool = True,
     ) -> Blocks:
-        """Return all rows once more, after they were counted."""
-        for part in self.once_more(counter, threads):
+        """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
+        narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
+        for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
             yield part.frame, part.y, part.weights, share(part)
 
-    def once_more(self, counter: TableCounter, threads: int) -> Iterator[Labelled]:
+    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[Labelled]:
         """Go over all rows in one pass more, and say how far it is."""
         self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
         self.rows = 0
-        for part in self.labelled(counter, range(len(self.source.paths)), threads):
+        for part in self.labelled(counter, range(len(self.source.paths)), threads, schema):
             self.rows += part.frame.rows
             yield part
             self.tell(part)
@@ -166,7 +178,8 @@ class FileRows:
                 counters[0].add_apart(counters, share(part), part.frame, part.y, part.weights, threads)
             self.first = self.first or part.frame
             if self.sampling:
-                self.sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+                hashed = place_hash(part.file, part.begin, part.frame.rows)
+                self.sample.keep(hashed, part.frame, part.y, part.weights, counters[0].readers)
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)

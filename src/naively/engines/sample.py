@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..hashing import Hashes, stirred
 from ..read.frame import Frame, frame_of
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 
-# So many rows are kept, and at times up to twice as many.
-KEPT = 20_000
+# So many rows are kept, and at times up to twice as many; but fewer if texts that are taken apart are longer than this.
+KEPT, BYTES = 20_000, 1 << 26
+# Where so many rows are too long, about half of them are kept all the same.
+FEWEST = 500
 
 
 def place_hash(file: int, begin: int, rows: int) -> Hashes:
@@ -40,11 +44,12 @@ class Part(NamedTuple):
     table: pa.Table
     y: Codes
     weights: Floats
+    bytes: npt.NDArray[np.int64]  # of the texts of each row that are taken apart
 
     def below(self, most: np.uint64) -> Part:
-        """Return the rows whose hash is at most this."""
-        at = np.flatnonzero(self.hashed <= most)
-        return Part(self.hashed[at], self.table.take(pa.array(at)), self.y[at], self.weights[at])
+        """Return the rows whose hash is at most this, and which weigh something."""
+        at = np.flatnonzero((self.hashed <= most) & (self.weights > 0))
+        return Part(self.hashed[at], self.table.take(pa.array(at)), self.y[at], self.weights[at], self.bytes[at])
 
 
 class Sample:
@@ -54,17 +59,17 @@ class Sample:
         self.parts: list[Part] = []
         self.most = np.uint64(2**64 - 1)
 
-    def keep(self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None) -> None:
-        """Look at more rows."""
-        weights = np.ones(frame.rows) if weights is None else weights
-        hashes, before = [*(part.hashed for part in self.parts), hashed[weights > 0]], self.most
-        while sum(np.count_nonzero(some <= self.most) for some in hashes) > 2 * KEPT:
+    def keep(self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None, texts: Iterable[str] = ()) -> None:
+        """Look at more rows; some of their columns are texts that are taken apart."""
+        weights, before = np.ones(frame.rows) if weights is None else weights, self.most
+        table = pa.table({name: values.data for name, values in frame.columns.items()})
+        new, there = Part(hashed, table, y, weights, lengths(table, texts)), weights > 0
+        seen = [*((part.hashed, part.bytes) for part in self.parts), (hashed[there], new.bytes[there])]
+        while too_much(seen, self.most):
             self.most //= np.uint64(2)
         if self.most < before:
             self.parts = [part.below(self.most) for part in self.parts]
-        at = np.flatnonzero((hashed <= self.most) & (weights > 0))
-        columns = {name: values.data for name, values in frame.columns.items()}
-        self.parts.append(Part(hashed[at], pa.table(columns).take(pa.array(at)), y[at], weights[at]))
+        self.parts.append(new.below(self.most))
 
     def rows(self) -> tuple[Frame, Codes, Floats]:
         """Return the rows that were kept, the codes of their classes, and what they weigh."""
@@ -73,3 +78,19 @@ class Sample:
         kept = [name for name in tables[0].column_names if name in names]  # columns may have been set aside meanwhile
         frame = frame_of(pa.concat_tables([table.select(kept) for table in tables], promote_options="permissive"))
         return frame, *(np.concatenate([part[at] for part in self.parts]) for at in (2, 3))  # type: ignore[return-value]
+
+
+def lengths(table: pa.Table, texts: Iterable[str]) -> npt.NDArray[np.int64]:
+    """Return the bytes of some columns of texts in each row."""
+    found = np.zeros(table.num_rows, dtype=np.int64)
+    for name in texts:
+        found += pc.fill_null(pc.binary_length(table.column(name)), 0).to_numpy()
+    return found
+
+
+def too_much(seen: list[tuple[Hashes, npt.NDArray[np.int64]]], most: np.uint64) -> bool:
+    """Tell whether the rows whose hash is at most this are too many to keep, or too long."""
+    there = [hashed <= most for hashed, _ in seen]
+    rows = sum(int(np.count_nonzero(some)) for some in there)
+    taken = sum(int(size[some].sum()) for some, (_, size) in zip(there, seen, strict=True))
+    return rows > 2 * KEPT or (taken > BYTES and rows > FEWEST)

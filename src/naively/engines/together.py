@@ -60,6 +60,10 @@ class TogetherCounter:
         _kernels.count_codes(cells.fine, y, weights, True, offsets, self.fine, threads)
         _kernels.count_products(cells.codes, self.grid.offsets, cells.level, y, weights, self.products, threads)
 
+    def take_rows(self, rows: Floats) -> None:
+        """Hold the rows of each class, which is all there is to count of no columns at all."""
+        self.products[: len(rows), 0, 0] = rows
+
     def value(self, met: Sequence[Any], axis: Axis) -> Joint:
         """Return the sums of all rows so far, the classes sorted."""
         half = self.products[: len(met)]

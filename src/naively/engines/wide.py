@@ -44,13 +44,8 @@ class GrowingWords:
 
     def table(self, classes: Sequence[Any], axis: Axis) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
-        found, place = self.sums.tables(len(classes), len(self.reader)), axis.places(classes)
-        if np.array_equal(place, np.arange(len(axis))):
-            return WordTable(axis, self.reader, *found)
-        out = [np.zeros((len(axis), len(self.reader))) for _ in found]
-        for to, part in zip(out, found, strict=True):
-            to[place] = part
-        return WordTable(axis, self.reader, *out)
+        place = axis.places(classes).tolist()
+        return WordTable(axis, self.reader, *self.sums.tables(len(axis), len(self.reader), place))
 
     def take(self, table: WordTable, classes: Sequence[Any]) -> None:
         """Hold these counts from now on, the classes by their codes; the words are those of the table's lexicon."""

@@ -73,7 +73,9 @@ class WordWeights:
 
     @cached_property
     def _rules_out(self) -> bool:
-        return bool(self._table.ruled_out.any())
+        if self.family.complement:
+            return bool(self._table.ruled_out.any())
+        return bool(np.isneginf(self.log_p.min(initial=0.0)))  # the table itself may not be needed
 
     @property
     def each(self) -> Floats:

@@ -34,10 +34,13 @@ IMAGINED = {"mle": mle, "map": map, "bayes": bayes}
 
 def log_share(part: Any, whole: Any, size: Any) -> Floats:
     """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all."""
-    part = np.maximum(part, 0.0)  # sums of fractions may dip below 0 by rounding
+    there, part = np.asarray(whole) > 0, np.asarray(np.maximum(part, 0.0))  # fractions may dip below 0 by rounding
+    fits = np.broadcast_shapes(part.shape, there.shape) == part.shape
     with np.errstate(divide="ignore", invalid="ignore"):
-        out: Floats = np.where(np.asarray(whole) > 0, np.log(part) - np.log(whole), -np.log(size))
-    return out
+        # A table of words may take hundreds of megabytes: it is worked on where it lies.
+        logs = np.log(part, out=part)
+        out: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
+        return out if there.all() else np.where(there, out, -np.log(size))
 
 
 def fraction(n: float, total: float, imagined: float, size: float) -> str:

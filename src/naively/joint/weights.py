@@ -15,6 +15,9 @@ BIAS_RIDGE = 3.0
 # Steps at most, how many go by one look at the curvature, and the gain per row at which they end.
 STEPS, SAME_CURVE, ENOUGH = 60, 8, 1e-10
 
+# Products of a few lines that are added up at once.
+PRODUCTS, FEW = 1 << 17, 32
+
 
 class Fit(NamedTuple):
     """Weights of pieces of evidence, biases of classes, and the loss to be expected of other rows."""
@@ -151,5 +154,16 @@ class Problem:
 
 
 def squared(lines: Any) -> Floats:
-    """Return the products of lines with each other."""
-    return np.asarray(lines @ lines.T, dtype=np.float64)
+    """Return the products of lines with each other.
+
+    Of a few long lines some columns at a time: at once the library behind NumPy makes work for all threads of it, which
+    then wait for each other longer than one would take for all.
+    """
+    if len(lines) > FEW or not len(lines):
+        return np.asarray(lines @ lines.T, dtype=np.float64)
+    each = max(PRODUCTS // len(lines) ** 2, 16)
+    whole = lines.shape[1] // each * each
+    parts = lines[:, :whole].reshape(len(lines), -1, each).transpose(1, 0, 2)
+    found = np.matmul(parts, parts.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+    rest = lines[:, whole:]
+    return np.asarray(found + rest @ rest.T, dtype=np.float64)

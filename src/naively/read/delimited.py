@@ -23,6 +23,8 @@ WRITTEN = {
     "TIMESTAMPTZ": r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)",
 }
 CALENDAR = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # what looks like a day may be none: 2023-02-29
+# Rows that are looked at take about so many bytes at most, but are as many as this in any case.
+LOOKED_AT_BYTES, FEWEST = 1 << 26, 1_000
 # Cells of a column that show at once what it cannot be.
 FEW = 100
 
@@ -85,6 +87,7 @@ class Delimited:
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have, by its first rows; none if they are all missing."""
+        rows = min(rows, max(int(LOOKED_AT_BYTES / max(self.row_bytes, 1.0)), FEWEST))
         con, query = duck.connected(), f"from {self._source({})} limit {rows}"
         texts = list(duck.streamed(con, query, self.shown, rows))
         return fitting(con, pa.Table.from_batches(texts), self.how.decimal) if texts else {n: set() for n in self.names}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import UnreadableRows
 from ..threads import allowed
@@ -24,6 +25,10 @@ TYPES: dict[str, Any] = {
     "TIMESTAMP": "time",
     "TIMESTAMPTZ": "time",
 }
+# Another name of DuckDB for VARCHAR, which here stands for texts that are taken apart: as long as they like.
+PROSE = "TEXT"
+# Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
+PIECE, BYTES = 1 << 11, 1 << 25
 NOUNS = {
     "BOOLEAN": "true and false",
     "BIGINT": "whole numbers",
@@ -108,6 +113,24 @@ def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
             waiting = table.slice(rows).to_batches() if size else []
     if size:
         yield pa.Table.from_batches(waiting)
+
+
+def filled(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[Any]:
+    """Return tables put together until they have so many rows, or until their long texts have BYTES.
+
+    Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
+    """
+    waiting: list[Any] = []
+    size = held = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += piece.num_rows
+        held += sum(pc.sum(pc.binary_length(piece.column(name))).as_py() or 0 for name in long)
+        if size >= rows or held >= BYTES:
+            yield pa.concat_tables(waiting)
+            waiting, size, held = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> Iterator[Any]:

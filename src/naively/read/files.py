@@ -21,7 +21,7 @@ from ..schema import Column, Schema, Type, family_of, likely
 from .block import ROWS
 from .delimited import Delimited, likeliest
 from .dialect import head_of, packing
-from .duck import TYPES, blocks
+from .duck import PIECE, PROSE, TYPES, blocks, filled
 from .typed import Database, JsonLines, Parquet, together
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
@@ -31,6 +31,7 @@ PACKED = 3
 FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
 ARROW: dict[str, Any] = {
     "VARCHAR": pa.string(),
+    PROSE: pa.string(),
     "BOOLEAN": pa.bool_(),
     "BIGINT": pa.int64(),
     "DOUBLE": pa.float64(),
@@ -264,7 +265,8 @@ class File:
     ) -> Iterator[Block]:
         """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
 
-        Of the columns beside those of the schema, one may be a number whatever the sample looks like.
+        Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
+        columns beside those of the schema, one may be a number whatever the sample looks like.
         """
         types = dict(self._kinds) if schema is None else {column.name: self._as(column) for column in schema}
         types |= {name: "DOUBLE" if name == number else self._kinds[name] for name in beside}
@@ -288,7 +290,10 @@ class File:
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
             raise UnreadableRows(self.paths[at], None, why)
         read = {name: kind for name, kind in types.items() if name not in constant}
-        for table in blocks(part.batches(read, rows, limit, threads), rows):
+        long = [name for name, kind in read.items() if kind == PROSE]
+        each = min(rows, PIECE) if long else rows
+        tables = blocks(part.batches(read, each, limit, threads), each)
+        for table in filled(tables, rows, long) if long else tables:
             yield with_constants(table, constant, types) if constant else table
 
     def _as(self, column: Column) -> str:
@@ -296,6 +301,8 @@ class File:
         if column.type == "time":
             own = self._kinds.get(column.name, "TIMESTAMP")
             return own if TYPES.get(own) == "time" else "TIMESTAMP"
+        if column.type == "text" and column.family.name == "words":
+            return PROSE
         measured = column.type in ("whole", "number") and column.family.name != "categorical"
         return "DOUBLE" if measured else READ_AS[column.type]
 

@@ -18,6 +18,8 @@ from .values import type_of_arrow
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
+# Of each column of Parquet so many bytes are read ahead; otherwise Arrow would fetch the whole file and keep it.
+BUFFER = 1 << 22
 ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
 
 
@@ -41,14 +43,14 @@ def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
     for name, wanted in types.items():
         column = batch.column(name)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if wanted == "VARCHAR" and not is_text(kind) and not pa.types.is_null(kind):
+        if wanted in ("VARCHAR", duck.PROSE) and not is_text(kind) and not pa.types.is_null(kind):
             column = pc.cast(column.dictionary_decode() if kind != column.type else column, pa.string())
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, names=list(types))
 
 
 class Parquet:
-    """One Parquet file, read by Arrow: texts come as codes with a dictionary, as they lie in the file."""
+    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
 
     as_written = False
 
@@ -59,7 +61,7 @@ class Parquet:
         import pyarrow.parquet as pq
 
         try:
-            return pq.ParquetFile(self.path, read_dictionary=texts)
+            return pq.ParquetFile(self.path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER)
         except (pa.ArrowException, OSError) as error:
             raise UnreadableRows(self.shown, None, f"it is no whole Parquet file ({error}).") from None
 
@@ -83,7 +85,8 @@ class Parquet:
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
-        texts = [name for name in types if is_text(self._types.field(name).type)]
+        labels = (name for name, kind in types.items() if kind != duck.PROSE)
+        texts = [name for name in labels if is_text(self._types.field(name).type)]
         left = limit
         try:
             for batch in self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1):

@@ -21,6 +21,8 @@ from ..statistics.axis import Floats
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
+# An array of Arrow's shorter texts holds no more bytes than this.
+LONGEST = 1 << 31
 
 
 class Labels(NamedTuple):
@@ -150,6 +152,8 @@ class Values:
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
         if isinstance(array, pa.ChunkedArray):
+            if pa.types.is_string(array.type) and array.nbytes >= LONGEST:
+                array = array.cast(pa.large_string())
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         return array

@@ -1,0 +1,165 @@
+"""Texts in files: read in blocks by their bytes, gone over no more often than needed, and answered as in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import naively as nv
+from naively import files
+from naively.engines import files as engine
+from naively.engines import sample as sampling
+from naively.engines.sample import Sample, place_hash
+from naively.read import duck, values
+from naively.read.frame import frame_of
+
+ROWS = 6_000
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Return a table of letters: some words, mostly of their class, and long ones among short ones."""
+    random = np.random.default_rng(0)
+    y = random.integers(3, size=ROWS)
+    common, own = np.array(["the", "of", "and", "to", "it"]), np.array([f"word{at}" for at in range(90)])
+    texts = []
+    for label, length in zip(y, random.integers(5, 60, size=ROWS), strict=True):
+        words = own[random.integers(30, size=length // 3) + 30 * label]
+        texts.append(" ".join([*random.choice(common, length), *words]))
+    texts[17], texts[4000] = None, 'spam, "ham"\nand eggs'
+    return pa.table({"label": np.array(["a", "b", "c"])[y], "body": texts})
+
+
+@pytest.fixture(scope="module", params=["csv", "csv.gz", "parquet", "json", "duckdb"])
+def path(request, letters, tmp_path_factory):
+    path = tmp_path_factory.mktemp("letters") / f"letters.{request.param}"
+    if request.param == "parquet":
+        pq.write_table(letters, path, row_group_size=2_500)
+    elif request.param == "json":
+        letters.to_pandas().to_json(path, orient="records", lines=True, force_ascii=False)
+    elif request.param == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(path)) as con:
+            con.execute("create table letters as select * from letters")
+    else:
+        letters.to_pandas().to_csv(path, index=False)
+    return path
+
+
+def blocks_of(path, **how):
+    source = nv.File(path, **how)
+    schema = source.schema({"body": "words"}, ["label"])
+    return list(source.blocks([0], schema, ["label"]))
+
+
+def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
+    whole = blocks_of(path)
+    assert [block.table.num_rows for block in whole] == [ROWS]
+    monkeypatch.setattr(duck, "PIECE", 100)
+    monkeypatch.setattr("naively.read.files.PIECE", 100)
+    monkeypatch.setattr(duck, "BYTES", 100_000)
+    parts = blocks_of(path)
+    assert len(parts) > 5
+    for part in parts[:-1]:
+        held = [len(text.encode()) if text else 0 for text in part.table.column("body").to_pylist()]
+        assert sum(held) >= 100_000 > sum(held[:-100])
+        assert part.table.num_rows % 100 == 0
+    assert [part.begin for part in parts] == np.cumsum([0, *(p.table.num_rows for p in parts[:-1])]).tolist()
+    assert pa.concat_tables(part.table for part in parts).column("body").to_pylist() == letters["body"].to_pylist()
+    assert [part.table.num_rows for part in blocks_of(path, limit=250)][-1:] != [0]
+    assert sum(part.table.num_rows for part in blocks_of(path, limit=250)) == 250
+
+
+def test_texts_that_are_labels_come_in_full_blocks(path, monkeypatch):
+    monkeypatch.setattr(duck, "BYTES", 100)
+    source = nv.File(path)
+    schema = source.schema({"body": "categorical"}, ["label"])
+    assert [block.table.num_rows for block in source.blocks([0], schema, ["label"])] == [ROWS]
+
+
+@pytest.mark.parametrize("how", [{}, {"hash_width": 1 << 10}, {"ngrams": (1, 2)}])
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch):
+    def fitted(source):
+        nb = nv.NaiveBayes(model=model, families={"body": nv.Words(**how)})
+        return nb.fit(source, target="label")
+
+    kept = letters.filter(pa.compute.is_valid(letters["body"]))
+    whole = fitted(str(path))
+    monkeypatch.setattr("naively.read.files.PIECE", 128)
+    monkeypatch.setattr(duck, "BYTES", 50_000)
+    parts = fitted(str(path))
+    assert parts.counts_ == whole.counts_ == fitted(letters).counts_
+    np.testing.assert_array_equal(*(nb.predict_proba({"body": kept["body"]}) for nb in (parts, whole)))
+    np.testing.assert_array_equal(parts.predict_proba(str(path)), whole.predict_proba(letters.select(["body"])))
+
+
+@pytest.mark.parametrize("limit", [1 << 26, 200_000])
+def test_rows_that_are_kept_follow_from_all_rows_alone(letters, limit, monkeypatch):
+    """However the rows come, the same ones are kept: as many as their bytes allow, but some in any case."""
+    monkeypatch.setattr(sampling, "BYTES", limit)
+    monkeypatch.setattr(sampling, "FEWEST", 20)
+    y, weights = np.zeros(ROWS, dtype=np.int32), (np.arange(ROWS) % 5 > 0).astype(float)
+
+    def kept(step):
+        found = Sample()
+        for begin in range(0, ROWS, step):
+            frame, rows = frame_of(letters.slice(begin, step)), slice(begin, begin + step)
+            found.keep(place_hash(0, begin, frame.rows), frame, y[rows], weights[rows], ["body"])
+        return found.rows()[0].columns["body"].data.to_pylist()
+
+    first = kept(ROWS)
+    assert first == kept(1_000) == kept(77)
+    held = sum(len(text.encode()) for text in first if text)
+    assert 20 < len(first) < ROWS if limit < 1 << 26 else len(first) == ROWS * 4 // 5
+    assert held <= limit
+    monkeypatch.setattr(sampling, "BYTES", 1)
+    assert 4 <= len(kept(ROWS)) <= 20
+
+
+def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
+    read = []
+    monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
+    nb = nv.NaiveBayes(families={"body": "words"})
+    done = files.fit(nb, path, "label")
+    assert (done.passes, len(read)) == (1, 1)
+    assert nb.tuning_.learned is not None  # the words were weighed all the same
+    memory = nv.NaiveBayes(families={"body": "words"}).fit(letters, target="label")
+    assert nb.counts_ == memory.counts_
+    assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
+    done = files.fit(nv.NaiveBayes(families={"body": "words"}), path, "label", folds=3)
+    assert (done.passes, len(read)) == (2, 3)
+    assert done.scores.accuracy > 0.9
+
+
+def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
+    """Beside other columns texts are counted once; numbers and labels are read again to be taken together."""
+    table = letters.append_column("n", pa.array(np.arange(ROWS) % 7 * 1.5)).append_column("of", letters["label"])
+    pq.write_table(table, tmp_path / "mixed.parquet")
+    read = []
+    monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
+    nb = nv.NaiveBayes(families={"body": "words"})
+    done = files.fit(nb, tmp_path / "mixed.parquet", "label")
+    assert (done.passes, read) == (2, [("body", "n", "of"), ("n", "of")])
+    memory = nv.NaiveBayes(families={"body": "words"}).fit(table, target="label")
+    assert nb.counts_ == memory.counts_
+    assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
+
+
+def test_passes_are_told(path):
+    told = []
+    rows = files.fit(nv.NaiveBayes(families={"body": "words"}), path, "label", progress=lambda *at: told.append(at))
+    assert rows.rows == told[-1][0] == ROWS
+    assert told[-1][1] <= told[-1][2] == path.stat().st_size
+
+
+def test_a_column_of_many_bytes_stays_whole(monkeypatch):
+    """Arrow puts no more than 2 GiB of short texts into one array; such a column is read as long texts."""
+    monkeypatch.setattr(values, "LONGEST", 20)
+    column = values.Values("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
+    found = column._arrow(0, 3)
+    assert found.type == pa.large_string()
+    assert found.to_pylist() == ["some words", "and others", "in chunks"]
