@@ -313,7 +313,8 @@ SETTINGS = {
     ),
     "pairs": nv.Words(pairs=True, bernoulli=True, min_df=0.01),
     "no pairs": nv.Words(pairs=False),
-    "smoothing of each": nv.Words(vocabulary=("free", "lunch"), smoothing=[0.5, 2.0]),
+    "smoothing of each": nv.Words(vocabulary=("lunch", "free"), smoothing=[0.5, 2.0]),
+    "smoothing of each flag": nv.Words(vocabulary=("lunch", "free", "the"), smoothing=[0.5, 2.0, 1.0], bernoulli=True),
 }  # fmt: skip
 
 
