@@ -50,7 +50,8 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
     schema = schema.with_functions(functions)
     for column in schema.of_kind("vectors"):
         if isinstance(column.family, Words) and column.family.tokens.calls and column.type == "text":
-            counts.columns[column.name].lexicon.tokens = column.family.tokens
+            for part in (counts, *([] if expected is None else [expected])):
+                part.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
         joint = store.joined(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
