@@ -451,6 +451,11 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
 def forged(path: Path, said: Any = None, rows: Any = None, schema: Any = None) -> Path:
     """Make a file whose seal fits and whose contents were changed by hand."""
     store.write(path, model(), ABOUT)
+    return reforged(path, said, rows, schema)
+
+
+def reforged(path: Path, said: Any = None, rows: Any = None, schema: Any = None) -> Path:
+    """Change the contents of a file by hand, and seal it again."""
     file = pq.ParquetFile(path)
     footer = json.loads(file.metadata.metadata[b"naively"])
     groups = [file.read_row_group(at).to_pylist() for at in range(file.num_row_groups)]

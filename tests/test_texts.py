@@ -300,6 +300,8 @@ SENSELESS = {
     "preprocess": ({"preprocess": 3}, "preprocess"),
     "tokenize of characters": ({"tokenize": str.split, "unit": "characters"}, "tokenize finds words"),
     "smoothing": ({"smoothing": -1}, "smoothing"),
+    "smoothing of each": ({"smoothing": [1.0, 2.0]}, "so it needs a vocabulary of as many words"),
+    "smoothing of too few": ({"smoothing": [1.0], "vocabulary": ["free", "the"]}, "vocabulary of as many words"),
 }
 
 
@@ -309,6 +311,24 @@ def test_settings_that_make_no_sense_are_refused(name):
     settings, words = SENSELESS[name]
     with pytest.raises(InvalidSetting, match=words):
         textbook(nv.Words(**settings)).fit(TEXTS, Y).predict(NEW)
+
+
+def test_a_family_shows_what_was_set():
+    """And nothing else of its twenty settings."""
+    assert repr(nv.Words()) == "Words()"
+    assert repr(nv.Words(ngrams=[1, 2], complement=True)) == "Words(complement=True, ngrams=(1, 2))"
+    assert repr(nv.Words(vocabulary=["a"], smoothing=np.ones(1))) == "Words(smoothing=array([1.]), vocabulary=('a',))"
+
+
+def test_smoothing_of_each_word_is_found_by_name():
+    """The order of a vocabulary does not matter, nor which of its words speak."""
+    one = textbook(nv.Words(vocabulary=("free", "the", "lunch"), smoothing=[0.1, 1.0, 5.0])).fit(TEXTS, Y)
+    two = textbook(nv.Words(vocabulary=("lunch", "free", "the"), smoothing=[5.0, 0.1, 1.0])).fit(TEXTS, Y)
+    vectorizer = CountVectorizer(vocabulary=["free", "the", "lunch"])
+    model = MultinomialNB(alpha=[0.1, 1.0, 5.0]).fit(vectorizer.transform(TEXTS), Y)
+
+    assert_allclose(one.predict_log_proba(NEW), model.predict_log_proba(vectorizer.transform(NEW)), atol=1e-9)
+    assert_allclose(two.predict_log_proba(NEW), one.predict_log_proba(NEW), atol=1e-9)
 
 
 def test_settings_of_texts_are_not_for_vectors():

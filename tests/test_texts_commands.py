@@ -97,7 +97,7 @@ def test_fit_takes_texts_as_the_options_say(name, model, files, monkeypatch):
     other.fit(table[["body", "hour"]], table["label"])
 
     assert nb.counts_.columns["body"].agrees(other.counts_.columns["body"])
-    assert_allclose(nb.predict_proba(table), other.predict_proba(table), atol=0.02)
+    assert_allclose(nb.predict_proba(table), other.predict_proba(table), atol=1e-6)
 
 
 def test_every_command_takes_models_of_texts(files, monkeypatch):

@@ -227,6 +227,23 @@ def test_rows_without_a_label_teach_as_those_of_a_matrix_do():
     assert by_text.expected_.counts.rows.sum() == pytest.approx(len(TEXTS) / 3)
 
 
+@every_model
+@every_family
+def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
+    """What they taught comes back, or why they cannot teach is said."""
+    y = [label if at % 3 else None for at, label in enumerate(Y)]
+    nb = nv.NaiveBayes(families={"text": family}, model=model, unlabelled="em", estimate="map", smoothing=1.5)
+    if family.complement:
+        with pytest.raises(InvalidSetting, match="set complement=False"):
+            nb.fit(TEXTS, y)
+        return
+    nb.fit(TEXTS, y).save(tmp_path / "m.parquet")
+    back = nv.load(tmp_path / "m.parquet", tokenize=family.tokenize)
+
+    assert back.expected_.counts.agrees(nb.expected_.counts)
+    assert_allclose(back.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-6)
+
+
 # -- what does not matter ---------------------------------------------------------------------------------------------
 
 
@@ -313,7 +330,8 @@ SETTINGS = {
     ),
     "pairs": nv.Words(pairs=True, bernoulli=True, min_df=0.01),
     "no pairs": nv.Words(pairs=False),
-    "smoothing of each": nv.Words(vocabulary=("free", "lunch"), smoothing=[0.5, 2.0]),
+    "smoothing of each": nv.Words(vocabulary=("lunch", "free"), smoothing=[0.5, 2.0]),
+    "smoothing of each flag": nv.Words(vocabulary=("lunch", "free", "the"), smoothing=[0.5, 2.0, 1.0], bernoulli=True),
 }  # fmt: skip
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from . import store
 from .classifier import Classifier, holding
-from .errors import UnreadableFile
+from .errors import InvalidSetting, UnreadableFile
 from .families import Words
 from .refine.learned import Moved
-from .schema import Schema
+from .schema import Column, Schema
 from .settings import revived
-from .statistics import Counts
+from .statistics import Counts, WordTable
 from .tuning import Tuning
 from .unlabelled import Expected
 
@@ -36,7 +36,7 @@ def loaded(path: Any, kind: type[Kind], functions: Mapping[str, Any] | None = No
     kept = store.read_all(path)
     try:
         return classifier_of(kept, kind, functions or {})
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, InvalidSetting) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
@@ -44,10 +44,14 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
     """Return the classifier of what a file holds."""
     counts, about, expected, together, moved = kept
     settings = {name: revived(name, value) for name, value in about["settings"].items()}
-    schema = Schema.from_json(about["schema"]).with_functions(functions)
+    schema = Schema.from_json(about["schema"])
+    for column in schema:
+        check_words(column, counts.columns[column.name])
+    schema = schema.with_functions(functions)
     for column in schema.of_kind("vectors"):
         if isinstance(column.family, Words) and column.family.tokens.calls and column.type == "text":
-            counts.columns[column.name].lexicon.tokens = column.family.tokens
+            for part in (counts, *([] if expected is None else [expected])):
+                part.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
         joint = store.joined(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
@@ -61,3 +65,15 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
         if nb._chosen is not None:
             nb._estimated()  # refuses weights of columns that are not there
     return nb
+
+
+def check_words(column: Column, statistic: Any) -> None:
+    """Refuse words that are read otherwise than they were counted."""
+    family = column.family if column.type == "text" and isinstance(column.family, Words) else None
+    if not isinstance(statistic, WordTable) and family is None:
+        return
+    if family is None or not isinstance(statistic, WordTable) or family.tokens != statistic.lexicon.tokens:
+        raise TypeError(f"column {column.name!r} was counted otherwise than it is read")
+    declared = set(statistic.lexicon.names()) if statistic.lexicon.fixed else None
+    if declared != (None if family.vocabulary is None else set(family.vocabulary)):
+        raise TypeError(f"column {column.name!r} was counted by another vocabulary")

@@ -143,7 +143,7 @@ def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, s
     columns = np.full(table.size, -1, dtype=np.int32)
     columns[numbers] = np.arange(len(numbers), dtype=np.int32)
     words, whole = Kept(table, numbers), len(numbers) == table.size
-    settings = settings.each(len(words), family.smoothing)
+    settings = settings.each(len(words), smoothing_of(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
         there = table.texts if whole else table.texts[:, numbers]
@@ -155,6 +155,18 @@ def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, s
         n = n * idf
     inner = WordWeights(family, settings, classes, words, n)  # type: ignore[arg-type]
     return TextWeights(family, words, inner, columns, idf)
+
+
+def smoothing_of(family: Words, words: Kept) -> Any:
+    """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
+    if family.smoothing is None or np.ndim(family.smoothing) == 0 or words.numbered:
+        return family.smoothing
+    if family.vocabulary is None or len(family.vocabulary) != len(family.smoothing):
+        raise InvalidSetting(
+            f"smoothing={family.smoothing!r} is a λ for each word of a text, so it needs a vocabulary of as many words."
+        )
+    each = dict(zip(family.vocabulary, family.smoothing, strict=True))
+    return np.array([each[word] for word in words.labels], dtype=np.float64)
 
 
 def chosen(family: Words, table: WordTable, rows: float) -> Mask:

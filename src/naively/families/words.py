@@ -18,7 +18,7 @@ from .family import Settings
 from .texts import TextWeights, check_limit, of_texts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Words:
     """Counts of words. Each class draws its words one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
 
@@ -82,6 +82,11 @@ class Words:
             object.__setattr__(self, name, as_tuple(name, getattr(self, name)))
         check_words(self)
         tokens_of(self)  # refuses what makes no tokens
+
+    def __repr__(self) -> str:
+        given = ((f.name, repr(getattr(self, f.name))) for f in fields(self))
+        usual = {f.name: repr(f.default) for f in fields(self)}
+        return f"Words({', '.join(f'{name}={value}' for name, value in given if value != usual[name])})"
 
     @cached_property
     def tokens(self) -> Tokens:

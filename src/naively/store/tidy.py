@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, InvalidSetting
 from ..statistics import Axis, Moments, Table, WordTable
 from ..statistics.axis import Floats
 from ..text import TextReader, Tokens
@@ -177,7 +177,7 @@ def statistic_of(entry: dict[str, Any], classes: Axis, pieces: list[Piece]) -> T
 
 def words_of(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
     """Return the counts of words, which are numbered in the order of their names from now on."""
-    tokens = Tokens.from_json(entry["tokens"])
+    tokens = tokens_of(entry["tokens"])
     numbered = isinstance(values.labels, range)
     need(numbered == (tokens.hash_width is not None), "words have numbers and names")
     need(not numbered or len(values) == tokens.hash_width, "a hash has another width")
@@ -185,6 +185,17 @@ def words_of(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Fl
     reader = TextReader(tokens, names, fixed=bool(entry["fixed"]))
     need(len(reader) == len(values), "a word stands twice")
     return WordTable(classes, reader, *arrays)
+
+
+def tokens_of(entry: dict[str, Any]) -> Tokens:
+    """Return how texts were taken apart, as the footer says."""
+    try:
+        tokens = Tokens.from_json(entry)
+    except InvalidSetting as error:
+        raise ValueError(str(error)) from None
+    functions = (function for function in (tokens.preprocess, tokens.tokenize) if function is not None)
+    need(all(map(callable, functions)), "texts are taken apart by what is no function")
+    return tokens
 
 
 def filled(pieces: list[Piece], shape: tuple[int, int], places: Places, parts: int) -> list[Floats]:
