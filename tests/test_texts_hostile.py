@@ -16,6 +16,7 @@ from scipy import sparse
 import naively as nv
 from naively import store
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
+from naively.text import Tokens
 
 from .text_cases import NEW, TEXTS, Y
 
@@ -293,8 +294,16 @@ FUNCTIONS = {
     "tokenize fails": ({"tokenize": failing}, Lost, "zebra"),
     "preprocess fails": ({"preprocess": joined}, Lost, "zebra"),
     "tokens are numbers": ({"tokenize": lambda t: [1, 2] if "zebra" in t else ["x"]}, InvalidInput, r"gave \[1, 2\]"),
-    "a list, no text": ({"preprocess": lambda t: [t] if "zebra" in t else t}, InvalidInput, "of type list"),
-    "a number, no text": ({"preprocess": lambda t: 3 if "zebra" in t else t}, InvalidInput, "holds 3 of type int"),
+    "a list, no text": (
+        {"preprocess": lambda t: [t] if "zebra" in t else t},
+        InvalidInput,
+        "preprocess gave .*a zebra.*must give a string",
+    ),
+    "a number, no text": (
+        {"preprocess": lambda t: 3 if "zebra" in t else t},
+        InvalidInput,
+        "preprocess gave 3; it must give a string",
+    ),
 }
 
 
@@ -345,3 +354,33 @@ def test_damaged_files_of_words_are_refused(tmp_path):
             path.write_bytes(data)
             with contextlib.suppress(UnreadableFile):
                 assert store.read(path)[0] == nb.counts_
+
+
+@pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
+def test_an_empty_token_is_a_token(model):
+    texts, y = ["a  b", "b c", "c  a", "d"] * 15, [0, 1, 0, 1] * 15
+    nb = nv.NaiveBayes(families={"text": nv.Words(tokenize=lambda text: text.split(" "))}, model=model).fit(texts, y)
+    assert "" in nb.counts_.columns["text"].values.labels
+    assert np.allclose(nb.predict_proba(texts).sum(axis=1), 1.0)
+
+
+GIVEN = {"None": None, "a number": 3, "a text": "abc", "bytes": [b"abc"], "numbers": [1, 2], "holes": ["a", None]}
+
+
+@pytest.mark.parametrize("given", list(GIVEN))
+def test_what_a_function_gives_must_be_strings(given):
+    nb = nv.NaiveBayes(families={"text": nv.Words(tokenize=lambda text: ["a"] if text == "a" else GIVEN[given])})
+    with pytest.raises(InvalidInput, match=r"Row 1: tokenize gave .*; it must give strings"):
+        nb.fit(["a", "b"], [0, 1])
+
+
+def test_a_text_that_is_changed_stays_one():
+    nb = nv.NaiveBayes(families={"text": nv.Words(preprocess=lambda text: None if text == "b" else text)})
+    with pytest.raises(InvalidInput, match="Row 1: preprocess gave None; it must give a string"):
+        nb.fit(["a", "b"], [0, 1])
+
+
+@pytest.mark.parametrize("width", ["wide", float("inf"), 2.5, True, 0])
+def test_what_is_no_width_is_refused(width):
+    with pytest.raises(InvalidSetting, match="hash_width"):
+        Tokens(hash_width=width)

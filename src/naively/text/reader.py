@@ -187,13 +187,13 @@ class TextReader:
         ends, data = self._words.names(np.arange(size, dtype=np.int32))
         signs = np.frombuffer(data, dtype=np.uint8)
         begins = np.concatenate([[0], ends[:-1]]).astype(np.intp)
-        characters = np.add.reduceat((signs & 0xC0) != 0x80, begins, dtype=np.int64)
+        characters = summed((signs & 0xC0) != 0x80, begins, ends)
         if self.tokens.unit != "words":
             return np.asarray((characters > 1) & (not spaced))
-        of_words = np.add.reduceat(signs == 0x20, begins, dtype=np.int64) > 0
+        of_words = summed(signs == 0x20, begins, ends) > 0
         if spaced:
             return np.asarray(of_words)
-        lead = signs[begins]
+        lead = np.append(signs, np.uint8(0))[begins]  # a name may be empty
         unspaced = ((lead >= 0xE3) & (lead <= 0xE9)) | (lead >= 0xEF)  # in UTF-8, where Chinese and Japanese begin
         return np.asarray(of_words | (unspaced & (characters == 2) & (self.tokens.cjk == "pairs")))
 
@@ -240,25 +240,40 @@ class TextReader:
             yield from texts_of(X, holes=holes, first=first)
             return
         for batch in strings_of(X, holes=holes, first=first):
-            yield lying(*layout([change(text) for text in batch], first))
+            changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
+            yield lying(*layout(changed, first))
             first += len(batch)
 
     def _lists(self, X: Any, holes: bool, first: int = 0) -> Iterable[tuple[npt.NDArray[np.int64], Any]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
         for batch in strings_of(X, holes=holes, first=first):
-            found = [self._tokens_of(text) for text in batch]
+            found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
             starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
-            try:
-                yield starts, laid_out([token for tokens in found for token in tokens])
-            except InvalidInput:
-                row = next(i for i, tokens in enumerate(found) if not all(isinstance(token, str) for token in tokens))
-                raise InvalidInput(f"Row {first + row}: tokenize gave {found[row]!r}; it must give strings.") from None
+            yield starts, laid_out([token for tokens in found for token in tokens])
             first += len(batch)
 
-    def _tokens_of(self, text: str) -> list[str]:
+    def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
-        text = text if tokens.preprocess is None else tokens.preprocess(text)
-        return list(tokens.tokenize(text.lower() if tokens.lowercase else text))  # type: ignore[misc]
+        text = text if tokens.preprocess is None else self._changed(tokens.preprocess, text, row)
+        given = tokens.tokenize(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
+        good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+        found = list(given) if good else []
+        if not good or not all(isinstance(token, str) for token in found):
+            raise InvalidInput(f"Row {row}: tokenize gave {(found if good else given)!r}; it must give strings.")
+        return found
+
+    @staticmethod
+    def _changed(change: Any, text: str, row: int) -> str:
+        changed = change(text)
+        if not isinstance(changed, str):
+            raise InvalidInput(f"Row {row}: preprocess gave {changed!r}; it must give a string.")
+        return changed
+
+
+def summed(flags: npt.NDArray[np.bool_], begins: Any, ends: Any) -> npt.NDArray[np.int64]:
+    """Return how many flags are set between each begin and end."""
+    before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(flags, dtype=np.int64)])
+    return np.asarray(before[ends] - before[begins])
 
 
 def layout(texts: Sequence[str], first: int) -> tuple[Any, int, bool]:

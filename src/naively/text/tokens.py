@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal
 
 from .. import _kernels
@@ -138,7 +139,8 @@ def check_ngrams(ngrams: Any) -> None:
 
 def check_width(width: Any) -> None:
     """Refuse what is no number of columns."""
-    if width is not None and (isinstance(width, bool) or int(width) != width or not 1 <= width <= WIDEST):
+    whole = isinstance(width, Integral) and not isinstance(width, bool)
+    if width is not None and not (whole and 1 <= width <= WIDEST):
         raise InvalidSetting(
             f"hash_width={width!r} is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
         )
