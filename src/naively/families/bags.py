@@ -50,7 +50,8 @@ class WordWeights:
     def log_p(self) -> Floats:
         """Logarithms of P(word | class), or of P(word | all other classes), [class, word]."""
         whole = self.told.sum(axis=1, keepdims=True) + self.imagined.sum()
-        return shares.log_share(self.told + self.imagined, whole, len(self.words))
+        part = self.told + self.imagined
+        return shares.log_share(part, whole, len(self.words), out=part)
 
     @cached_property
     def weights(self) -> Floats:

@@ -32,15 +32,18 @@ def bayes(alpha: Any) -> Any:
 IMAGINED = {"mle": mle, "map": map, "bayes": bayes}
 
 
-def log_share(part: Any, whole: Any, size: Any) -> Floats:
-    """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all."""
-    there, part = np.asarray(whole) > 0, np.asarray(np.maximum(part, 0.0))  # fractions may dip below 0 by rounding
+def log_share(part: Any, whole: Any, size: Any, out: Floats | None = None) -> Floats:
+    """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all.
+
+    The answer may be put where the part lies, if that is needed no more.
+    """
+    there, part = np.asarray(whole) > 0, np.asarray(np.maximum(part, 0.0, out=out))  # rounding may dip below 0
     fits = np.broadcast_shapes(part.shape, there.shape) == part.shape
     with np.errstate(divide="ignore", invalid="ignore"):
         # A table of words may take hundreds of megabytes: it is worked on where it lies.
         logs = np.log(part, out=part)
-        out: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
-        return out if there.all() else np.where(there, out, -np.log(size))
+        found: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
+        return found if there.all() else np.where(there, found, -np.log(size))
 
 
 def fraction(n: float, total: float, imagined: float, size: float) -> str:
