@@ -297,7 +297,7 @@ FUNCTIONS = {
     "a list, no text": (
         {"preprocess": lambda t: [t] if "zebra" in t else t},
         InvalidInput,
-        "preprocess gave .*a zebra.*must give a string",
+        "preprocess gave .*zebra.*must give a string",
     ),
     "a number, no text": (
         {"preprocess": lambda t: 3 if "zebra" in t else t},
