@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "large.hpp"
+
 namespace naively {
 
 // Sixteen bytes that stand for a text, or for a sequence of words. Texts of up to 15 bytes are their own key: the bytes,
@@ -164,7 +166,7 @@ class Lexicon {
     // Goes through the keys in order: what lies far apart is only written.
     void grow() {
         slots_.assign(2 * slots_.size(), Slot{});
-        auto fill = [&](const std::vector<Key>& keys, auto&& slot_of) {
+        auto fill = [&](const LargeVector<Key>& keys, auto&& slot_of) {
             size_t mask = slots_.size() - 1;
             for (size_t i = 0; i < keys.size(); ++i) {
                 if (keys[i].high == 0 && keys[i].low == UNREACHED) continue;
@@ -179,8 +181,8 @@ class Lexicon {
         fill(stopped_, [](uint64_t, size_t i) { return Slot{uint32_t(i), STOPPED}; });
     }
 
-    std::vector<Slot> slots_;
-    std::vector<Key> keys_, hidden_, stopped_;
+    LargeVector<Slot> slots_;
+    LargeVector<Key> keys_, hidden_, stopped_;
     std::vector<Kept> long_;
     std::vector<char> bytes_;
     size_t used_ = 0;

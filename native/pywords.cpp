@@ -85,13 +85,14 @@ struct TokenRows {
 
 // The sums of classes as two tables [class, number]; the line of code k is place[k], or k if no places are given.
 nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std::optional<std::vector<size_t>> place) {
-    std::vector<const std::vector<ClassWords::Sum>*> lines(classes, nullptr);
+    std::vector<const LargeVector<ClassWords::Sum>*> lines(classes, nullptr);
     for (size_t k = 0; k < std::min(place ? place->size() : classes, sums.lines.size()); ++k) {
         size_t to = place ? (*place)[k] : k;
         require(to < classes, "There is no such class.");
         lines[to] = &sums.lines[k];
     }
-    std::unique_ptr<double[]> times(new double[classes * columns]), rows(new double[classes * columns]);
+    auto room = [&] { return std::unique_ptr<double[], void (*)(void*)>(static_cast<double*>(large_memory(classes * columns * sizeof(double))), std::free); };
+    auto times = room(), rows = room();
     for (size_t k = 0; k < classes; ++k) {
         double *t = times.get() + k * columns, *r = rows.get() + k * columns;
         size_t size = lines[k] ? std::min(columns, lines[k]->size()) : 0;
@@ -99,8 +100,8 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std:
         std::fill(t + size, t + columns, 0.0);
         std::fill(r + size, r + columns, 0.0);
     }
-    auto array = [&](std::unique_ptr<double[]>& all) {
-        nb::capsule owner(all.get(), [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    auto array = [&](auto& all) {
+        nb::capsule owner(all.get(), [](void* p) noexcept { std::free(p); });
         return nb::ndarray<nb::numpy, double, nb::ndim<2>>(all.release(), {classes, columns}, owner);
     };
     return nb::make_tuple(array(times), array(rows));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "large.hpp"
 #include "reader.hpp"
 
 namespace naively {
@@ -51,7 +52,7 @@ struct ClassWords {
     struct Sum {
         double times = 0, rows = 0;
     };
-    std::vector<std::vector<Sum>> lines;
+    std::vector<LargeVector<Sum>> lines;
 };
 
 // A matrix of counts, row by row, columns rising.

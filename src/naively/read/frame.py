@@ -165,7 +165,9 @@ def listed(X: Sequence[Any]) -> Values | None:
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
         return Values(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
     plain = set(map(type, X)) == {str}  # looked at in one go, for there may be millions
-    for row, text in enumerate(() if plain else X):
+    if plain:
+        return Values(TEXT, objects(X), kind="text")
+    for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
             by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
             found = f"{text!r} of type {type(text).__name__}"

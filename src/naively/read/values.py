@@ -35,9 +35,16 @@ class Labels(NamedTuple):
 class Values:
     """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
 
-    def __init__(self, name: str, data: Any, levels: tuple[Any, ...] | None = None, views: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        data: Any,
+        levels: tuple[Any, ...] | None = None,
+        views: Any = None,
+        kind: Type | None = None,
+    ) -> None:
         self.name, self.data, self.levels, self.views = name, data, levels, views
-        self.type: Type | None = type_of(name, data)  # None: every cell is missing
+        self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
 
     @property
     def categorical(self) -> bool:

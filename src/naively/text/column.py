@@ -16,6 +16,9 @@ from ..errors import InvalidInput
 FEW = 16
 # About so many characters are laid out at a time, in no fewer rows than these and no more.
 CHARACTERS, FEWEST, MOST = 1 << 25, 64, 1 << 16
+OBJECTS = np.dtype(object)
+# Strings are read where they lie if so many of them are ASCII; of others Python would keep their UTF-8, too.
+ASCII = 0.75
 # The methods by which data frames of all libraries are known.
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
@@ -28,10 +31,29 @@ def texts_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[Any]:
     if isinstance(X, list) and len(X) <= FEW and all(type(text) is str or (holes and text is None) for text in X):
         yield _kernels.Texts.strings(X, first)
         return
+    if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
+        yield from texts_of_strings(X, holes, first)
+        return
     for array, surrogates in arrays_of(X, first):
         refuse_missing(array, first, holes)
         yield lying(array, first, surrogates)
         first += len(array)
+
+
+def texts_of_strings(X: Any, holes: bool, first: int) -> Iterator[Any]:
+    """Yield strings of Python: where they lie if nearly all are plain ASCII, and laid out by Arrow otherwise."""
+    for begin in range(0, len(X), MOST):
+        batch = X[begin : begin + MOST]
+        batch = batch if isinstance(batch, list) else batch.tolist()
+        plain = set(map(type, batch)) == {str}
+        if plain and sum(map(str.isascii, batch)) >= ASCII * len(batch):
+            yield _kernels.Texts.strings(batch, first + begin)
+            continue
+        rows = 0
+        for array, surrogates in arrays_of_strings(batch, first + begin):
+            refuse_missing(array, first + begin + rows, holes)
+            yield lying(array, first + begin + rows, surrogates)
+            rows += len(array)
 
 
 def strings_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[list[str]]:
