@@ -193,3 +193,14 @@ def test_long_texts_that_are_taken_whole_are_remarked_upon(language, tmp_path, m
         .summary()
         .partition("body'")[2]
     )
+
+
+def test_much_text_is_scored_when_asked(files, monkeypatch):
+    asked = ("fit", files / "mails.csv", "--target", "label", "--text", "body")
+    assert "cross-validation" in good(*asked)
+    monkeypatch.setattr("naively.commands.fit.LONG", 100)
+    said = good(*asked)
+    assert "cross-validation" not in said
+    assert "not scored unasked: --folds 5" in said
+    assert "cross-validation" in good(*asked, "--folds", 3)
+    assert "not scored unasked" not in good(*asked, "--folds", 0)

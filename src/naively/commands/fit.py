@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from ..files import Fitted
     from ..read.files import File
 
-# Above so many rows cross-validation must be asked for: it takes a second pass.
-FOLDS, MANY = 5, 50_000_000
+# Above so many rows, or bytes of a file with texts, cross-validation must be asked for: it takes a second pass, and a
+# table of words for each fold.
+FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
 # More numbers than this, as a target, are rather amounts than classes.
@@ -70,7 +71,7 @@ Example:
     type=click.IntRange(0),
     metavar="K",
     help=f"Folds of the cross-validation, which reads the file once more and holds K + 1 models in memory; 0 for none. "
-    f"Left out: {FOLDS}, but none above {MANY:,} rows or with --keep-counts.",
+    f"Left out: {FOLDS}, but none above {MANY:,} rows, above 1 GB with --text, or with --keep-counts.",
 )
 @click.option(
     "--keep-counts",
@@ -130,6 +131,8 @@ def command(
         print_json(facts(nb, found, out))
     elif not quiet:
         report(nb, found, files, out)
+        if found.scores is None and counting["folds"] is None and counting["keep_counts"] is None:
+            click.echo(f"So much is not scored unasked: --folds {FOLDS} does it in one more pass.")
 
 
 def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) -> Fitted:
@@ -137,9 +140,17 @@ def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) ->
     from .. import files
 
     if how["folds"] is None:
-        how["folds"] = 0 if how["keep_counts"] is not None or rows_in(file) > MANY else FOLDS
+        too_much = rows_in(file) > MANY or (has_texts(nb) and file.unpacked > LONG)
+        how["folds"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
     with Bar("Counting", quiet) as bar:
         return files.fit(nb, file, target, progress=bar, **how)
+
+
+def has_texts(nb: Classifier) -> bool:
+    """Tell whether words of texts are counted."""
+    from ..families import Words
+
+    return any(isinstance(family, Words) for family in (nb.families or {}).values())
 
 
 def rows_in(file: File) -> float:
