@@ -62,7 +62,8 @@ def strings_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[list[
 
     for array, surrogates in arrays_of(X, first):
         refuse_missing(array, first, holes)
-        texts = array.cast(pa.large_binary()).to_pylist()
+        views = pa.types.is_string_view(array.type)  # older versions of Arrow cannot cast them
+        texts = array.to_pylist() if views else array.cast(pa.large_binary()).to_pylist()
         errors = "surrogatepass" if surrogates else "strict"
         yield [decoded(text, errors, first + at) for at, text in enumerate(texts)]
         first += len(array)
@@ -75,10 +76,10 @@ def refuse_missing(array: Any, first: int, holes: bool) -> None:
         raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
 
 
-def decoded(text: bytes | None, errors: str, row: int) -> str:
+def decoded(text: bytes | str | None, errors: str, row: int) -> str:
     """Return the string that bytes stand for."""
     try:
-        return "" if text is None else text.decode("utf-8", errors)
+        return "" if text is None else text if isinstance(text, str) else text.decode("utf-8", errors)
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"Row {row} is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
