@@ -506,7 +506,7 @@ def main(arguments: list[str]) -> int:
     """Do the chore that was named, or list them all."""
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     function = CHORES.get(name)
-    if function is None or (rest and function not in (test, bench, instructions)):
+    if function is None or (rest and function not in (test, bench, fuzz, instructions)):
         print("usage: python3 chores.py CHORE\n")
         for known, listed in CHORES.items():
             print(f"  {known:12} {(listed.__doc__ or '').splitlines()[0]}")
