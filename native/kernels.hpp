@@ -186,8 +186,8 @@ struct Kernels {
     // What each word says in two ways, times how much each way counts in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
     // The same of whole rows, as if they had never been counted, out[group and way][class][row], divided by the root of
-    // how many of their words are known; known[row] is that.
-    void (*left_words)(const WordRows&, const Rows&, const WordCounts&, float* out, double* known, const Run&);
+    // how many of their words are known.
+    void (*left_words)(const WordRows&, const Rows&, const WordCounts&, float* out, const Run&);
 };
 
 namespace baseline { extern const Kernels kernels; }

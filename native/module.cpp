@@ -231,16 +231,16 @@ void word_weights(ConstTable texts, ConstVector totals, Groups group, ConstTable
 }
 
 void left_words(Offsets starts, Words32 words, Classes classes, Weights weights, ConstTable texts, ConstVector totals, Groups group,
-                ConstTable mass, double imagined, Pieces out, Vector known, int threads) {
+                ConstTable mass, double imagined, Pieces out, int threads) {
     WordCounts counts = word_counts(texts, totals, group, mass, imagined);
-    size_t n = known.shape(0);
+    size_t n = out.shape(2);
     require(starts.shape(0) == n + 1 && starts(0) == 0 && size_t(starts(n)) <= words.shape(0), "The words lie outside their rows.");
     for (size_t i = 0; i < n; ++i) require(starts(i) <= starts(i + 1), "The rows overlap.");
     for (size_t i = 0; i < words.shape(0); ++i) require(words(i) >= 0 && size_t(words(i)) < texts.shape(0), "There is no such word.");
-    require(out.shape(0) == 2 * counts.groups && out.shape(1) == counts.classes && out.shape(2) == n, "There must be a place for each piece.");
+    require(out.shape(0) == 2 * counts.groups && out.shape(1) == counts.classes, "There must be a place for each piece.");
     Rows rows = rows_of(classes, weights, n, counts.classes);
     without_gil(threads, [&](const Run& run) {
-        kernels().left_words({starts.data(), words.data(), n}, rows, counts, out.data(), known.data(), run);
+        kernels().left_words({starts.data(), words.data(), n}, rows, counts, out.data(), run);
     });
 }
 
@@ -344,8 +344,7 @@ NB_MODULE(_kernels, m) {
           "What each word says about each class, in two ways that count as the mix of its group says.");
     m.def("left_words", &left_words, "starts"_a.noconvert(), "words"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
           "texts"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(), "mass"_a.noconvert(), "imagined"_a, "out"_a.noconvert(),
-          "known"_a.noconvert(), "threads"_a = 1,
-          "The same of rows as if they had never been counted, out[group and way, class, row], and how many words are known.");
+          "threads"_a = 1, "The same of rows as if they had never been counted, out[group and way, class, row].");
     m.def("left_numbers", &left_numbers, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n"_a.noconvert(),
           "mean"_a.noconvert(), "ssd"_a.noconvert(), "grain"_a.noconvert(), "estimate"_a, "worth"_a, "epsilon"_a,
           "out"_a.noconvert(), "threads"_a = 1,

@@ -78,7 +78,7 @@ void word_weights(const WordCounts& counts, const double* mix, double* out, cons
     });
 }
 
-void left_words(const WordRows& x, const Rows& rows, const WordCounts& counts, float* out, double* known, const Run& run) {
+void left_words(const WordRows& x, const Rows& rows, const WordCounts& counts, float* out, const Run& run) {
     size_t width = counts.texts.width, classes = counts.classes, groups = counts.groups, n_rows = x.rows;
     size_t pieces = (n_rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     share_out(pieces, size_t(x.starts[n_rows]) * width, run, [&](size_t piece) {
@@ -103,7 +103,6 @@ void left_words(const WordRows& x, const Rows& rows, const WordCounts& counts, f
                 for (size_t k = 0; k < classes; ++k) to[k] += said.own()[k], to[classes + k] += said.others()[k];
                 there += 1;
             }
-            known[row] = there;
             double scale = 1 / std::sqrt(std::max(there, 1.0));
             for (size_t p = 0; p < 2 * groups * classes; ++p) out[p * n_rows + row] = float(scale * sums[p]);
         }

@@ -6,6 +6,6 @@
 namespace naively::NAIVELY_LEVEL {
 
 void word_weights(const WordCounts&, const double* mix, double* out, const Run&);
-void left_words(const WordRows&, const Rows&, const WordCounts&, float* out, double* known, const Run&);
+void left_words(const WordRows&, const Rows&, const WordCounts&, float* out, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -187,7 +187,7 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
         return wording.Wording(column, counts.columns["text"], counts.rows, counts.classes)
 
     whole, reader = worded(counts), counts.columns["text"].lexicon
-    left = whole.left(TextRows(reader, TEXTS), y, weights, 1)
+    left = whole.left(TextRows(reader, TEXTS), y, weights)
     fixed = whole.kept  # which words are kept stays as it is
     for i in range(0, len(TEXTS), 7):
         rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))

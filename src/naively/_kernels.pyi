@@ -178,11 +178,10 @@ def left_words(
     mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     imagined: float,
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
-    known: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int = 1,
 ) -> None:
     """
-    The same of rows as if they had never been counted, out[group and way, class, row], and how many words are known.
+    The same of rows as if they had never been counted, out[group and way, class, row].
     """
 
 def left_numbers(

@@ -110,18 +110,11 @@ def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
     kept, weights = weights_of(likelihood)
     met = table.texts[:, kept]
     lead = leads(weights, met.sum(axis=1), k)
-    order = np.lexsort((by_name(table, kept), -lead * met[k]))[:top]
+    order = np.lexsort((table.ranks[kept], -lead * met[k]))[:top]
     order = order[(lead[order] > 0) & (met[k, order] > 0)]
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))
     others = met.sum(axis=0) - met[k]
     return frame({"word": words, "lead": lead[order], f"texts of {label}": met[k, order], "other texts": others[order]})
-
-
-def by_name(table: WordTable, numbers: Any) -> Any:
-    """Return the places of words in the order of their names, which does not depend on that of the rows."""
-    ranks = np.zeros(table.size, dtype=np.int64)
-    ranks[table.numbers] = np.arange(len(table.numbers))
-    return ranks[numbers]
 
 
 def weights_of(likelihood: Any) -> tuple[Any, Floats]:

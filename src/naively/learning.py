@@ -107,7 +107,7 @@ def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, thre
     some = slice(0, min(RIDGE_ROWS, max(ANSWERS // (4 * len(model.classes)), SOME)))
     for name, words in model.wording.items():
         told = (columns[name][some], y[some], weights[some], model.counted.prior)
-        model.imagined[name] = imagined_of(words, *told, threads)
+        model.imagined[name] = imagined_of(words, *told)
     return learn(model.counted, model.sample(columns, y, weights))
 
 

@@ -201,7 +201,7 @@ class RefinedModel(TableModel):
         for column in self.schema.of_kind("vectors"):
             said: Any = books[column.name]
             if column.name in self.wording:
-                left = self.wording[column.name].left(columns[column.name], y, w, threads)
+                left = self.wording[column.name].left(columns[column.name], y, w)
                 out += [part.T.astype(np.float64) for part in left.values()]
             elif plain_words(column):
                 bag, scaled = self._bag(column, columns), columns[said_of(column)]

@@ -23,7 +23,6 @@ from .read.frame import Frame
 from .schema import Schema
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
-from .threads import allowed
 
 CODES, LEVEL, PAIRS = "codes", "level", "pairs"
 # Rows that are left out at once.
@@ -139,7 +138,7 @@ class TogetherModel(TableModel):
             x = columns[column.name]
             if column.name in self.wording:
                 imagined = self.imagined.setdefault(column.name, USUAL)
-                said = self.wording[column.name].left(x, y, weights, allowed(), imagined)
+                said = self.wording[column.name].left(x, y, weights, imagined)
                 wide |= {Piece(way, column.name): part for way, part in said.items()}
             else:
                 left = self.book.likelihoods[column.name].leave_one_out(x, y, np.minimum(weights, 1.0))

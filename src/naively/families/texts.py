@@ -30,7 +30,26 @@ class Kept(Sequence[Any]):
 
     def __init__(self, table: WordTable, numbers: npt.NDArray[np.int32]) -> None:
         self.lexicon, self.numbers, self.declared = table.lexicon, numbers, table.numbered or table.lexicon.fixed
-        self.numbered = table.numbered
+        self.numbered, self.size = table.numbered, table.size
+
+    @cached_property
+    def columns(self) -> npt.NDArray[np.int32]:
+        """The column of each number, -1 if it has none."""
+        columns = np.full(self.size, -1, dtype=np.int32)
+        columns[self.numbers] = np.arange(len(self), dtype=np.int32)
+        return columns
+
+    def of(self, counts: Floats) -> Floats:
+        """Return the part [class, column] of counts [class, number] that is about these words."""
+        return counts if len(self) == self.size else counts[:, self.numbers]
+
+    def by_number(self, table: Floats) -> Floats:
+        """Return a table [column, …] laid out by number; words that are not kept say 0."""
+        if len(self) == self.size:
+            return np.ascontiguousarray(table)
+        out = np.zeros((self.size, *table.shape[1:]))
+        out[self.numbers] = table
+        return out
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -65,7 +84,6 @@ class TextWeights:
     family: Words
     words: Kept
     inner: WordWeights | Flags
-    columns: npt.NDArray[np.int32]  # the column of each number, -1 if it has none
     idf: Floats | None
 
     @property
@@ -75,7 +93,7 @@ class TextWeights:
 
     def matrix(self, x: Any) -> Any:
         """Return the words of rows as a sparse matrix of the columns of this model."""
-        found = x.matrix(self.columns, len(self.words), self.family.scored)
+        found = x.matrix(self.words.columns, len(self.words), self.family.scored)
         if self.idf is None:
             return found
         found = found.astype(np.float64)
@@ -88,13 +106,7 @@ class TextWeights:
         constant, table = self.inner.linear
         if table is None:
             return None
-        table = table if self.idf is None else table * self.idf[:, None]
-        if len(self.columns) == len(table) and np.array_equal(self.columns, np.arange(len(table))):
-            return constant, np.ascontiguousarray(table)
-        out = np.zeros((len(self.columns), table.shape[1]))
-        known = self.columns >= 0
-        out[known] = table[self.columns[known]]
-        return constant, out
+        return constant, self.words.by_number(table if self.idf is None else table * self.idf[:, None])
 
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have what the words say added to the scores, as the texts are read."""
@@ -135,26 +147,22 @@ class TextWeights:
 def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings) -> TextWeights:
     """Return what the words of texts say about each class."""
     table = statistic.on(classes)
-    documents = table.texts.sum(axis=0)
     keep = chosen(family, table, float(np.sum(rows)))
     if family.aside:
         keep &= ~table.lexicon.sequences(table.size, spaced=True)
-    numbers = np.flatnonzero(keep).astype(np.int32)
-    columns = np.full(table.size, -1, dtype=np.int32)
-    columns[numbers] = np.arange(len(numbers), dtype=np.int32)
-    words, whole = Kept(table, numbers), len(numbers) == table.size
+    words = Kept(table, np.flatnonzero(keep).astype(np.int32))
     settings = settings.each(len(words), smoothing_of(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
-        there = table.texts if whole else table.texts[:, numbers]
-        inner: Any = Flags(flags, settings, classes, words, there, np.asarray(rows, float))  # type: ignore[arg-type]
-        return TextWeights(family, words, inner, columns, None)
-    n, idf = table.times if whole else table.times[:, numbers], None
+        there = np.asarray(rows, float)
+        inner: Any = Flags(flags, settings, classes, words, words.of(table.texts), there)  # type: ignore[arg-type]
+        return TextWeights(family, words, inner, None)
+    n, idf = words.of(table.times), None
     if family.idf:
-        idf = np.log((1 + np.sum(rows)) / (1 + documents[numbers])) + 1
+        idf = np.log((1 + np.sum(rows)) / (1 + words.of(table.texts).sum(axis=0))) + 1
         n = n * idf
     inner = WordWeights(family, settings, classes, words, n)  # type: ignore[arg-type]
-    return TextWeights(family, words, inner, columns, idf)
+    return TextWeights(family, words, inner, idf)
 
 
 def smoothing_of(family: Words, words: Kept) -> Any:
@@ -181,9 +189,7 @@ def chosen(family: Words, table: WordTable, rows: float) -> Mask:
     if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
         often = np.where(keep, table.times.sum(axis=0), -1.0)
         # Of words met equally often the first by name stay, as everywhere where a choice must not depend on the rows.
-        ranks = np.empty(table.size, dtype=np.int64)
-        ranks[table.numbers] = np.arange(len(table.numbers))
-        best = np.lexsort((ranks, -often))[: family.max_words]
+        best = np.lexsort((table.ranks, -often))[: family.max_words]
         keep = np.zeros(table.size, dtype=bool)
         keep[best] = True
     return np.asarray(keep)

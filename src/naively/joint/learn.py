@@ -113,11 +113,11 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     return Learned(spread_out(counted, singles, weights), ridges, best.bias, loss, len(y), problem.right(best))
 
 
-def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, threads: int) -> float:
+def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats) -> float:
     """Return how many texts are imagined with every word so that rows, each left out, are answered best."""
     losses = {}
     for imagined in TRIED:
-        said = words.left(x, y, w, threads, imagined).values()
+        said = words.left(x, y, w, imagined).values()
         pieces: list[Single] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
         start = np.full(len(pieces), 1 / len(WAYS))
         losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected

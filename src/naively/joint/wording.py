@@ -48,10 +48,8 @@ class Wording:
         table = table.on(classes)
         numbers = np.flatnonzero(chosen(column.family, table, float(rows.sum()))).astype(np.int32)  # type: ignore[arg-type]
         self.kept = Kept(table, numbers)
-        self.columns = np.full(table.size, -1, dtype=np.int32)
-        self.columns[numbers] = np.arange(len(numbers), dtype=np.int32)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
-        self.texts = padded(table.texts.T if len(numbers) == table.size else table.texts[:, numbers].T)
+        self.texts = padded(self.kept.of(table.texts).T)
         self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
 
     @cached_property
@@ -66,27 +64,27 @@ class Wording:
 
     def flags(self, x: Any) -> Any:
         """Return which words the rows hold, divided by the root of how many they are, as a sparse matrix."""
-        starts, words, _ = x.cells(self.columns, "once")
+        starts, words, _ = x.cells(self.kept.columns, "once")
         known = np.diff(starts).astype(np.float64)
         values = np.repeat(1 / np.sqrt(np.maximum(known, 1.0)), np.diff(starts))
         return sparse.csr_array((values, words, starts), shape=(len(x), len(self.kept)))
 
-    def left(self, x: Any, y: Codes, weights: Floats, threads: int, imagined: float = USUAL) -> dict[str, Floats]:
+    def left(self, x: Any, y: Codes, weights: Floats, imagined: float = USUAL) -> dict[str, Floats]:
         """Return what the words of rows say in each way, [class, row], each row left out of the counts."""
-        starts, words, _ = x.cells(self.columns, "once")
+        starts, words, _ = x.cells(self.kept.columns, "once")
         out = np.empty((len(WAYS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(np.minimum(weights, 1.0))
         told = (self.texts, self.totals, self.group, self.mass, imagined)
-        _kernels.left_words(starts, words, y, taken, *told, out, np.empty(len(x)), threads)
+        _kernels.left_words(starts, words, y, taken, *told, out, allowed(x.threads))
         return dict(zip(self.ways, out, strict=False))
 
     def weighed(self, mix: Mapping[str, float], imagined: float = USUAL, moved: Floats | None = None) -> Worded:
         """Return what words say if each way counts as much as is said, and each word was moved by so much."""
         by = np.array([mix.get(way, 0.0) for way in WAYS]).reshape(2, 2)
         table = np.zeros((len(self.kept), len(self.classes)))
-        _kernels.word_weights(self.texts, self.totals, self.group, self.mass, by, imagined, table, allowed())
+        _kernels.word_weights(self.texts, self.totals, self.group, self.mass, by, imagined, table)
         table = table if moved is None else table + moved
-        return Worded(self.classes, self.kept, self.columns, table, self.totals > 0)
+        return Worded(self.classes, self.kept, table, self.totals > 0)
 
 
 def wordings(schema: Schema, counts: Counts, classes: Axis) -> dict[str, Wording]:
@@ -101,19 +99,13 @@ class Worded:
 
     classes: Axis
     words: Kept
-    columns: Codes  # of each number, -1 if it has none
     table: Floats  # [column, class]
     known: npt.NDArray[np.bool_]
 
     @cached_property
     def _laid(self) -> tuple[Floats, Floats]:
         """The same by number: what each says, and whether it is counted as a word."""
-        there = self.columns >= 0
-        if there.all():  # then numbers are columns
-            return self.table, self.known.astype(np.float64)
-        out, length = np.zeros((len(self.columns), self.table.shape[1])), np.zeros(len(self.columns))
-        out[there], length[there] = self.table[self.columns[there]], self.known[self.columns[there]]
-        return out, length
+        return self.words.by_number(self.table), self.words.by_number(self.known.astype(np.float64))
 
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have what the words say added to the scores, as the texts are read."""
@@ -123,6 +115,6 @@ class Worded:
 
     def by_word(self, x: Any) -> tuple[Codes, Floats]:
         """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
-        _, words, _ = x.cells(self.columns, "once")
+        _, words, _ = x.cells(self.words.columns, "once")
         length = np.sqrt(max(float(self.known[words].sum()), 1.0))
         return self.words.numbers[words], self.table[words] / length

@@ -94,6 +94,13 @@ class WordTable:
         return order[self.met[order]]
 
     @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """The place of each number in the order of names, which does not depend on that of the rows."""
+        ranks = np.zeros(self.size, dtype=np.int64)
+        ranks[self.numbers] = np.arange(len(self.numbers))
+        return ranks
+
+    @cached_property
     def values(self) -> Axis:
         """The words that are known, by name."""
         if self.numbered:
