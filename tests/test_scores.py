@@ -104,7 +104,9 @@ def test_the_mean_cost_is_what_the_decisions_cost(weighted, reject):
     scores = nv.Scores(p, truth, "abc", w, cost, reject)
 
     assert scores.mean_cost == pytest.approx(paid / weights.sum(), rel=1e-12)
-    assert nv.Scores(p, truth, "abc", w).mean_cost == pytest.approx(1 - scores.accuracy)
+    assert math.isnan(scores.accuracy)  # choices without a name are no classes
+    simple = nv.Scores(p, truth, "abc", w)
+    assert simple.mean_cost == pytest.approx(1 - simple.accuracy)
 
 
 @pytest.mark.parametrize(("cost", "power"), [("squared", 2), ("absolute", 1)])
@@ -113,11 +115,11 @@ def test_numbers_as_labels_pay_for_their_distance(cost, power):
     values = np.array([1.0, 2.0, 5.0])
     answers = nv.decide(p, cost, values=values)
     expected = np.mean(np.abs(answers - values[truth]) ** power)
-    assert nv.Scores(p, truth, values, cost=cost).mean_cost == pytest.approx(expected)
+    assert nv.Scores(p, values[truth], values, cost=cost).mean_cost == pytest.approx(expected)
     unsure = np.isnan(nv.decide(p, cost, 0.5, values))
     expected = np.mean(np.where(unsure, 0.5, np.abs(answers - values[truth]) ** power))
     assert 0 < unsure.mean() < 1
-    assert nv.Scores(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
+    assert nv.Scores.of_places(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
 
 
 def test_a_class_ruled_out_wrongly_costs_much_but_not_everything():
@@ -149,7 +151,7 @@ def test_the_baseline_knows_the_frequencies_and_nothing_else():
 
 def test_the_figures_come_as_a_frame_as_json_and_as_text():
     p, truth, _ = drawn(2)
-    scores = nv.Scores(p, truth, np.array([10, 20]))
+    scores = nv.Scores(p, np.array([10, 20])[truth], np.array([10, 20]))
 
     found = json.loads(scores.to_json())
     assert found == scores.to_dict()
@@ -162,7 +164,7 @@ def test_the_figures_come_as_a_frame_as_json_and_as_text():
     lines = str(scores).splitlines()
     most = [10, 20][int(np.bincount(truth).argmax())]
     assert lines[0].split() == ["200", "rows", "model", "always", str(most)]
-    assert f"{scores.accuracy:.1%}" in lines[1]
+    assert f"{100 * scores.accuracy:.1f} %" in lines[1]
     assert f"{scores.log_loss:.4f}" in lines[3]
     assert repr(scores) == str(scores)
 
@@ -182,9 +184,9 @@ def test_what_cannot_be_said_is_null_in_json():
         (([[0.5, 0.5]], [0, 1], "ab"), r"The posterior has the shape \(1, 2\); give a line for each of the 2 rows"),
         (([[0.5, 0.5]], [0], "abc"), "a column for each of the 3 classes"),
         ((np.empty((0, 2)), np.empty(0, int), "ab"), "at least one of both"),
-        (([[0.5, 0.5]], [2], "ab"), "truth must hold the place of each row's class, a whole number from 0 to 1"),
-        (([[0.5, 0.5]], [-1], "ab"), "truth must hold the place"),
-        (([[0.5, 0.5]], ["a"], "ab"), "truth must hold the place"),
+        (([[0.5, 0.5]], [2], "ab"), "or its place, a whole number from 0 to 1"),
+        (([[0.5, 0.5]], [-1], "ab"), "truth must hold the label of each row's class, one of"),
+        (([[0.5, 0.5]], ["c"], "ab"), r"truth\[0\] is 'c', which is none of 'a', 'b'. Give labels"),
         (([[0.5, 0.5]], [0], "ab", [0.0]), "weights must be a number of 0 or more for each of the 1 rows, and not all"),
         (([[0.5, 0.5]], [0], "ab", [1.0, 2.0]), "weights must be a number"),
         (([[0.5, 0.5]], [0], "ab", [-1.0]), "weights must be a number"),

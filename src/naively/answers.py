@@ -16,7 +16,9 @@ from .errors import InvalidInput, InvalidSetting, UnreadableRows
 from .evaluate import Scores, together
 from .evidence import Evidence
 from .explain import explained
+from .hints import about_target
 from .interval import interval, prior_known, tail_of
+from .judged import fitting
 from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of, places_of
@@ -24,7 +26,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .refined import RefinedModel
 from .report import importance, probabilities, summary
-from .resample import left_out, of_weight, truth_of
+from .resample import hard, left_out, of_weight, truth_of
 from .schema import Schema
 from .settings import numbers_among, prior_imagined, prior_without, scored_by
 from .statistics import Counts
@@ -185,18 +187,52 @@ class Answers:
         posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
         tuning = "fixed" if self._in_use.calibrated else None
-        return Scores(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
+        return Scores.of_places(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
     def _leave_one_out(self, rows: FileRows) -> Scores:
         """Return the same of rows in files, read a block at a time."""
-        target, weight = rows.of_target, rows.weight
 
-        def ask(table: Any) -> Scores:
-            weights = None if weight is None else table[weight].to_numpy()
-            return self.leave_one_out(table, target=target, sample_weight=weights)
+        def ask(table: Any, weights: Any) -> Scores:
+            return self.leave_one_out(table, target=rows.of_target, sample_weight=weights)
 
-        beside = [name for name in (target, weight) if name is not None]
-        return together(each_block(rows.source, self.schema_, ask, self.threads, beside))
+        return together(self._blocks_of(rows, ask))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> float:
+        """Return the proportion of rows whose answer by `predict` is their true class, as scikit-learn means it.
+
+        A row that is not answered (`reject`) is not answered rightly: the score is over all rows, so that answering
+        less cannot raise it. `Scores` has the accuracy on answered rows and the coverage apart. With "squared" or
+        "absolute" costs, where answers are numbers, it is the `skill`: 1 less the cost as a share of the best constant
+        answer's, which is R² for squared costs. The rows may be files, whose classes are the column `target`.
+        """
+        file = file_of(X)
+        if file is None:
+            parts = [self._judged(X, y, sample_weight, target)]
+        else:
+            rows = rows_of_file(file, y, target, sample_weight)
+            parts = self._blocks_of(rows, lambda table, weights: self._judged(table, None, weights, rows.of_target))
+        labels, answers = (np.concatenate([np.asarray(part[at], dtype=object) for part in parts]) for at in (0, 1))
+        weights = None if sample_weight is None else np.concatenate([part[2] for part in parts])
+        if isinstance(self.cost, str):
+            return Scores.from_labels(labels, answers, None, weights, self.cost, self.reject).skill
+        return Scores.from_labels(labels, answers, None, weights)._mean_right
+
+    def _judged(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> tuple[list[Any], Any, Any]:
+        """Return the true label of each row, the answer to it, and its weight."""
+        rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
+        known = hard(rows)
+        own = self.classes_.tolist()
+        labels = [fitting(label, own) for label in known.labels]
+        return [labels[code] for code in known.codes.tolist()], self.predict(rows.source).tolist(), rows.weights
+
+    def _blocks_of(self, rows: FileRows, ask: Any) -> list[Any]:
+        """Return what is asked of the rows of files, read a block at a time, with their classes and weights."""
+
+        def of_block(table: Any) -> Any:
+            return ask(table, None if rows.weight is None else table[rows.weight].to_numpy())
+
+        beside = [name for name in (rows.of_target, rows.weight) if name is not None]
+        return each_block(rows.source, self.schema_, of_block, self.threads, beside)
 
     # -- reporting ----------------------------------------------------------------------------------------------
 
@@ -219,7 +255,8 @@ class Answers:
 
     def summary(self) -> str:
         """Return what was learned, in words."""
-        remarks = [] if self._expected is None else [self._expected.say()]
+        remarks = [f"Note: {remark}" for remark in about_target(self._learned.classes.labels)]
+        remarks += [] if self._expected is None else [self._expected.say()]
         said = summary(self._table_model, self._learned, self.schema_, remarks)
         return "\n".join([said, *self._said_of_tuning()])
 

@@ -24,7 +24,9 @@ from .counting import (
 )
 from .engines.files import FileRows
 from .engines.tables import TableCounter
+from .errors import TargetWarning, levels_to_caller
 from .freshness import ESTIMATING
+from .hints import about_target, is_doubtful
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
@@ -101,6 +103,14 @@ class Classifier(Answers, Tuned):
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
         """Learn from these rows alone; the target may be a column of the table, by name."""
+        self._fit_rows(X, y, sample_weight, target)
+        labels = self._learned.classes.labels
+        if is_doubtful(labels):
+            warnings.warn(about_target(labels)[0], TargetWarning, stacklevel=levels_to_caller())
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> Self:
+        """Learn from these rows alone; a first part of them may well be of one class."""
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         declared = checked_classes(self.classes, rows)
@@ -146,8 +156,8 @@ class Classifier(Answers, Tuned):
     ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         if not self.__sklearn_is_fitted__():
-            fresh = self.fit if classes is None else deepcopy(self).set_params(classes=list(classes)).fit
-            found = fresh(X, y, sample_weight=sample_weight, target=target)
+            fresh = self if classes is None else deepcopy(self).set_params(classes=list(classes))
+            found = fresh._fit_rows(X, y, sample_weight, target)
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()

@@ -92,10 +92,11 @@ def cross_validate(
     answered, labels = answer(how, counter, [split for split in splits if len(split[1])], rows, threads)
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
-    at, posterior = together(answered, len(codes))
+    at, posterior, fold = together(answered, len(codes))
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
-    return Scores(posterior, truth, labels, weights, *scored_by(nb, labels), tuning if nb._leaves_open else None)
+    chosen = tuning if nb._leaves_open else None
+    return Scores.of_places(posterior, truth, labels, weights, *scored_by(nb, labels), chosen, fold)
 
 
 def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
@@ -132,14 +133,15 @@ def answer_each(models: Models, counter: TableCounter, splits: Sequence[Split], 
     return answered, whole.classes.labels
 
 
-def together(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats]:
-    """Return the places of the rows that were asked about, in order, and the answers; some may stand there twice."""
+def together(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats, Places]:
+    """Return the places of the rows asked about, in order, the answers and the folds; some may stand there twice."""
     asked_about = np.concatenate([test for test, _ in answered])
     order = np.full(n, -1, dtype=np.intp)
     order[asked_about] = np.arange(len(asked_about))
     if len(asked_about) != n or order.min() < 0:
         order = np.argsort(asked_about, kind="stable")
-    return asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0)
+    fold = np.repeat(np.arange(len(answered)), [len(test) for test, _ in answered])
+    return asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0), fold[order]
 
 
 def heavy(rows: Rows, at: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,13 @@ from .errors import InvalidInput
 from .statistics.axis import Floats
 
 Cost = npt.ArrayLike | Literal["squared", "absolute"] | None
+
+
+class Priced(NamedTuple):
+    """A cost matrix [class, choice] with its choices by name; a class that no price is known of has a line of NaN."""
+
+    matrix: Floats
+    choices: tuple[Any, ...]
 
 
 def decide(

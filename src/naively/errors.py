@@ -145,6 +145,10 @@ class LeftOutWarning(UserWarning):
     """A result lacks something that could not be carried over."""
 
 
+class TargetWarning(UserWarning):
+    """A target that is counted as it is, but can hardly be meant: one class alone, or hundreds of numbers."""
+
+
 def levels_to_caller() -> int:
     """Return how many calls up the first line outside this package is: a warning shall point there."""
     level, frame = 0, sys._getframe(1)

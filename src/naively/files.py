@@ -221,15 +221,16 @@ def answered(
     threads, found = allowed(nb.threads), []
     for part in rows.once_more(counter, threads):
         found += [piece for at in range(len(models)) if (piece := ask(part, at, models, whole, share, threads))]
-    *posteriors, truth, weights = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+    *posteriors, truth, weights, fold = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
-    return [Scores(posterior, met[truth], labels, weighed, *scored_by(nb, labels)) for posterior in posteriors]
+    how = (met[truth], labels, weighed, *scored_by(nb, labels))
+    return [Scores.of_places(posterior, *how, folds=fold) for posterior in posteriors]
 
 
 def ask(
     part: Labelled, fold: int, models: Sequence[Sequence[TableModel]], whole: Counts, share: float, threads: int
 ) -> list[Any] | None:
-    """Return the probabilities by each kind of model, the classes and the weights of the rows of a block in a fold."""
+    """Return the probabilities by each kind of model, the classes, weights and fold of a block's rows in a fold."""
     hashed = place_hash(part.file, part.begin, part.frame.rows)
     weights = np.ones(part.frame.rows) if part.weights is None else part.weights
     chosen = (hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53
@@ -241,7 +242,7 @@ def ask(
         posterior = np.zeros((len(at), len(whole.classes)))
         posterior[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked, threads)
         posteriors.append(posterior)
-    return [*posteriors, part.y[at], weights[at]]
+    return [*posteriors, part.y[at], weights[at], np.full(len(at), fold)]
 
 
 # -- counts that are kept ----------------------------------------------------------------------------------------------

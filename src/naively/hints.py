@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .engines.tables import TableCounter
+from .figures import one_class
 from .read.frame import Frame
 from .read.values import Values
 from .statistics.axis import Axis
@@ -16,6 +18,8 @@ from .statistics.axis import Axis
 ENOUGH = 30
 # Whole numbers with at most so many different values may be codes; so many rows are looked at.
 FEW, LOOKED_AT = 12, 10_000
+# More whole numbers than this, as a target, may be amounts; more than hundreds hardly are anything else.
+MANY_NUMBERS, HUNDREDS = 20, 100
 # Words that make a label a sentence, and characters of a language that is written without spaces.
 SEVERAL, UNSPACED = 4, 8
 
@@ -26,6 +30,25 @@ def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
     if rows < ENOUGH or not isinstance(source, Frame):
         return ()
     return (*about_labels(counter, rows), *about_numbers(counter, source))
+
+
+def about_target(labels: Sequence[Any]) -> list[str]:
+    """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
+    if len(labels) == 1:
+        return [one_class(labels[0])]
+    if len(labels) <= MANY_NUMBERS or not isinstance(labels[0], (int, float, np.number)):
+        return []
+    remark = (
+        f"The target holds {len(labels)} different numbers, and each of them is a class. If they are amounts, this is "
+        "regression: cut them into a few ranges first, such as low, middle and high, or set cost='squared' to be "
+        "answered by their mean, cost='absolute' by their median."
+    )
+    return [remark]
+
+
+def is_doubtful(labels: Sequence[Any]) -> bool:
+    """Tell whether a target deserves a warning rather than a remark."""
+    return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
 
 
 def about_labels(counter: TableCounter, rows: float) -> list[str]:

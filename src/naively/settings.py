@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .calibration import LARGEST, SMALLEST
-from .decision import labelled_cost
+from .decision import Priced, labelled_cost
 from .errors import InvalidSetting
 from .estimate import empirical_prior, given_prior, uniform_prior
 from .families import Bins, Settings, Words, shares
@@ -166,12 +166,22 @@ def prior_without(nb: Any) -> PriorWithout:
     return given_without(log_prior(nb))
 
 
-def scored_by(nb: Any, classes: Any) -> tuple[Any, float | None]:
-    """Return the costs of the choices in the order of the classes, and the price of not answering."""
+def scored_by(nb: Any, classes: Any, known: int | None = None) -> tuple[Any, float | None]:
+    """Return the costs of the choices in the order of the classes, and the price of not answering.
+
+    Classes beyond the first so many known ones are none of the model's: it cannot choose them. By a dict of costs
+    every mistake about them costs 1; of a matrix of costs, which has no line for them, the price is unknown.
+    """
     if isinstance(nb.cost, str):
         numbers_among(np.array(classes))
         return nb.cost, nb.reject
-    return labelled_cost(nb.cost, np.array(classes, dtype=object))[0], nb.reject
+    labels = np.empty(len(classes), dtype=object)
+    labels[:] = classes
+    matrix, choices = labelled_cost(nb.cost, labels[:known])
+    if matrix is None:
+        return None, nb.reject
+    more = np.full((len(labels) - len(matrix), matrix.shape[1]), 1.0 if isinstance(nb.cost, dict) else np.nan)
+    return Priced(np.vstack([matrix, more]), tuple(choices.tolist())), nb.reject
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -14,6 +14,7 @@ from .engines.files import Progress, ahead, placed
 from .errors import InvalidInput
 from .evaluate import Scores
 from .evidence import Evidence
+from .judged import fitting
 from .read.files import Block, File
 from .read.target import target_of
 from .read.values import Values
@@ -192,7 +193,8 @@ def scored(
         raise InvalidInput("There are no rows to score.")
     posterior, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     posterior = np.pad(posterior, [(0, 0), (0, len(places) - posterior.shape[1])])
-    return Scores(posterior, truth, tuple(places), weights if weight else None, *scored_by(nb, tuple(places)))
+    classes, heavy = tuple(places), weights if weight else None
+    return Scores.of_places(posterior, truth, classes, heavy, *scored_by(nb, classes, len(nb.classes_)))
 
 
 def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: dict[Any, int]) -> tuple[Any, Any, Any]:
@@ -208,11 +210,6 @@ def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: d
 def weights_of(batch: Any, name: str | None) -> Floats:
     """Return what each row weighs: as a column says, or nothing that is looked at."""
     return np.zeros(0) if name is None else Values(name, column(batch, name)).numbers(0, batch.num_rows)
-
-
-def fitting(label: Any, places: dict[Any, int]) -> Any:
-    """Return the label that the model knows under the same name: 1 may come as text in another file."""
-    return label if label in places else next((known for known in places if str(known) == str(label)), label)
 
 
 def column(batch: Any, name: str) -> Any:

@@ -214,7 +214,7 @@ class Tuned(Fresh):
         out = Rows(rows.source, rows.target, None if rows.weights is None else np.minimum(weights, 1.0))
         model, counts = self._with_smoothing(self.smoothing_), self.counts_
         posterior = left_out(model, counts, out, y, prior_without(self), allowed(self.threads))
-        scores = Scores(posterior, y, counts.classes.labels, weights)
+        scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
         return Book(scores.log_loss, scores.accuracy)
 
     def _refine(self, rows: Rows, again: Again | None) -> Tuning:
