@@ -8,7 +8,7 @@ import click
 
 from . import inputs, options
 from .progress import Bar
-from .render import amount, console, listed, print_json
+from .render import amount, clean, console, listed, print_json
 
 EXAMPLE = """\b
 Example:
@@ -41,11 +41,14 @@ def command(
 ) -> None:
     """Say how good the answers to known rows are.
 
-    Scores, confusion, reliability and mean cost; beside the scores stand those of always giving the most frequent
-    answer. Give rows that the model was not fitted with; for those it was, the report of `naively fit` has cross-
-    validated scores. The probabilities of all rows are held in memory, 8 bytes for each row and class.
+    Accuracy, confusion and mean cost are of the answers that `naively predict` gives with the same --cost and --reject;
+    log loss, Brier score, calibration error, AUC and reliability are of the probabilities. Beside them stand the scores
+    of the constant answer that costs least. ± is the standard error over rows. Give rows that the model was not fitted
+    with; for those it was, the report of `naively fit` has cross-validated scores. The probabilities of all rows are
+    held in memory, 8 bytes for each row and class.
     """
     from .. import streaming
+    from ..figures import whole
 
     nb = inputs.loaded(model, settings, threads)
     file = inputs.opened(files, reading)
@@ -55,7 +58,9 @@ def command(
         found = streaming.scored(nb, file, name, weight, bar)
     if as_json:
         rows, sure, right = (part.tolist() for part in found._bins)
-        table = [{"rows": n, "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n]
+        table = [
+            {"rows": whole(n), "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n
+        ]
         print_json({**found.to_dict(), "reliability": table})
     elif not quiet:
         report(nb, found, files)
@@ -67,11 +72,16 @@ def report(nb: Any, found: Any, files: tuple[str, ...]) -> None:
 
     page = console()
     page.print(f"{amount(found.rows)} rows of {listed(files, 3)}\n", style="bold")
+    for note in found.notes:
+        page.print(clean(note), style="bold", soft_wrap=True)
+    if len(found.classes) == 1:
+        return
     page.print(views.scores(found))
     strangers = [label for label in found.classes if label not in nb.classes_.tolist()]
     if strangers:
         page.print(f"\nClasses that the model never met, and so never answers: {listed(strangers)}")
-    page.print("\nConfusion", style="bold")
-    page.print(views.confusion(found))
-    page.print("\nReliability: of answers that sure, how many were right", style="bold")
+    if found.confusion.size:
+        page.print("\nConfusion", style="bold")
+        page.print(views.confusion(found))
+    page.print("\nReliability: of classes that probable, how many were true", style="bold")
     page.print(views.reliability(found))

@@ -53,9 +53,10 @@ def command(
 
     nb = inputs.loaded(model, settings)
     rival = None if against is None else inputs.Labels(nb.classes_.tolist()).of(against, "--against")
-    evidence = nb.explain(streaming.one_row(nb, inputs.opened(files, reading), row - 1), rival)
+    asked = streaming.one_row(nb, inputs.opened(files, reading), row - 1)
+    evidence = nb.explain(asked, rival)
     if as_json:
-        print_json(facts(evidence, row))
+        print_json(facts(evidence, row, asked.to_pylist()[0]))
         return
     click.echo("\n".join(map(clean, str(evidence).splitlines())))
     for name in evidence.behind.texts:
@@ -71,13 +72,13 @@ def paint(line: str) -> str:
     return "".join(part if at % 2 else clean(part) for at, part in enumerate(re.split(COLOURED, line)))
 
 
-def facts(evidence: Any, row: int) -> dict[str, Any]:
-    """Return the evidence of one row as data."""
+def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
+    """Return the evidence of one row as data; its numbers are numbers, and a missing value is null."""
     answer, against = (evidence.classes[int(place[0])] for place in (evidence.answer, evidence.against))
     columns = [
         {
             "name": name,
-            "value": evidence.texts(name)[0],
+            "value": evidence.texts(name)[0] if is_text(cells.get(name, "")) else cells[name],
             "scores": dict(zip(map(str, evidence.classes), evidence.scores[0, at].tolist(), strict=True)),
             **words_in(evidence, name),
         }
@@ -92,6 +93,11 @@ def facts(evidence: Any, row: int) -> dict[str, Any]:
         "columns": columns,
         "leads": dict(evidence.bars()),
     }
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether JSON holds a value as text: dates as well, but neither numbers nor booleans nor nothing."""
+    return not isinstance(value, (bool, int, float, type(None)))
 
 
 def words_in(evidence: Any, name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +24,12 @@ if TYPE_CHECKING:
 FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
-# More numbers than this, as a target, are rather amounts than classes.
-MANY_NUMBERS = 20
 
 AGAIN = {
     "auto": "columns taken together are counted once more",
     "refined": "values are adjusted a little in each pass",
 }
-TOO_SURE = (
-    "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
-    "Columns that tell the same twice do that: soften them by --temperature auto, or leave some out by --ignore."
-)
+TOO_SURE = "Its probabilities are too sure: the log loss is above that of the class frequencies alone."
 EXAMPLE = """\b
 Example:
   naively fit train.csv --target income -o income.parquet
@@ -161,25 +157,27 @@ def rows_in(file: File) -> float:
 
 def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
+    from ..hints import about_target
     from . import views
 
     page, facts_of = console(), views.column_facts(nb)
     rows, count = nb.counts_.rows.sum(), len(nb.counts_.classes)
-    page.print(
-        f"{amount(rows)} rows of {listed(files, 3)}, {count} classes of {clean(str(nb.schema_.target))}\n", style="bold"
-    )
+    named = f"{count} class{'es' * (count != 1)} of {clean(str(nb.schema_.target))}"
+    page.print(f"{amount(rows)} rows of {listed(files, 3)}, {named}\n", style="bold")
+    for remark in about_target(nb.counts_.classes.labels):
+        page.print(f"{clean(spoken(remark))}\n", style="bold", soft_wrap=True)
     page.print(views.classes(nb.counts_))
     page.print()
     page.print(views.columns(facts_of))
     page.print()
     for line in remarks(nb, found, facts_of):
         page.print(line, soft_wrap=True)
-    if found.scores is not None:
+    if found.scores is not None and count > 1:
         page.print()
-        page.print(verdict(found.scores), style="bold")
+        page.print(verdict(found.scores), style="bold", soft_wrap=True)
         page.print(views.scores(found.scores, found.book))
         if found.scores.log_loss > found.scores.baseline.log_loss:
-            page.print(TOO_SURE, soft_wrap=True)
+            page.print(too_sure(nb, found.scores, found.book), soft_wrap=True)
     page.print()
     page.print(written(out), soft_wrap=True)
 
@@ -194,11 +192,6 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     lines = [
         f"Missing: {found.missing:,} of {cells:,} cells ({share}). {role}." if found.missing else "Missing: no cell."
     ]
-    if len(nb.counts_.classes) > MANY_NUMBERS and not isinstance(nb.counts_.classes.labels[0], str):
-        lines.append(
-            f"Note: the target holds {len(nb.counts_.classes)} different numbers, and each of them is a class. If they "
-            "are amounts, --cost squared answers with their mean and --cost absolute with their median."
-        )
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
@@ -211,14 +204,41 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
 
 
 def verdict(scores: Scores) -> str:
-    """Return in a sentence how often the answers are right, beside those of always giving the most frequent."""
-    often = scores.classes[int(scores.baseline.answers[0])]
-    paid = (
-        "" if scores.cost is None else f"; mean cost {scores.mean_cost:.3f} instead of {scores.baseline.mean_cost:.3f}"
-    )
+    """Return in a sentence how good the answers to held-out rows are, beside the constant answer that costs least."""
+    from ..figures import written as said
+    from ..scoresheet import always, is_decided
+
+    def told(one: Scores, name: str) -> str:
+        return said(name, getattr(one, name), math.nan if one is scores.baseline else scores.spread[name])
+
+    where = "rows held out"
+    if scores.reject is not None:
+        where = f"the {percent(scores.coverage)} of held-out rows that are answered"
+    accurate, priced = not math.isnan(scores.accuracy), is_decided(scores)
+    parts = [f"accuracy {told(scores, 'accuracy')} on {where}"] if accurate else []
+    parts += [f"mean cost {told(scores, 'mean_cost')}{'' if accurate else ' on rows held out'}"] if priced else []
+    constant = scores.baseline
+    beside = [] if math.isnan(constant.accuracy) or not accurate else [told(constant, "accuracy")]
+    beside += [f"mean cost {told(constant, 'mean_cost')}"] if priced else []
+    folds = f"({len(scores._of_folds)}-fold cross-validation)"
+    line = f"{', '.join(parts)} {folds}; {clean(always(scores))}: {', '.join(beside)}"
+    return line[0].upper() + line[1:]
+
+
+def too_sure(nb: Classifier, scores: Scores, book: Scores | None) -> str:
+    """Return what helps the model in use when its probabilities are worse than none."""
+    if not isinstance(nb.temperature, (str, type(None))):
+        return f"{TOO_SURE}\nThe temperature was given: leave out --temperature."
+    if book is not None and book.log_loss < scores.log_loss:
+        return f"{TOO_SURE}\nThe textbook model does better on these rows: --model textbook."
+    if nb._chosen is None and nb.temperature is None:
+        return (
+            f"{TOO_SURE}\nColumns that repeat each other are counted as often in the textbook model: soften it by "
+            "--temperature auto, or leave some out by --ignore."
+        )
     return (
-        f"Right in {percent(scores.accuracy)} of rows that it was not shown (cross-validation); "
-        f"always says {clean(str(often))}: {percent(scores.baseline.accuracy)}{paid}"
+        f"{TOO_SURE}\nThe columns may say nothing about the target, or there are too few rows to learn it from: more "
+        "rows help, and so does --ignore for columns that cannot matter."
     )
 
 
@@ -234,17 +254,19 @@ def written(out: str | None) -> str:
 
 def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
+    from ..figures import whole
+    from ..hints import about_target
     from . import views
 
     counts = nb.counts_
     return {
-        "rows": float(counts.rows.sum()),
+        "rows": whole(counts.rows.sum()),
         "target": nb.schema_.target,
-        "classes": [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, counts.rows.tolist(), strict=True)],
+        "classes": views.class_facts(counts),
         "columns": views.column_facts(nb),
         "missing": found.missing,
         "set_aside": list(found.set_aside),
-        "notes": [spoken(hint) for hint in nb.schema_.hints],
+        "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
         "read": list(found.read),
         "kept": list(found.kept),
         "seconds": found.seconds,

@@ -43,6 +43,8 @@ def command(
     It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and
     nothing is changed. No file of the rows that stay is needed.
     """
+    from ..figures import whole
+
     nb = inputs.loaded(model, threads=threads)
     before = float(nb.counts_.rows.sum())
     file = inputs.opened(files, reading)
@@ -53,6 +55,6 @@ def command(
     nb.save(out)
     left = float(nb.counts_.rows.sum())
     if as_json:
-        print_json({"forgotten": before - left, "rows": left, "model": out})
+        print_json({"forgotten": whole(before - left), "rows": whole(left), "model": out})
     elif not quiet:
         click.echo(f"Wrote {out}: {amount(before - left)} rows forgotten, {amount(left)} left.")

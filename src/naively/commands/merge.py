@@ -27,12 +27,13 @@ def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> No
     several places can learn together without sharing a row.
     """
     from .. import merging
+    from ..figures import whole
 
     with noted(quiet):
         nb = merging.merge([inputs.loaded(model) for model in models], models)
     nb.save(out)
     rows = float(nb.counts_.rows.sum())
     if as_json:
-        print_json({"models": list(models), "rows": rows, "model": out})
+        print_json({"models": list(models), "rows": whole(rows), "model": out})
     elif not quiet:
         click.echo(f"Wrote {out}: {amount(rows)} rows of {len(models)} models.")

@@ -33,10 +33,10 @@ def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
     nb = inputs.loaded(model)
     if sql:
         click.echo(queries(model, nb))
+    elif column is not None:
+        one_column(nb, column, as_json)
     elif as_json:
         print_json(facts(nb, model))
-    elif column is not None:
-        one_column(nb, column)
     else:
         whole(nb, model)
 
@@ -44,17 +44,19 @@ def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
 def facts(nb: Any, model: str) -> dict[str, Any]:
     """Return what a model holds as data."""
     from .. import __version__
+    from ..figures import whole
+    from ..hints import about_target
     from . import views
 
     counts = nb.counts_
     return {
         "model": model,
         "version": __version__,
-        "rows": float(counts.rows.sum()),
+        "rows": whole(counts.rows.sum()),
         "target": nb.schema_.target,
-        "classes": [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, counts.rows.tolist(), strict=True)],
+        "classes": views.class_facts(counts),
         "columns": views.column_facts(nb),
-        "notes": [spoken(hint) for hint in nb.schema_.hints],
+        "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
         "settings": settings_of(nb),
     }
 
@@ -70,6 +72,7 @@ def settings_of(nb: Any) -> dict[str, Any]:
 
 def whole(nb: Any, model: str) -> None:
     """Print rows, classes, columns and settings."""
+    from ..hints import about_target
     from . import views
 
     page, told = console(), views.column_facts(nb)
@@ -82,19 +85,32 @@ def whole(nb: Any, model: str) -> None:
     page.print()
     for line in views.chosen(nb):
         page.print(clean(line), soft_wrap=True)
-    for hint in nb.schema_.hints:
+    for hint in (*about_target(nb.counts_.classes.labels), *nb.schema_.hints):
         page.print(f"Note: {clean(spoken(hint))}", soft_wrap=True)
     said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)
     page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 
 
-def one_column(nb: Any, name: str) -> None:
+def one_column(nb: Any, name: str, as_json: bool) -> None:
     """Print P(value | class) of one column."""
     frame = nb.probabilities(name)
     data = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict("list")
+    if as_json:
+        print_json({"column": name, "probabilities": lines_of(data, nb)})
+        return
     made = table(*map(str, data), right=range(1, len(data)))
     rows = zip(*data.values(), strict=True)
     console().print(filled(made, ([c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows)))
+
+
+def lines_of(data: dict[str, Any], nb: Any) -> list[dict[str, Any]]:
+    """Return the lines of such a table as data: labels of classes as they are, numbers of rows as whole numbers."""
+    from ..figures import whole
+
+    labels = {str(label): label for label in nb.counts_.classes.labels}
+    kept = {"class": lambda label: labels.get(label, label), "numbers": whole}
+    columns = {title: [kept[title](cell) if title in kept else cell for cell in cells] for title, cells in data.items()}
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def queries(model: str, nb: Any) -> str:

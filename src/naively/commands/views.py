@@ -33,6 +33,7 @@ def classes(counts: Counts) -> Table:
 
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, the one that tells most first."""
+    from ..figures import whole
     from ..report import bits_of_columns
     from ..schema import NOUNS, said
 
@@ -42,12 +43,19 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
             "name": column.name,
             "holds": NOUNS[column.type],
             "family": said(column),
-            "missing": missing_in(nb.counts_, column.name),
+            "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else whole(gaps),
             "bits": known(told.get(column.name)),
         }
         for column in nb.schema_
     ]
     return sorted(facts, key=lambda fact: -(fact["bits"] or 0.0))
+
+
+def class_facts(counts: Counts) -> list[dict[str, Any]]:
+    """Return the rows of each class, as whole numbers if weights do not make them fractions."""
+    from ..figures import whole
+
+    return [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, whole(counts.rows), strict=True)]
 
 
 def known(bits: float | None) -> float | None:
@@ -81,34 +89,51 @@ def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS) -> Table:
 
 
 def scores(found: Scores, book: Scores | None = None) -> Table:
-    """Return the scores beside those of the text book, if they are known, and of always giving the same answer."""
-    from ..evaluate import FIGURES
+    """Return the scores with their spread, beside those of the textbook, if known, and of always the same answer."""
+    from ..figures import written
+    from ..scoresheet import always, is_over_folds, lines_of
 
-    often = found.classes[int(found.baseline.answers[0])]
-    columns = {"model": found, "text book": book, f"always {clean(str(often))}": found.baseline}
+    columns = {"model": found, "textbook": book, clean(always(found)): found.baseline}
     beside = {title: one for title, one in columns.items() if one is not None}
     shown = table("", *beside, right=range(1, len(beside) + 1))
-    for name in FIGURES:
-        figures = (getattr(one, name) for one in beside.values())
-        cells = [percent(f) if "accuracy" in name else f"{f:.4f}" if f == f else "–" for f in figures]
-        shown.add_row(name.replace("_", " "), *cells)
+    for title, name in lines_of(found):
+        if name is None:
+            shown.add_row(title)
+            continue
+        spreads = [{} if one is found.baseline else one.spread for one in beside.values()]
+        figures = [getattr(one, name) for one in beside.values()]
+        cells = [written(name, f, s.get(name, math.nan)) for f, s in zip(figures, spreads, strict=True)]
+        shown.add_row(title, *cells)
+    over = "folds" if is_over_folds(found) else "rows"
+    shown.caption, shown.caption_justify = f"± is the standard error over {over}", "left"
     return shown
 
 
 def confusion(found: Scores) -> Table:
-    """Return how many rows of each true class were given each answer; of many classes, the most frequent."""
-    rows = found.confusion.sum(axis=1)
+    """Return how many rows of each true class were given each answer; of many classes, the most frequent.
+
+    Choices that are no classes, and no answer, have their columns behind those of the classes.
+    """
+    from ..figures import NO_ANSWER
+
+    rows, answers = found.confusion.sum(axis=1), found.confusion_columns
     order = sorted(range(len(rows)), key=lambda k: (-rows[k], k))[:MOST_CONFUSED]
-    names = [clean(str(found.classes[k])) for k in order]
-    shown = table("true ↓  answer →", *names, "right", right=range(1, len(order) + 2))
+    mine = {label: at for at, label in reversed(list(enumerate(answers)))}
+    at = [mine[found.classes[k]] for k in order if found.classes[k] in mine]
+    others = [j for j, label in enumerate(answers) if label not in found.classes]
+    columns = [*at, *others]
+    names = [NO_ANSWER if answers[j] is None else clean(str(answers[j])) for j in columns]
+    shown = table("true ↓  answer →", *names, "right", right=range(1, len(names) + 2))
     for k in order:
-        right = percent(found.confusion[k, k] / rows[k]) if rows[k] else "–"
-        filled(shown, [(str(found.classes[k]), *(amount(found.confusion[k, j]) for j in order), right)])
+        answered = rows[k] - (found.confusion[k, -1] if answers[-1] is None else 0.0)
+        own = mine.get(found.classes[k])
+        right = percent(found.confusion[k, own] / answered) if own is not None and answered else "–"
+        filled(shown, [(str(found.classes[k]), *(amount(found.confusion[k, j]) for j in columns), right)])
     return shown
 
 
 def reliability(found: Scores) -> Table:
-    """Return, for answers of like confidence, how sure they were and how many were right."""
+    """Return, for rows of like confidence, how probable their likeliest class was and how often it was true."""
     rows, sure, right = found._bins
     shown = table("said", "was right", "rows", "", right=(0, 1, 2))
     for n, confident, good in zip(rows, sure, right, strict=True):
@@ -129,4 +154,15 @@ def chosen(nb: Any) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
 
 
-__all__ = ["chosen", "classes", "column_facts", "columns", "confusion", "listed", "quoted", "reliability", "scores"]
+__all__ = [
+    "chosen",
+    "class_facts",
+    "classes",
+    "column_facts",
+    "columns",
+    "confusion",
+    "listed",
+    "quoted",
+    "reliability",
+    "scores",
+]

@@ -1,0 +1,139 @@
+"""A target of one class, or of hundreds of numbers, is counted, but nobody is told that the answers are right."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import naively as nv
+from naively.commands import main
+
+ONE = "All rows are of one class, 'x': there is nothing to distinguish, so no score is meaningful"
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame({"a": RNG.normal(size=300), "b": RNG.choice(list("pq"), 300)})
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def said(*arguments):
+    done = CliRunner().invoke(main, [*map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_one_class_is_warned_of_in_python():
+    with pytest.warns(nv.TargetWarning, match=ONE):
+        nb = nv.NaiveBayes().fit(TABLE, ["x"] * 300)
+    assert ONE in nb.summary()
+    scores = nv.cross_validate(TABLE, ["x"] * 300, folds=3)
+    assert str(scores).splitlines()[1].startswith(ONE)
+    assert "100.0 %" not in str(scores)
+    assert scores.to_dict()["notes"] == list(scores.notes)
+    assert scores.notes[0].startswith(ONE)
+
+
+def test_the_warning_points_at_whoever_called():
+    with pytest.warns(nv.TargetWarning) as found:
+        nv.NaiveBayes().fit(TABLE, ["x"] * 300)
+    assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_one_class_is_the_first_that_a_report_says(folds):
+    TABLE.assign(y="x").to_csv("t.csv", index=False)
+    report = said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--folds", folds)
+    assert report.splitlines()[2].startswith(ONE)
+    assert "1 class of y" in report.splitlines()[0]
+    for boast in ("Accuracy", "accuracy", "Right in", "always x"):
+        assert boast not in report
+    told = json.loads(said("fit", "t.csv", "-t", "y", "--folds", folds, "--json"))
+    assert told["notes"][0].startswith(ONE)
+    assert ONE in said("show", "m.parquet")
+    judged = said("evaluate", "m.parquet", "t.csv")
+    assert ONE in judged
+    assert "100.0 %" not in judged
+    assert json.loads(said("evaluate", "m.parquet", "t.csv", "--json"))["notes"][0].startswith(ONE)
+
+
+def test_rows_of_one_class_among_several_are_remarked():
+    nb = nv.NaiveBayes().fit(TABLE, RNG.choice(list("xy"), 300))
+    scores = nv.Scores(nb.predict_proba(TABLE), ["x"] * 300, nb.classes_)
+    assert str(scores).startswith("All rows are of one class, 'x': the figures do not say how well")
+    assert "accuracy" in str(scores)
+
+
+def test_hundreds_of_numbers_are_warned_of_as_regression():
+    y = np.arange(300)
+    with pytest.warns(nv.TargetWarning, match="300 different numbers.*this is regression.*cost='squared'"):
+        nb = nv.NaiveBayes(model="textbook").fit(TABLE, y)
+    assert "this is regression" in nb.summary()
+    TABLE.assign(y=y // 2).to_csv("t.csv", index=False)
+    report = said("fit", "t.csv", "-t", "y", "--folds", 0).splitlines()
+    assert report[2].startswith("The target holds 150 different numbers, and each of them is a class.")
+    assert "cut them into a few ranges" in report[2]
+    assert "--cost squared" in report[2]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [RNG.choice(list("xy"), 300), RNG.integers(0, 10, 300), [f"name {k}" for k in range(300)], np.arange(300) % 30],
+    ids=["two classes", "ten numbers", "hundreds of names", "thirty numbers"],
+)
+def test_other_targets_are_not_warned_of(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nv.NaiveBayes(model="textbook").fit(TABLE, y)
+
+
+def test_the_first_part_of_many_may_be_of_one_class():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nb = nv.NaiveBayes(model="textbook").partial_fit(TABLE, ["x"] * 300)
+        nb.partial_fit(TABLE, ["y"] * 300)
+        nv.NaiveBayes(classes=["x", "y"], model="textbook").fit(TABLE, ["x"] * 300)
+    assert "one class" not in nb.summary()
+    assert not nb.schema_.hints or "one class" not in " ".join(nb.schema_.hints)
+
+
+# -- advice that helps -------------------------------------------------------------------------------------------------
+
+
+def too_sure(*options):
+    """Return what a report advises where probabilities are worse than none: columns of noise, ten times the same."""
+    rng = np.random.default_rng(3)
+    noise = rng.choice(list("pqrstuvw"), 120)
+    columns = {f"c{k}": noise for k in range(10)}
+    pd.DataFrame(columns | {"y": rng.choice(["a", "b"], 120)}).to_csv("noise.csv", index=False)
+    report = said("fit", "noise.csv", "-t", "y", *options)
+    return report[report.index("too sure") :] if "too sure" in report else ""
+
+
+def test_the_textbook_is_advised_to_soften_and_that_helps():
+    advice = too_sure("--model", "textbook")
+    assert "--temperature auto" in advice
+    before, after = (
+        json.loads(said("fit", "noise.csv", "-t", "y", "--model", "textbook", "--json", *more))["scores"]["log_loss"]
+        for more in ([], ["--temperature", "auto"])
+    )
+    assert after < before - 0.1
+    assert "--temperature auto" not in too_sure("--model", "textbook", "--temperature", "auto")
+
+
+def test_the_default_is_never_advised_to_do_what_changes_nothing():
+    from naively.commands.fit import too_sure as advice
+
+    pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)
+    nb = nv.NaiveBayes().fit("t.csv", target="y")
+    assert nb._chosen is not None
+    good, poor = (nv.Scores([[p, 1 - p]] * 2, [0, 1], "ab") for p in (0.6, 0.99))
+    assert "--temperature" not in advice(nb, poor, None)
+    assert "more rows" in advice(nb, poor, None)
+    assert "--model textbook" in advice(nb, poor, good)
+    assert "leave out --temperature" in advice(nb.set_params(temperature=0.1), poor, None)
