@@ -43,15 +43,22 @@ FIELDS = {
     ),
     "predict": "`rows`, `out`",
     "evaluate": (
-        "`rows`, `accuracy`, `balanced_accuracy`, `log_loss`, `brier`, `calibration_error`, `auc`, "
-        "`mean_cost`, `baseline` (the same figures), `classes`, `confusion` (lines are true classes), "
-        "`reliability` (`rows`, `said`, `right`)"
+        "`rows`; of the decisions `coverage` (proportion of rows answered), `accuracy` and `balanced_accuracy` (of "
+        "answered rows), `mean_cost`, `skill` (1 − mean cost / that of the baseline); of the probabilities `log_loss`, "
+        "`brier`, `calibration_error`, `auc`; `spread` (standard errors of the figures), `spread_over` (`rows` or "
+        "`folds`), `folds` (`fold`, `rows` and the figures of each), `baseline` (`answer`, the constant one that costs "
+        "least or null for none, and the figures), `classes`, `choices` (what the columns of the confusion stand for; "
+        "null is no answer), `confusion` (lines are true classes; null where answers are numbers), `notes`, "
+        "`reliability` (`rows`, `said`, `right`). A figure that cannot be given is null"
     ),
     "explain": (
         "`row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by "
         "class), `leads` (what each column adds to the lead of the answer)"
     ),
-    "show": "`model`, `version`, `rows`, `target`, `classes`, `columns`, `notes`, `settings`",
+    "show": (
+        "`model`, `version`, `rows`, `target`, `classes`, `columns`, `notes`, `settings`; with --column `column` and "
+        "`probabilities`"
+    ),
     "merge": "`models`, `rows`, `model`",
     "forget": "`forgotten`, `rows`, `model`",
 }
