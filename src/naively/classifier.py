@@ -123,7 +123,8 @@ class Classifier(Answers, Tuned):
             if isinstance(rows, FileRows):
                 if rows.sampling:
                     wide, threads = self.model == "refined", allowed(self.threads)
-                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, threads, wide=wide))
+                    again = None if rows.sample.complete else lambda: rows.again(counter, threads, wide=wide)
+                    self._tune_if_asked(sampled(rows, counter), again)
             else:
                 self._tune_if_asked(rows)
         except Exception:

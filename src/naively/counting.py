@@ -115,7 +115,7 @@ def sampled(rows: FileRows, counter: TableCounter) -> Rows:
     """Return some of the rows of files that were counted, as a table in memory."""
     frame, codes, weights = rows.sample.rows()
     target = Target(list(counter.classes.places), codes, rows.label_type)
-    return Rows(frame.on(counter.schema), target, weights, rows.of_target)
+    return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
 
 
 def no_labels(rows: int) -> Target:

@@ -202,7 +202,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
-    if nb._chosen is not None and together:
+    if nb._chosen is not None and together and found.passes > 1:
         lines.append(f"The rows were read {found.passes} times: {AGAIN[nb.model]}.")
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:

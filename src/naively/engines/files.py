@@ -62,6 +62,7 @@ class FileRows:
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
+    gathering: bool = False  # whether all rows are kept, as long as they are few
     sample: Sample = field(default_factory=Sample)
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
@@ -174,12 +175,13 @@ class FileRows:
         """Count each row with one of the counters, which have the same codes; share says with which."""
         before = self.rows
         for part in self.labelled(counters[0], which, threads):
+            folds = share(part)
             with placed(self.source.paths[part.file], part.begin):
-                counters[0].add_apart(counters, share(part), part.frame, part.y, part.weights, threads)
+                counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)
             self.first = self.first or part.frame
-            if self.sampling:
+            if self.sampling or (self.gathering and (self.sample.complete or self.rows == before)):
                 hashed = place_hash(part.file, part.begin, part.frame.rows)
-                self.sample.keep(hashed, part.frame, part.y, part.weights, counters[0].readers)
+                self.sample.keep(hashed, part.frame, part.y, part.weights, counters[0].readers, folds)
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)
@@ -200,6 +202,13 @@ class FileRows:
     def may_go(self, column: Column) -> bool:
         """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
         return column.type == "text" and column.name not in self.asked
+
+    def finish(self) -> None:
+        """Say that no pass is left, where all rows are known already."""
+        self.passes = self.passes[0], self.passes[0] + 1
+        if self.progress is not None:
+            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
+            self.progress(self.rows, done, done)
 
     def tell(self, part: Labelled) -> None:
         """Say how far the reading is, if anybody listens."""
