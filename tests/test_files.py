@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively import files
+from naively import file_folds, files
 from naively.dealing import Dealer
 from naively.engines import files as engine
 from naively.engines import sample
@@ -286,7 +286,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
 
 def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
-    monkeypatch.setattr(files, "SCORED", 300)
+    monkeypatch.setattr(file_folds, "SCORED", 300)
     monkeypatch.setattr(sample, "KEPT", 50)
     done = files.fit(book(), path, "label", folds=2)
 

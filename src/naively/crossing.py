@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .counting import rows_of, rows_of_file
+from .counting import checked_classes, rows_of, rows_of_file
 from .engines.files import FileRows
 from .errors import InvalidInput, InvalidSetting
 from .evaluate import Scores
-from .files import fit_folds
+from .file_folds import fit_folds
 from .folds import scores_of_folds
 from .read.files import file_of
 from .resample import folds_of
 from .settings import check_from_file, check_settings
+from .weighing import check_scale, check_scale_of_file, class_weights_of, weigh_file, weighed
 
 
 def cross_validate(
@@ -37,10 +38,10 @@ def cross_validate(
     Parameters
     ----------
     X, y, target, sample_weight
-        A table and the classes of its rows, as for `NaiveBayes.fit`.
+        A table and the classes of its rows, as for `NaiveBayes.fit`; or a path, with the names of two of its columns.
     folds : int, splitter of scikit-learn, or iterable of (train, test)
-        How many folds (dealt out by chance, each with its share of every class; `random_state` deals them anew), or
-        which.
+        How many folds, or which; of a file, how many. Each has its share of every class to within one row, all are of
+        nearly the same size, and a file is split as the same table in memory is; `random_state` splits anew.
     groups : array, optional
         For splitters that keep groups of rows together.
     tuning : "refit" or "fixed"
@@ -71,8 +72,11 @@ def cross_validate(
     if (file := file_of(X)) is not None:
         return of_file(nb, rows_of_file(file, y, target, sample_weight, nb.unlabelled), folds, groups, tuning)
     rows, held = rows_of(X, y, target, sample_weight, nb.unlabelled), None
+    check_scale(rows.weights)
     splits = list(folds_of(folds, rows, groups, nb.random_state))
-    schema = rows.schema(nb.families, nb.model != "textbook")
+    heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
+    schema = heavy.schema(nb.families, nb.model != "textbook")
+    rows.source = heavy.source
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)
         schema, held = nb.schema_, nb.tuning_
@@ -88,7 +92,9 @@ def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Sc
         )
     check_from_file(nb)
     rows.sampling = nb._leaves_open
+    weigh_file(rows, nb.class_weight, nb.classes or ())
     scores, _ = fit_folds(nb, rows, int(folds), tuning)
+    check_scale_of_file(rows)
     if len(scores.truth) < folds:
         raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {len(scores.truth)}.")
     return scores

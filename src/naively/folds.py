@@ -21,6 +21,7 @@ from .statistics import Axis, Counts
 from .statistics.axis import Floats
 from .threads import allowed
 from .tuning import Tuning
+from .weighing import counts_weighed, weighed
 
 Split = tuple[Places | None, Places]
 Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
@@ -107,12 +108,13 @@ class Models(NamedTuple):
         """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
         if not counts.rows.any():
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
+        counts, by_class = counts_weighed(counts, self.nb.class_weight)
         nb = type(self.nb).from_counts(counts, whole.schema, **self.nb.get_params(deep=False))
         if self.held is not None:
             nb._keep(self.held)
         elif nb._leaves_open:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            nb._tune_if_asked(some(rows, train))
+            nb._tune_if_asked(weighed(some(rows, train), by_class))
         return nb
 
 

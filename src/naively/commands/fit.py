@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import inputs, options
+from .ending import noted
 from .progress import Bar
 from .render import amount, clean, console, listed, percent, print_json, size
 from .words import spoken
@@ -26,10 +27,6 @@ MOST_NOTES = 6
 # More numbers than this, as a target, are rather amounts than classes.
 MANY_NUMBERS = 20
 
-AGAIN = {
-    "auto": "columns taken together are counted once more",
-    "refined": "values are adjusted a little in each pass",
-}
 TOO_SURE = (
     "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
     "Columns that tell the same twice do that: soften them by --temperature auto, or leave some out by --ignore."
@@ -57,6 +54,8 @@ Example:
 )
 @options.texts
 @options.WEIGHT
+@options.NORMALIZE
+@options.CLASS_WEIGHT
 @options.settings
 @click.option(
     "--model",
@@ -107,6 +106,7 @@ def command(
     unlabelled: str,
     threads: int | None,
     weight: str | None,
+    class_weight: tuple[str, ...],
     **counting: Any,
 ) -> None:
     """Learn from files, and report what was learned.
@@ -119,7 +119,8 @@ def command(
 
     file = inputs.opened(files, reading)
     name = inputs.target_of(file, target)
-    told = inputs.changed(settings, inputs.labels_in(file, name))
+    told = inputs.changed(settings, labels := inputs.labels_in(file, name))
+    told["class_weight"] = inputs.class_weight_of(class_weight, labels)
     families = inputs.families_of(file, family, texts)
     nb = PlainClassifier(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
     counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
@@ -142,7 +143,7 @@ def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) ->
     if how["folds"] is None:
         too_much = rows_in(file) > MANY or (has_texts(nb) and file.unpacked > LONG)
         how["folds"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
-    with Bar("Counting", quiet) as bar:
+    with noted(quiet), Bar("Counting", quiet) as bar:
         return files.fit(nb, file, target, progress=bar, **how)
 
 
@@ -203,7 +204,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
     if nb._chosen is not None and together and found.passes > 1:
-        lines.append(f"The rows were read {found.passes} times: {AGAIN[nb.model]}.")
+        lines.append(f"The rows were read {found.passes} times.")
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
