@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
-    from .errors import LeftOutWarning, StaleWarning
+    from .errors import LeftOutWarning, StaleWarning, WeightWarning
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
@@ -41,6 +41,7 @@ _HOMES = {
     "Scores": "evaluate",
     "LeftOutWarning": "errors",
     "StaleWarning": "errors",
+    "WeightWarning": "errors",
     "Column": "schema",
     "Schema": "schema",
     "decide": "decision",
@@ -76,6 +77,7 @@ __all__ = [
     "Settings",
     "StaleWarning",
     "Table",
+    "WeightWarning",
     "Words",
     "compare",
     "count",

@@ -108,12 +108,12 @@ class Classifier(Answers, Tuned):
         """Learn from these rows alone; the target and the weights may be columns of the table, by name."""
         check_settings(self)
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
-        self._fit(rows)
+        self._fit_rows(rows)
         if isinstance(rows, FileRows):
             check_scale_of_file(rows)
         return self
 
-    def _fit(self, rows: Any, to_come: Sequence[Any] = ()) -> None:
+    def _fit_rows(self, rows: Any, to_come: Sequence[Any] = ()) -> None:
         """Learn from these rows; classes that are to come may have weights already."""
         declared = checked_classes(self.classes, rows)
         if isinstance(rows, FileRows):
@@ -166,7 +166,7 @@ class Classifier(Answers, Tuned):
             found = self if classes is None else deepcopy(self).set_params(classes=list(classes))
             check_settings(found)
             rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
-            found._fit(rows, list(self.class_weight or ()))
+            found._fit_rows(rows, list(self.class_weight or ()))
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
