@@ -62,15 +62,16 @@ Example:
     type=click.Choice(["auto", "textbook", "refined"]),
     default="auto",
     show_default=True,
-    help="Whether columns are taken together, which reads the file once more; speak one by one as in the text book; or "
-    "do so with their values adjusted, which reads it up to 13 times more.",
+    help="Whether columns are taken together, which reads a large file once more; speak one by one as in the text book; "
+    "or do so with their values adjusted, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(0),
     metavar="K",
-    help=f"Folds of the cross-validation, which reads the file once more and holds K + 1 models in memory; 0 for none. "
-    f"Left out: {FOLDS}, but none above {MANY:,} rows, above 1 GB with --text, or with --keep-counts.",
+    help=f"Folds of the cross-validation, each with its share of every class; above some 20,000 rows it reads the file "
+    f"once more and holds K + 1 models in memory; 0 for none. Left out: {FOLDS}, but none above {MANY:,} rows, above "
+    f"1 GB with --text, or with --keep-counts.",
 )
 @click.option(
     "--keep-counts",
