@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "arrays.hpp"
+#include "dealing.hpp"
 #include "pyscorer.hpp"
 #include "pystrings.hpp"
 #include "pywords.hpp"
@@ -394,4 +395,5 @@ NB_MODULE(_kernels, m) {
              "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
     m.attr("NEW") = Dictionary::NONE;
     bind_words(m);
+    bind_dealing(m);
 }

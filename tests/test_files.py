@@ -12,12 +12,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively import files
+from naively import file_folds, files
+from naively.dealing import Dealer
 from naively.engines import files as engine
+from naively.engines import sample
 from naively.engines.sample import KEPT, Sample, place_hash
 from naively.read import block
 from naively.read import files as read
 from naively.read.frame import frame_of
+from naively.read.target import labels_of
 
 from . import file_cases as cases
 from .textbook import book
@@ -267,37 +270,43 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     nb = book()
     done = files.fit(nb, path, "label", ignore=["weight"], folds=4)
     rows = ROWS.drop(["weight"])
-    fold = files.fold_of(engine.Labelled(0, 0, frame_of(rows), np.zeros(400, np.int32), None), 4)
+    labels = labels_of(rows["label"])
+    fold = Dealer(4, 0).deal(labels.labels, labels.codes)
     expected = np.zeros((400, 3))
     for at in range(4):
         rest = book().fit(rows.filter(pa.array(fold != at)), target="label")
         expected[fold == at] = rest.predict_proba(rows.filter(pa.array(fold == at)))
 
     assert nb.counts_ == nv.count(rows, target="label")
-    order = np.concatenate([np.flatnonzero(fold == at) for at in range(4)])
-    assert_allclose(done.scores.posterior, expected[order], rtol=1e-9)
-    assert np.bincount(fold).min() > 70
+    assert_allclose(done.scores.posterior, expected, rtol=1e-9)
+    assert np.bincount(fold).tolist() == [100] * 4
     assert done.rows == 400
     assert done.missing == sum(rows[name].null_count for name in FEATURES)
 
 
 def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
-    monkeypatch.setattr(files, "SCORED", 300)
+    monkeypatch.setattr(file_folds, "SCORED", 300)
+    monkeypatch.setattr(sample, "KEPT", 50)
     done = files.fit(book(), path, "label", folds=2)
 
     assert 60 < len(done.scores.truth) < 140
     assert done.rows == 400
 
 
-def test_progress_tells_rows_and_bytes(tmp_path):
+def test_progress_tells_rows_and_bytes(tmp_path, monkeypatch):
+    """Where the rows are few, all is known after the first pass, and that is said."""
     folder = cases.write_parts(tmp_path / "parts", ROWS)
-    told = []
+    told, few = [], []
+    files.fit(book(), folder, "label", folds=2, progress=lambda *facts: few.append(facts))
+    monkeypatch.setattr(sample, "KEPT", 50)
     files.fit(book(), folder, "label", folds=2, progress=lambda *facts: told.append(facts))
     size = sum(path.stat().st_size for path in folder.iterdir())
 
     assert [rows for rows, _, _ in told] == [100, 200, 300, 400] * 2
     assert {of for _, _, of in told} == {2 * size}
+    assert [rows for rows, _, _ in few] == [100, 200, 300, 400, 400]
+    assert few[-1] == (400, size, size)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[-1][1] <= 2 * size
     assert told[-1][1] > 1.8 * size

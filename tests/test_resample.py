@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 
 import naively as nv
 from naively import resample
+from naively.dealing import Dealer
 from naively.errors import InvalidInput
 from naively.read import block
 
@@ -272,22 +273,10 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
         np.testing.assert_array_equal(scores.weights, weights[rows])
 
 
-def test_numbers_of_folds_are_dealt_by_class_and_by_chance():
-    """Each fold has its share of every class, each row is asked about once, and a seed deals them anew."""
-    labels = np.repeat([0, 1, 2], [47, 13, 3]).astype(np.int32)
-    dealt = resample.deal(labels, 5, 0)
-
-    for k in range(3):
-        n = np.bincount(dealt[labels == k], minlength=5)
-        assert n.max() - n.min() <= 1
-    assert np.ptp(np.bincount(dealt)) <= 1
-    assert (dealt == resample.deal(labels, 5, 0)).all()
-    assert (dealt != resample.deal(labels, 5, 1)).any()
-
-
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
-    dealt = resample.deal(nv.read.target.target_of(labels).codes, 5, 0)
+    target = nv.read.target.target_of(labels)
+    dealt = Dealer(5, 0).deal(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
     scores = crossed(table, labels, folds=5, families={"visits": "poisson"})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .counting import count
     from .crossing import cross_validate
     from .decision import decide, expected_cost
-    from .errors import LeftOutWarning, StaleWarning, TargetWarning
+    from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
@@ -42,6 +42,7 @@ _HOMES = {
     "LeftOutWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
+    "WeightWarning": "errors",
     "Column": "schema",
     "Schema": "schema",
     "decide": "decision",
@@ -78,6 +79,7 @@ __all__ = [
     "StaleWarning",
     "Table",
     "TargetWarning",
+    "WeightWarning",
     "Words",
     "compare",
     "count",

@@ -560,3 +560,16 @@ class Words:
         """The bytes that the lexicon takes."""
 
 UNICODE: str = "14.0.0"
+
+def deal(
+    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    loads: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    met: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    used: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")],
+    out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    Deal rows into folds, each class evenly; rows of no weight get -1. What was dealt before is carried along.
+    """

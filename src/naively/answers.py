@@ -62,6 +62,7 @@ class Answers:
         @property
         def _in_use(self) -> Tuning: ...
         def _said_of_tuning(self) -> list[str]: ...
+        def _weighed(self, rows: Any) -> Any: ...
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class Answers:
         if isinstance(rows.source, Frame):
             check_widths(rows.source, model.schema, counts)
         truth = truth_of(rows, counts)
-        posterior = left_out(model, counts, rows, truth, prior_without(self), allowed(self.threads))
+        posterior = left_out(model, counts, self._weighed(rows), truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
         tuning = "fixed" if self._in_use.calibrated else None
         return Scores.of_places(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -46,12 +47,14 @@ from .threads import allowed
 from .tuned import Tuned
 from .tuning import UNTUNED
 from .unlabelled import Estimator, Expected, learned
+from .weighing import check_scale, check_scale_of_file, class_weights_of, refuse_balanced, weigh_file, weighed
 
 
 class Classifier(Answers, Tuned):
     """What `NaiveBayes` is beside an estimator of scikit-learn: its settings, its counts, and what is made of them."""
 
     _counter: TableCounter | None
+    _by_class: Any = None  # what a row of each class weighed when it was counted
     _expected: Expected | None = None  # what rows without a label taught
     if TYPE_CHECKING:
 
@@ -80,6 +83,7 @@ class Classifier(Answers, Tuned):
         unlabelled: str = "error",
         threads: int | None = None,
         random_state: Any = 0,
+        class_weight: Any = None,
     ) -> None:
         self.families = families
         self.model = model
@@ -98,31 +102,37 @@ class Classifier(Answers, Tuned):
         self.unlabelled = unlabelled
         self.threads = threads
         self.random_state = random_state
+        self.class_weight = class_weight
 
     # -- counting -----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
-        """Learn from these rows alone; the target may be a column of the table, by name."""
-        self._fit_rows(X, y, sample_weight, target)
+        """Learn from these rows alone; the target and the weights may be columns of the table, by name."""
+        check_settings(self)
+        rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+        self._fit_rows(rows)
+        if isinstance(rows, FileRows):
+            check_scale_of_file(rows)
         labels = self._learned.classes.labels
         if is_doubtful(labels):
             warnings.warn(about_target(labels)[0], TargetWarning, stacklevel=levels_to_caller())
         return self
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> Self:
-        """Learn from these rows alone; a first part of them may well be of one class."""
-        check_settings(self)
-        rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+    def _fit_rows(self, rows: Any, to_come: Sequence[Any] = ()) -> None:
+        """Learn from these rows, which may be a first part; classes that are to come may have weights already."""
         declared = checked_classes(self.classes, rows)
-        counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open
+            weigh_file(rows, self.class_weight, [*declared, *to_come])
+        else:
+            check_scale(rows.weights)
+            rows = weighed(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
+        counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
         count_rows(counter, labelled, allowed(self.threads))
         expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
         self._settle(counter, labelled, expected)
-        return self
 
     def _settle(self, counter: TableCounter, rows: Rows | FileRows, expected: Expected | None = None) -> None:
         """Go on from what a new fit has counted, and choose what the settings leave to its rows; or change nothing."""
@@ -133,7 +143,8 @@ class Classifier(Answers, Tuned):
             if isinstance(rows, FileRows):
                 if rows.sampling:
                     wide, threads = self.model == "refined", allowed(self.threads)
-                    self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, threads, wide=wide))
+                    again = None if rows.sample.complete else lambda: rows.again(counter, threads, wide=wide)
+                    self._tune_if_asked(weighed(sampled(rows, counter), rows.by_class), again)
             else:
                 self._tune_if_asked(rows)
         except Exception:
@@ -155,20 +166,23 @@ class Classifier(Answers, Tuned):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None
     ) -> Self:
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
+        refuse_balanced(self.class_weight, "partial_fit")
         if not self.__sklearn_is_fitted__():
-            fresh = self if classes is None else deepcopy(self).set_params(classes=list(classes))
-            found = fresh._fit_rows(X, y, sample_weight, target)
+            found = self if classes is None else deepcopy(self).set_params(classes=list(classes))
+            check_settings(found)
+            rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+            found._fit_rows(rows, list(self.class_weight or ()))
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
-        alone = one_row(X) and classes is None and sample_weight is None and target is None
+        alone = one_row(X) and classes is None and sample_weight is None and target is None and self._by_class is None
         if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
             self._outdate()
             self._recount()
             return self
-        rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
+        rows = self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema))
         if classes is not None:
             check_labels(counter, [*classes, *rows.target.labels])
         count_rows(counter, rows, allowed(self.threads, rows.cells))
@@ -182,7 +196,9 @@ class Classifier(Answers, Tuned):
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
         """Unlearn rows that were learned before: the model is then as if they had never been shown."""
-        rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
+        self._check_fitted()
+        refuse_balanced(self.class_weight, "forget")
+        rows = self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
@@ -191,6 +207,13 @@ class Classifier(Answers, Tuned):
         self._outdate()
         self._recount()
         return self
+
+    def _weighed(self, rows: Any) -> Any:
+        """Return rows that come or go, weighed by class as those that were counted."""
+        if isinstance(rows, FileRows):
+            rows.by_class = self._by_class
+            return rows
+        return weighed(rows, self._by_class)
 
     def _outdate(self) -> None:
         """Say once that what rows without a label taught does not know of rows that came or went since."""
@@ -206,7 +229,7 @@ class Classifier(Answers, Tuned):
         self._counter = counter
         self._asked = {}
         if rows is not None:
-            self._tuning = UNTUNED
+            self._tuning, self._by_class = UNTUNED, rows.by_class
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -295,6 +318,8 @@ class Classifier(Answers, Tuned):
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
+        if self._by_class is not None:
+            about["by_class"] = plain("class_weight", dict(self._by_class))
         from . import store
 
         if (expected := self._expected) is None:
@@ -329,6 +354,7 @@ def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True)
     check_kinds(list(counts.classes.labels))
     nb._schema = schema.with_families(held_families(nb, schema))
     nb.n_features_in_ = len(schema)
+    nb._by_class = dict(nb.class_weight) if isinstance(nb.class_weight, Mapping) else None
     nb._hold(counts)
     labels = np.array(counts.classes.labels)
     nb._label_type = labels.dtype if labels.dtype.kind in "biufU" else np.dtype(object)

@@ -20,7 +20,8 @@ from .read.files import File, file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .read.target import Shares, Target, check_kinds, target_of, type_for
-from .schema import Schema
+from .read.values import Values
+from .schema import NOUNS, Schema
 from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
@@ -34,6 +35,7 @@ class Rows:
     target: Target | Shares
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
+    by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
 
     @property
     def named(self) -> bool:
@@ -76,7 +78,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
     file = file_of(X)
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
-    source: Any = None if schema is None or target is not None else few_rows(X, schema)
+    source: Any = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
     if source is None or schema is None or not schema.single:
         source = frame_of(X)
         y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
@@ -84,6 +86,8 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
             source, y = without(source, target)
+        if isinstance(weights, str):
+            source, weights = without_weights(source, weights, target)
         source = source if schema is None else source.on(schema)
     if type(X) is dict and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
@@ -112,10 +116,10 @@ def rows_of_file(
 
 
 def sampled(rows: FileRows, counter: TableCounter) -> Rows:
-    """Return some of the rows of files that were counted, as a table in memory."""
+    """Return some of the rows of files that were counted, as a table in memory; each weighs what it does by itself."""
     frame, codes, weights = rows.sample.rows()
     target = Target(list(counter.classes.places), codes, rows.label_type)
-    return Rows(frame.on(counter.schema), target, weights, rows.of_target)
+    return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
 
 
 def no_labels(rows: int) -> Target:
@@ -134,6 +138,30 @@ def without(frame: Frame, target: str) -> tuple[Frame, Any]:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
     columns = {name: values for name, values in frame.columns.items() if name != target}
     return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
+
+
+def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
+    """Return a frame without the column of the weights, and those."""
+    if name == target:
+        raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
+    if not frame.named:
+        raise InvalidInput(
+            f"sample_weight={name!r} names a column, but the columns of X have no names; give a weight for each row."
+        )
+    rest, _ = without(frame, name)
+    values = frame.columns[name]
+    if not isinstance(values, Values) or values.type not in ("number", "whole", "boolean", None):
+        found = NOUNS[values.type] if isinstance(values, Values) and values.type else "vectors"
+        raise InvalidInput(f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.")
+    weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
+    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise InvalidInput(
+            f"Row {row}: its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more."
+        )
+    return rest, weights
 
 
 def labelled_rows(rows: Rows, unlabelled: str) -> Rows:

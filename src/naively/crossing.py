@@ -1,29 +1,21 @@
-"""k-fold scores by subtraction: each fold is taken out of the counts, and answered from the rest."""
+"""`cross_validate`: how well rows are answered by models that were not shown them, in memory or in files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .counting import Rows, checked_classes, count_rows, rows_of
-from .engines.tables import TableCounter
+from .counting import checked_classes, rows_of, rows_of_file
+from .engines.files import FileRows
 from .errors import InvalidInput, InvalidSetting
-from .estimator import NaiveBayes
 from .evaluate import Scores
-from .model import Model
+from .file_folds import fit_folds
+from .folds import scores_of_folds
 from .read.files import file_of
-from .resample import Places, counted_apart, counts_of, folds_of, hard, some
-from .settings import check_settings, scored_by
-from .statistics import Axis, Counts
-from .statistics.axis import Floats
-from .threads import allowed
-from .tuning import Tuning
-
-Split = tuple[Places | None, Places]
-Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
+from .resample import folds_of
+from .settings import check_from_file, check_settings
+from .weighing import check_scale, check_scale_of_file, class_weights_of, weigh_file, weighed
 
 
 def cross_validate(
@@ -46,10 +38,10 @@ def cross_validate(
     Parameters
     ----------
     X, y, target, sample_weight
-        A table and the classes of its rows, as for `NaiveBayes.fit`.
+        A table and the classes of its rows, as for `NaiveBayes.fit`; or a path, with the names of two of its columns.
     folds : int, splitter of scikit-learn, or iterable of (train, test)
-        How many folds (dealt out by chance, each with its share of every class; `random_state` deals them anew), or
-        which.
+        How many folds, or which; of a file, how many. Each has its share of every class to within one row, all are of
+        nearly the same size, and a file is split as the same table in memory is; `random_state` splits anew.
     groups : array, optional
         For splitters that keep groups of rows together.
     tuning : "refit" or "fixed"
@@ -71,109 +63,38 @@ def cross_validate(
     >>> round(nv.cross_validate(X, y, folds=10).accuracy, 3)
     0.967
     """
+    from .estimator import NaiveBayes
+
     nb = NaiveBayes(**params)
     check_settings(nb)
     if tuning not in ("refit", "fixed"):
         raise InvalidSetting(f"tuning={tuning!r} must be 'refit', anew for each fold, or 'fixed', as for all rows.")
-    if file_of(X) is not None:
-        raise InvalidInput(
-            "cross_validate needs a table in memory; for files: naively.files.fit(nb, X, target, folds=5)."
-        )
-    rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
-    codes, threads, held = hard(rows).codes, allowed(nb.threads), None
-    schema = rows.schema(nb.families, nb.model != "textbook")
+    if (file := file_of(X)) is not None:
+        return of_file(nb, rows_of_file(file, y, target, sample_weight, nb.unlabelled), folds, groups, tuning)
+    rows, held = rows_of(X, y, target, sample_weight, nb.unlabelled), None
+    check_scale(rows.weights)
+    splits = list(folds_of(folds, rows, groups, nb.random_state))
+    heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
+    schema = heavy.schema(nb.families, nb.model != "textbook")
+    rows.source = heavy.source
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)
         schema, held = nb.schema_, nb.tuning_
-    counter = TableCounter(schema, checked_classes(nb.classes, rows))
-    splits = [(train, heavy(rows, tested)) for train, tested in folds_of(folds, rows, groups, nb.random_state)]
-    answer = answer_apart if dealt_out(splits, rows) else answer_each
-    how = Models(params, held)
-    answered, labels = answer(how, counter, [split for split in splits if len(split[1])], rows, threads)
-    if not answered:
-        raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
-    at, posterior, fold = together(answered, len(codes))
-    truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
-    weights = None if rows.weights is None else rows.weights[at]
-    chosen = tuning if nb._leaves_open else None
-    return Scores.of_places(posterior, truth, labels, weights, *scored_by(nb, labels), chosen, fold)
+    return scores_of_folds(nb, rows, schema, splits, held)
 
 
-def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
-    """Tell whether every row that weighs something is asked about once, by a model of all rows of other folds."""
-    n = rows.target.rows if rows.weights is None else np.count_nonzero(rows.weights)
-    return all(train is None for train, _ in splits) and sum(len(test) for _, test in splits) == n
-
-
-def answer_apart(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
-    """Answer folds that were dealt out: each is counted once, and all of them together are the whole."""
-    with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
-        asked = list(pool.map(lambda split: some(rows, split[1]), splits))
-    try:
-        parts = counted_apart(counter, asked, threads)
-    except InvalidInput:
-        count_rows(counter, rows, threads)  # the same error, which names the row of the table
-        raise
-    whole, answered = counter.value(), []
-    for (train, test), part, fold in zip(splits, parts, asked, strict=True):
-        nb = models.learned(counter.less(part), whole, rows, train, test)
-        answered.append((test, posterior_of(nb, whole, fold, threads)))
-    return answered, whole.classes.labels
-
-
-def answer_each(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
-    """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
-    count_rows(counter, rows, threads)
-    whole, answered = counter.value(), []
-    for train, test in splits:
-        asked = some(rows, test)
-        counts = counts_of(train, asked, rows, whole, threads)
-        nb = models.learned(counts, whole, rows, train, test)
-        answered.append((test, posterior_of(nb, whole, asked, threads)))
-    return answered, whole.classes.labels
-
-
-def together(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats, Places]:
-    """Return the places of the rows asked about, in order, the answers and the folds; some may stand there twice."""
-    asked_about = np.concatenate([test for test, _ in answered])
-    order = np.full(n, -1, dtype=np.intp)
-    order[asked_about] = np.arange(len(asked_about))
-    if len(asked_about) != n or order.min() < 0:
-        order = np.argsort(asked_about, kind="stable")
-    fold = np.repeat(np.arange(len(answered)), [len(test) for test, _ in answered])
-    return asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0), fold[order]
-
-
-def heavy(rows: Rows, at: Any) -> Any:
-    """Return those of the places whose rows weigh something: a row of no weight is no row."""
-    return at if rows.weights is None else at[rows.weights[at] > 0]
-
-
-class Models(NamedTuple):
-    """How the models of folds are made: their settings, and what is held fixed of what they would choose."""
-
-    params: dict[str, Any]
-    held: Tuning | None
-
-    def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> NaiveBayes:
-        """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
-        if not counts.rows.any():
-            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
-        nb = NaiveBayes.from_counts(counts, whole.schema, **self.params)
-        if self.held is not None:
-            nb._keep(self.held)
-        elif nb._leaves_open:
-            train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            nb._tune_if_asked(some(rows, train))
-        return nb
-
-
-def posterior_of(nb: NaiveBayes, whole: Counts, asked: Rows, threads: int) -> Floats:
-    """Return P(class | row) by a model; a class that it does not know has none."""
-    model = nb._table_model
-    posterior: Floats = model.answer(Model.posterior, asked.source, threads)
-    if model.classes.labels == whole.classes.labels:
-        return posterior
-    out = np.zeros((asked.target.rows, len(whole.classes)))
-    out[:, whole.classes.places(model.classes.labels)] = posterior
-    return out
+def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Scores:
+    """Return the scores of the rows of files, which are split as the same rows in memory would be."""
+    if groups is not None or not isinstance(folds, (int, np.integer)) or isinstance(folds, bool) or folds < 2:
+        raise InvalidInput(
+            f"folds={folds!r}: rows of a file are split into a number of folds, 2 or more; for a splitter, groups or "
+            "pairs (train, test) read the table into memory first."
+        )
+    check_from_file(nb)
+    rows.sampling = nb._leaves_open
+    weigh_file(rows, nb.class_weight, nb.classes or ())
+    scores, _ = fit_folds(nb, rows, int(folds), tuning)
+    check_scale_of_file(rows)
+    if len(scores.truth) < folds:
+        raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {len(scores.truth)}.")
+    return scores

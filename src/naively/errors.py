@@ -15,7 +15,8 @@
         ├── UnwritableFile  a model or a place that cannot be saved
         └── UnreadableRows  a data file, or a line of one, that cannot be read as it is
 
-    StaleWarning (a UserWarning)  a calibration that was made for other counts or settings
+    StaleWarning (a UserWarning)   a calibration that was made for other counts or settings
+    WeightWarning (a UserWarning)  weights of rows whose sum is far from the number of rows
 """
 
 from __future__ import annotations
@@ -139,6 +140,10 @@ class UnreadableRows(InvalidInput):
 
 class StaleWarning(UserWarning):
     """A calibration is still used, but the counts or settings that it was made for have changed."""
+
+
+class WeightWarning(UserWarning):
+    """The weights of rows sum to far fewer, or far more, than there are rows."""
 
 
 class LeftOutWarning(UserWarning):

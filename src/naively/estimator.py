@@ -32,7 +32,7 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         `calibrate` with its rows; by default there is none until `calibrate` is called.
     prior : "empirical", "uniform", dict or array
         Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
-        `classes_`. It takes the place of scikit-learn's ``class_weight``.
+        `classes_`. Unlike ``class_weight`` it changes nothing of what was counted.
     prior_smoothing : float
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
@@ -56,8 +56,13 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
         every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
     threads : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
-    random_state : int
-        Where classes without any label begin (``unlabelled="em"``); nothing else is random.
+    random_state : int, RandomState or None
+        How `cross_validate` splits rows into folds, and where classes without any label begin (``unlabelled="em"``);
+        nothing else is random.
+    class_weight : "balanced" or dict, optional
+        What a row of each class weighs, multiplied by its own weight; a class that a dict does not name has 1.
+        "balanced" lets all classes weigh the same in sum: N / (K n), as in scikit-learn. It acts on what is counted, so
+        a change of it acts at the next `fit`; scores are not weighted by it. `partial_fit` and `forget` need a dict.
 
     Attributes
     ----------

@@ -8,32 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .classifier import Classifier, holding
-from .counting import Rows, sampled
-from .engines.again import add_together, add_up
-from .engines.files import MOST_LABELS, FileRows, Labelled, Progress, set_aside_hint
-from .engines.sample import place_hash
+from .engines.files import MOST_LABELS, FileRows, Progress, set_aside_hint
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting
 from .evaluate import Scores
+from .file_folds import MORE, fit_folds, spared
 from .hints import about_labels
 from .kept import Kept, One, looks
-from .learning import enough, laid_out
-from .mixed import TableModel
-from .model import Model
 from .read.files import File, file_of
-from .refining import PASSES
-from .resample import some
-from .settings import check_from_file, check_settings, scored_by
+from .settings import check_from_file, check_settings
 from .statistics import Counts
 from .threads import allowed
-
-# Passes over the rows, at most, beside the one that counts single columns.
-MORE = {"textbook": 0, "auto": 1, "refined": 1 + PASSES}
-# Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
-SCORED = 1 << 24
+from .weighing import check_scale_of_file, weigh_file
 
 
 @dataclass(frozen=True)
@@ -62,6 +50,7 @@ def fit(
     keep_counts: Any = None,
     window: int | None = None,
     progress: Progress | None = None,
+    normalize_weight: bool = False,
 ) -> Fitted:
     r"""Fit a classifier to the rows of files, and say what was done.
 
@@ -76,16 +65,20 @@ def fit(
     ignore : sequence of str
         Columns to leave out.
     folds : int
-        With 2 or more, scores by cross-validation, for one more pass over the files: the fold of a row follows from its
-        place, the counts of each fold are taken out of the total, and folds + 1 models are held in memory. Of very many
-        rows some are scored: as many as 2**24 probabilities allow. With ``model="auto"`` each fold weighs its evidence
-        anew, all share the bins, which are laid out without looking at classes, and the text book is scored beside it.
+        With 2 or more, scores by cross-validation, and those of the textbook model beside them. Each fold has its share
+        of every class. Up to 20,000 rows, at times twice as many, are kept in memory while they are counted, and are
+        scored as `cross_validate` scores them. More rows take one more pass: the counts of each fold are taken out of
+        the total, folds + 1 models are held in memory, and all share the bins, which are laid out without looking at
+        classes. Of very many rows some are scored: as many as 2**24 probabilities allow.
     keep_counts : path, optional
         A folder to keep the counts of each file in; a file is read again only if it changed.
     window : int, optional
         With `keep_counts`: only the newest so many files, which are the last in the order of their names.
     progress : callable, optional
         Called with the rows and bytes done so far, and the bytes there are.
+    normalize_weight : bool
+        Whether the weights are multiplied so that they sum to the number of rows, which takes a pass over them before:
+        for weights that only compare rows with each other.
 
     Examples
     --------
@@ -117,135 +110,40 @@ def fit(
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     rows.sampling = nb._leaves_open
     if keep_counts is not None:
+        check_kept(nb, normalize_weight)
         return fit_kept(nb, rows, keep_counts, window, start)
+    weigh_file(rows, nb.class_weight, list(nb.classes or ()), normalize_weight)
     scores, book = None, None
     if folds:
         scores, book = fit_folds(nb, rows, folds)
     else:
         fit_once(nb, rows)
+    check_scale_of_file(rows)
     seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
     return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, book, passes, source.paths, (), seconds)
 
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
     """Count all rows; if columns are taken together, once more."""
-    rows.passes = 0, 1 + MORE[nb.model]
+    rows.passes = rows.passes[0], rows.passes[0] + 1 + MORE[nb.model]
     counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
     rows.passes = rows.passes[0], rows.passes[1] - spared(nb, counter)
     rows.count(counter, allowed(nb.threads))
     nb._settle(counter, rows)
-
-
-def spared(nb: Classifier, counter: TableCounter) -> int:
-    """Return how many passes are not needed: where all columns are texts, none are taken together."""
-    return int(nb.model == "auto" and not counter.of_labels and not counter.of_numbers)
-
-
-# -- folds -------------------------------------------------------------------------------------------------------------
-
-
-def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Scores | None]:
-    """Count all rows, each fold apart; then answer each row from the others, and so by the text book."""
-    threads, which = allowed(nb.threads), range(len(rows.source.paths))
-    rows.passes = 0, 2 + MORE[nb.model]  # the last to score
-    counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
-    rows.passes = rows.passes[0], rows.passes[1] - spared(nb, counter)
-    parts = [counter.fresh() for _ in range(folds)]
-    rows.count_apart(parts, threads, lambda part: fold_of(part, folds), which)
-    for name in rows.set_aside:
-        counter.set_aside(name)
-    for part in parts:
-        counter.absorb(part)
-    sample = sampled(rows, counter) if rows.sampling else None
-    remark = together_apart(nb, rows, counter, parts, sample)
-    nb._settle(counter, rows)
-    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
-    whole = nb.counts_
-    others = samples_without(sample, rows, folds)
-    kinds = [nb.model] if nb._tuning.learned is None else [nb.model, "textbook"]
-    models = [
-        [model_without(nb, whole, part.value(), other, kind) for kind in kinds]
-        for part, other in zip(parts, others, strict=True)
-    ]
-    del parts
-    found = answered(nb, rows, counter, models, whole)
-    return found[0], found[1] if len(found) > 1 else None
-
-
-def together_apart(
-    nb: Classifier, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows | None
-) -> str | None:
-    """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
-
-    Bins are laid out once for all folds, from rows without their classes.
-    """
-    if nb.model != "auto" or sample is None or not enough(sample, len(counter.of_numbers)):
-        return None
-    threads = allowed(nb.threads)
-    grid, remark = laid_out(counter, sample, threads)
-    add_together(parts, grid, rows.again(counter, threads, lambda part: fold_of(part, len(parts)), wide=False), threads)
-    add_up(counter, parts)
-    return remark
-
-
-def fold_of(part: Labelled, folds: int) -> npt.NDArray[np.int32]:
-    """Return the fold of each row: by a hash of its place."""
-    return (place_hash(part.file, part.begin, part.frame.rows) % np.uint64(folds)).astype(np.int32)
-
-
-def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
-    """Return the rows of a sample that are not in each fold; None if no sample was kept."""
-    if sample is None:
-        return [None] * folds
-    dealt = np.concatenate([part.hashed for part in rows.sample.parts]) % np.uint64(folds)
-    return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
-
-
-def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str) -> TableModel:
-    """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
-    rest = whole - part
-    if not rest.rows.any():
-        raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
-    other = type(nb).from_counts(rest, nb.schema_, **{**nb.get_params(deep=False), "model": kind})
-    if sample is not None:
-        other._tune_if_asked(sample)
-    return other._table_model
-
-
-def answered(
-    nb: Classifier, rows: FileRows, counter: TableCounter, models: Sequence[Sequence[TableModel]], whole: Counts
-) -> list[Scores]:
-    """Return the scores of the rows, each answered by the models that do not know it; for each kind of model."""
-    met = whole.classes.places(list(counter.classes.places))
-    share = min(1.0, SCORED / (max(rows.rows, 1) * len(met)))
-    threads, found = allowed(nb.threads), []
-    for part in rows.once_more(counter, threads):
-        found += [piece for at in range(len(models)) if (piece := ask(part, at, models, whole, share, threads))]
-    *posteriors, truth, weights, fold = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
-    weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
-    how = (met[truth], labels, weighed, *scored_by(nb, labels))
-    return [Scores.of_places(posterior, *how, folds=fold) for posterior in posteriors]
-
-
-def ask(
-    part: Labelled, fold: int, models: Sequence[Sequence[TableModel]], whole: Counts, share: float, threads: int
-) -> list[Any] | None:
-    """Return the probabilities by each kind of model, the classes, weights and fold of a block's rows in a fold."""
-    hashed = place_hash(part.file, part.begin, part.frame.rows)
-    weights = np.ones(part.frame.rows) if part.weights is None else part.weights
-    chosen = (hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53
-    at = np.flatnonzero((hashed % np.uint64(len(models)) == fold) & chosen & (weights > 0))
-    if not len(at):
-        return None
-    asked, posteriors = part.frame.take(at), []
-    for model in models[fold]:
-        posterior = np.zeros((len(at), len(whole.classes)))
-        posterior[:, whole.classes.places(model.classes.labels)] = model.answer(Model.posterior, asked, threads)
-        posteriors.append(posterior)
-    return [*posteriors, part.y[at], weights[at], np.full(len(at), fold)]
+    rows.finish()
 
 
 # -- counts that are kept ----------------------------------------------------------------------------------------------
+
+
+def check_kept(nb: Classifier, normalize_weight: bool) -> None:
+    """Refuse weights that follow from all files where each is counted for itself."""
+    if nb.class_weight is not None or normalize_weight:
+        what = "normalize_weight=True" if normalize_weight else f"class_weight={nb.class_weight!r}"
+        raise InvalidSetting(
+            f"{what} changes what is counted, and counts that are kept are those of the rows as they are; leave it "
+            "out, or leave out keep_counts=."
+        )
 
 
 def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, start: float) -> Fitted:

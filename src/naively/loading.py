@@ -57,6 +57,7 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
     nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])
+    nb._by_class = revived("class_weight", about.get("by_class"))
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     if about.get("tuning") is not None:
         adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}

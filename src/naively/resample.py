@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .counting import Rows, count_rows
+from .dealing import Dealer
 from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families import Settings, shares
@@ -192,9 +193,7 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
             raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
-        dealt = deal(codes, int(folds), seed)
-        order = np.argsort(narrow(dealt), kind="stable")
-        yield from ((None, test) for test in np.split(order, np.cumsum(np.bincount(dealt))[:-1]))
+        yield from ((None, test) for test in dealt_rows(rows, int(folds), seed))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
@@ -216,15 +215,13 @@ def rest_of(train: Places, test: Places, n: int) -> Places | None:
     return None if len(train) + len(np.unique(test)) == n and (times == 1).all() else train
 
 
-def deal(codes: Codes, folds: int, seed: Any) -> npt.NDArray[np.int32]:
-    """Return a fold for each row, dealt out by chance, class by class: each fold has its share of every class."""
-    from sklearn.utils import check_random_state
-
-    order = check_random_state(seed).permutation(len(codes))
-    order = order[np.argsort(narrow(codes)[order], kind="stable")]
-    dealt = np.empty(len(codes), dtype=np.int32)
-    dealt[order] = np.arange(len(codes), dtype=np.int32) % folds
-    return dealt
+def dealt_rows(rows: Rows, folds: int, seed: Any) -> list[Places]:
+    """Return the rows of each fold: each has its share of every class, and rows of no weight are in none."""
+    target = hard(rows)
+    dealt = Dealer(folds, seed).deal(target.labels, target.codes, rows.weights)
+    dealt = np.where(dealt < 0, folds, dealt).astype(np.int32)
+    order = np.argsort(narrow(dealt), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(dealt, minlength=folds + 1))[:-1])[:folds]
 
 
 def narrow(codes: Codes) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,6 +23,7 @@ from .threads import allowed
 
 def check_settings(nb: Any) -> None:
     """Refuse settings of counting and estimating that mean nothing."""
+    check_class_weight(nb.class_weight)
     one_of("model", nb.model, ("auto", "refined", "textbook"))
     one_of("unlabelled", nb.unlabelled, ("error", "skip", "em"))
     check_unlabelled(nb)
@@ -93,6 +95,21 @@ def check_choice(estimate: Any) -> None:
     """Refuse to choose a λ where none is used."""
     if isinstance(estimate, str) and estimate == "mle":
         raise InvalidSetting("estimate='mle' smooths nothing, so smoothing='auto' has nothing to choose; use 'bayes'.")
+
+
+def check_class_weight(value: Any) -> None:
+    """Refuse weights of classes that are none."""
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidSetting(
+            f"class_weight={value!r} must be 'balanced', a dict of weights by class such as {{'spam': 3.0}}, or None."
+        )
+    for label, weight in value.items():
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+            raise InvalidSetting(
+                f"class_weight gives the class {label!r} the weight {weight!r}; give a finite number of 0 or more."
+            )
 
 
 def check_temperature(value: Any) -> None:
@@ -210,7 +227,7 @@ def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def plain(name: str, value: Any) -> Any:
     """Return a setting as plain data that JSON can hold."""
     if isinstance(value, dict):
-        return {"dict": [[list(k) if isinstance(k, tuple) else k, v] for k, v in value.items()]}
+        return {"dict": [[list(k) if isinstance(k, tuple) else plain(name, k), v] for k, v in value.items()]}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, (list, tuple)):

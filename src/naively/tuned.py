@@ -67,6 +67,7 @@ class Tuned(Fresh):
         def _table_model(self) -> TableModel: ...
         def _check_fitted(self) -> None: ...
         def _live_counter(self) -> TableCounter: ...
+        def _weighed(self, rows: Any) -> Any: ...
 
     def calibrate(
         self,
@@ -108,7 +109,7 @@ class Tuned(Fresh):
                 f"temperature={self.temperature!r} is set by hand, so there is none to fit; set it to None or 'auto'."
             )
         self._check_fitted()
-        rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        rows = of_weight(self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
         if held_out:

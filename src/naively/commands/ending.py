@@ -15,11 +15,13 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import InvalidSetting, LeftOutWarning, NaivelyError, StaleWarning
+from ..errors import InvalidSetting, LeftOutWarning, NaivelyError, StaleWarning, WeightWarning
 from .words import spoken
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
-NOTES: dict[type[Warning], str] = {
+# What a warning means here; None: it says so itself.
+NOTES: dict[type[Warning], str | None] = {
+    WeightWarning: None,
     StaleWarning: "The evidence is weighed as it was before. To weigh it anew, fit all rows again.",
     LeftOutWarning: "The models were fitted over different bins, so pairs of columns are left out and the text book "
     "answers. To take columns together, fit all rows at once.",
@@ -113,14 +115,14 @@ def told(error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def noted(quiet: bool) -> Iterator[None]:
-    """Say in a line what a change leaves behind: weights of before, or no pairs of columns."""
+    """Say in a line what was warned of: weights of before, no pairs of columns, weights of rows that are too small."""
     with warnings.catch_warnings(record=True) as found:
         for kind in NOTES:
             warnings.simplefilter("always", kind)
         yield
-    for category in dict.fromkeys(warning.category for warning in found):
+    for category, said in {warning.category: str(warning.message) for warning in found}.items():
         if not quiet and category in NOTES:
-            click.echo(f"Note: {NOTES[category]}", err=True)
+            click.echo(f"Note: {NOTES[category] or spoken(said)}", err=True)
 
 
 def silence() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import inputs, options
+from .ending import noted
 from .progress import Bar
 from .render import amount, clean, console, listed, percent, print_json, size
 from .words import spoken
@@ -25,10 +26,6 @@ FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
 
-AGAIN = {
-    "auto": "columns taken together are counted once more",
-    "refined": "values are adjusted a little in each pass",
-}
 TOO_SURE = "Its probabilities are too sure: the log loss is above that of the class frequencies alone."
 EXAMPLE = """\b
 Example:
@@ -53,21 +50,24 @@ Example:
 )
 @options.texts
 @options.WEIGHT
+@options.NORMALIZE
+@options.CLASS_WEIGHT
 @options.settings
 @click.option(
     "--model",
     type=click.Choice(["auto", "textbook", "refined"]),
     default="auto",
     show_default=True,
-    help="Whether columns are taken together, which reads the file once more; speak one by one as in the text book; or "
-    "do so with their values adjusted, which reads it up to 13 times more.",
+    help="Whether columns are taken together, which reads a large file once more; speak one by one as in the text book; "
+    "or do so with their values adjusted, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(0),
     metavar="K",
-    help=f"Folds of the cross-validation, which reads the file once more and holds K + 1 models in memory; 0 for none. "
-    f"Left out: {FOLDS}, but none above {MANY:,} rows, above 1 GB with --text, or with --keep-counts.",
+    help=f"Folds of the cross-validation, each with its share of every class; above some 20,000 rows it reads the file "
+    f"once more and holds K + 1 models in memory; 0 for none. Left out: {FOLDS}, but none above {MANY:,} rows, above "
+    f"1 GB with --text, or with --keep-counts.",
 )
 @click.option(
     "--keep-counts",
@@ -103,6 +103,7 @@ def command(
     unlabelled: str,
     threads: int | None,
     weight: str | None,
+    class_weight: tuple[str, ...],
     **counting: Any,
 ) -> None:
     """Learn from files, and report what was learned.
@@ -115,7 +116,8 @@ def command(
 
     file = inputs.opened(files, reading)
     name = inputs.target_of(file, target)
-    told = inputs.changed(settings, inputs.labels_in(file, name))
+    told = inputs.changed(settings, labels := inputs.labels_in(file, name))
+    told["class_weight"] = inputs.class_weight_of(class_weight, labels)
     families = inputs.families_of(file, family, texts)
     nb = PlainClassifier(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
     counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
@@ -138,7 +140,7 @@ def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) ->
     if how["folds"] is None:
         too_much = rows_in(file) > MANY or (has_texts(nb) and file.unpacked > LONG)
         how["folds"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
-    with Bar("Counting", quiet) as bar:
+    with noted(quiet), Bar("Counting", quiet) as bar:
         return files.fit(nb, file, target, progress=bar, **how)
 
 
@@ -195,8 +197,8 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
-    if nb._chosen is not None and together:
-        lines.append(f"The rows were read {found.passes} times: {AGAIN[nb.model]}.")
+    if nb._chosen is not None and together and found.passes > 1:
+        lines.append(f"The rows were read {found.passes} times.")
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")

@@ -155,6 +155,14 @@ def prior_of(said: Sequence[str], labels: Labels) -> Any:
     return {labels.of(name, "--prior"): share for name, share in (priced(part, "--prior") for part in said)}
 
 
+def class_weight_of(said: Sequence[str], labels: Labels) -> Any:
+    """Return what rows weigh by their class: a word, or a weight for some classes; None if nothing was said."""
+    if list(said) == ["balanced"]:
+        return said[0]
+    pairs = (priced(part, "--class-weight") for part in said)
+    return {labels.of(name, "--class-weight"): weight for name, weight in pairs} or None
+
+
 def cost_of(said: Sequence[str], labels: Labels) -> Any:
     """Return costs by pairs (true, chosen), from pairs or from files; or the name of a cost of numbers."""
     if list(said) in (["squared"], ["absolute"]):

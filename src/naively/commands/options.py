@@ -202,3 +202,15 @@ TARGET = click.option(
     "--target", "-t", metavar="COLUMN", help="The column of the classes; left out: the one the model was fitted with."
 )
 WEIGHT = click.option("--weight", metavar="COLUMN", help="A column that says how many rows each row stands for.")
+NORMALIZE = click.option(
+    "--normalize-weight",
+    is_flag=True,
+    help="Let the weights sum to the number of rows, where they only compare rows; reads them once before.",
+)
+CLASS_WEIGHT = click.option(
+    "--class-weight",
+    multiple=True,
+    metavar="balanced|CLASS=WEIGHT",
+    help="How many rows each row of a class stands for: spam=3 (repeated), or balanced, which makes all classes weigh "
+    "the same and reads them once before.",
+)

@@ -17,6 +17,9 @@ OPTIONS = (
     ),
     (r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
     (r"\bkeep_counts=", lambda m: "--keep-counts"),
+    (r"\bclass_weight='balanced'", lambda m: "--class-weight balanced"),
+    (r"(files\.fit\(\.\.\., )?\bnormalize_weight=True\)?", lambda m: "--normalize-weight"),
+    (r"\bclass_weight\b", lambda m: "--class-weight"),
     (r"\b(table|query|types|ignore|weight|null)=", lambda m: f"--{m[1]}"),
 )
 

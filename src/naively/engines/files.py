@@ -5,14 +5,14 @@ from __future__ import annotations
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, InvalidSetting
 from ..read.files import Block, File
 from ..read.frame import Frame, frame_of
 from ..read.target import Target, check_kinds, labels_of
@@ -42,6 +42,14 @@ class Labelled(NamedTuple):
     frame: Frame
     y: Codes
     weights: Floats | None
+    own: Floats | None  # the weights without those of the classes
+
+
+class Survey(NamedTuple):
+    """What the rows of each class weigh together, and how many rows weigh something."""
+
+    weights: dict[Any, float]
+    rows: int
 
 
 @dataclass
@@ -62,6 +70,11 @@ class FileRows:
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
+    gathering: bool = False  # whether all rows are kept, as long as they are few
+    by_class: Mapping[Any, float] | None = None  # what a row of each class weighs, beside its own weight
+    expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
+    scale: float = 1.0  # what all weights are multiplied by
+    weighed: tuple[int, float, bool] = (0, 0.0, True)  # rows of weight, their sum, and whether it is of whole numbers
     sample: Sample = field(default_factory=Sample)
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
@@ -122,7 +135,7 @@ class FileRows:
         weights = None
         if self.weight is not None:
             column = frame_of(table.select([self.weight])).columns[self.weight]
-            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin)
+            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
         none = codes < 0
         if none.any():
             if self.unlabelled != "skip":
@@ -132,8 +145,26 @@ class FileRows:
                 )
             weights = np.where(none, 0.0, 1.0 if weights is None else weights)
         places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
-        frame = frame_of(table.select(names))
-        return Labelled(block.file, block.begin, frame, places[codes].astype(np.int32), weights)
+        frame, y, own = frame_of(table.select(names)), places[codes].astype(np.int32), weights
+        if self.by_class is not None:
+            factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
+            weights = factors if own is None else factors * own
+        return Labelled(block.file, block.begin, frame, y, weights, own)
+
+    def survey(self) -> Survey:
+        """Go over the classes and the weights of all rows, and nothing else of them."""
+        counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
+        self.passes = self.passes[0], self.passes[1] + 1
+        for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
+            found = np.bincount(part.y, part.own, len(counter.classes)).astype(np.float64)
+            sums = found + np.append(sums, np.zeros(len(found) - len(sums)))
+            rows += len(part.y) if part.own is None else int(np.count_nonzero(part.own))
+            self.rows += len(part.y)
+            self.tell(part)
+        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
+        if not rows:
+            raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+        return Survey(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
 
     def again(
         self,
@@ -174,12 +205,17 @@ class FileRows:
         """Count each row with one of the counters, which have the same codes; share says with which."""
         before = self.rows
         for part in self.labelled(counters[0], which, threads):
+            folds = share(part)
             with placed(self.source.paths[part.file], part.begin):
-                counters[0].add_apart(counters, share(part), part.frame, part.y, part.weights, threads)
+                counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)
             self.first = self.first or part.frame
-            if self.sampling:
+            if self.sampling or (self.gathering and (self.sample.complete or self.rows == before)):
                 hashed = place_hash(part.file, part.begin, part.frame.rows)
-                self.sample.keep(hashed, part.frame, part.y, part.weights, counters[0].readers)
+                self.sample.keep(hashed, part.frame, part.y, part.own, counters[0].readers, folds)
+            if part.own is not None:
+                heavy, total, whole = self.weighed
+                even = whole and bool((part.own == np.floor(part.own)).all())
+                self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum()), even
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)
@@ -189,6 +225,7 @@ class FileRows:
             raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
         if not any(counter.rows.any() for counter in counters):
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+        check_named(self.expected, counters[0].classes.places)
 
     def _set_aside(self, counters: Sequence[TableCounter]) -> None:
         for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
@@ -201,6 +238,13 @@ class FileRows:
         """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
         return column.type == "text" and column.name not in self.asked
 
+    def finish(self) -> None:
+        """Say that no pass is left, where all rows were known earlier than expected."""
+        before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
+        if self.progress is not None and self.passes[1] < before:
+            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
+            self.progress(self.rows, done, done)
+
     def tell(self, part: Labelled) -> None:
         """Say how far the reading is, if anybody listens."""
         if self.progress is not None:
@@ -208,6 +252,16 @@ class FileRows:
             here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
             before, passes = self.passes
             self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
+
+
+def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
+    """Refuse weights of classes that no row has."""
+    there = list(known)
+    unknown = [label for label in labels if label not in set(there)]
+    if unknown:
+        raise InvalidSetting(
+            f"class_weight names the class {unknown[0]!r}, which no row has; the classes are {there[:8]}."
+        )
 
 
 def set_aside_hint(name: str) -> str:

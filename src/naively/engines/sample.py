@@ -19,6 +19,7 @@ from ..statistics.axis import Floats
 KEPT, BYTES = 20_000, 1 << 26
 # Where so many rows are too long, about half of them are kept all the same.
 FEWEST = 500
+ALL = np.uint64(2**64 - 1)  # the largest hash there is
 
 
 def place_hash(file: int, begin: int, rows: int) -> Hashes:
@@ -31,7 +32,7 @@ def chosen(rows: int, weights: Floats | None) -> npt.NDArray[np.intp]:
     """Return which rows of a table are kept: those that would be if they came from a file."""
     hashed = place_hash(0, 0, rows)
     there = np.ones(rows, dtype=np.bool_) if weights is None else weights > 0
-    most = np.uint64(2**64 - 1)
+    most = ALL
     while np.count_nonzero(there & (hashed <= most)) > 2 * KEPT:
         most //= np.uint64(2)
     return np.flatnonzero(there & (hashed <= most))
@@ -45,11 +46,13 @@ class Part(NamedTuple):
     y: Codes
     weights: Floats
     bytes: npt.NDArray[np.int64]  # of the texts of each row that are taken apart
+    folds: Codes | None = None  # which fold each row is in, if they are split
 
     def below(self, most: np.uint64) -> Part:
         """Return the rows whose hash is at most this, and which weigh something."""
         at = np.flatnonzero((self.hashed <= most) & (self.weights > 0))
-        return Part(self.hashed[at], self.table.take(pa.array(at)), self.y[at], self.weights[at], self.bytes[at])
+        folds = None if self.folds is None else self.folds[at]
+        return Part(self.hashed[at], self.table.take(pa.array(at)), self.y[at], self.weights[at], self.bytes[at], folds)
 
 
 class Sample:
@@ -57,13 +60,26 @@ class Sample:
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
-        self.most = np.uint64(2**64 - 1)
+        self.most = ALL
 
-    def keep(self, hashed: Hashes, frame: Frame, y: Codes, weights: Floats | None, texts: Iterable[str] = ()) -> None:
+    @property
+    def complete(self) -> bool:
+        """Whether all rows that were shown, and weigh something, are there."""
+        return bool(self.parts) and self.most == ALL
+
+    def keep(
+        self,
+        hashed: Hashes,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        texts: Iterable[str] = (),
+        folds: Codes | None = None,
+    ) -> None:
         """Look at more rows; some of their columns are texts that are taken apart."""
         weights, before = np.ones(frame.rows) if weights is None else weights, self.most
         table = pa.table({name: values.data for name, values in frame.columns.items()})
-        new, there = Part(hashed, table, y, weights, lengths(table, texts)), weights > 0
+        new, there = Part(hashed, table, y, weights, lengths(table, texts), folds), weights > 0
         seen = [*((part.hashed, part.bytes) for part in self.parts), (hashed[there], new.bytes[there])]
         while too_much(seen, self.most):
             self.most //= np.uint64(2)
@@ -76,8 +92,8 @@ class Sample:
         tables = [part.table for part in self.parts]
         names = set(tables[0].column_names).intersection(*(set(table.column_names) for table in tables))
         kept = [name for name in tables[0].column_names if name in names]  # columns may have been set aside meanwhile
-        frame = frame_of(pa.concat_tables([table.select(kept) for table in tables], promote_options="permissive"))
-        return frame, *(np.concatenate([part[at] for part in self.parts]) for at in (2, 3))  # type: ignore[return-value]
+        table = pa.concat_tables([table.select(kept) for table in tables], promote_options="permissive")
+        return frame_of(table.combine_chunks()), *(np.concatenate([part[at] for part in self.parts]) for at in (2, 3))  # type: ignore[return-value]
 
 
 def lengths(table: pa.Table, texts: Iterable[str]) -> npt.NDArray[np.int64]:

@@ -1,0 +1,142 @@
+"""What rows weigh: by their class, and whether their weights stand for rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .counting import Rows
+from .engines.files import FileRows, check_named
+from .engines.memory import MOST_WEIGHT
+from .errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
+from .read.target import Shares
+from .statistics import Counts
+from .statistics.axis import Floats
+from .statistics.scaling import by_class
+
+# Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
+LEAST = 0.1
+# A row that weighs 2 is two rows, and leaving one of them out leaves its copy in. Whole numbers say how often a row
+# occurred; others do not, and from here on rows would vouch for themselves.
+MOST = 2.0
+
+ByClass = Mapping[Any, float]
+
+
+# -- class weights -----------------------------------------------------------------------------------------------------
+
+
+def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: Sequence[Any] = ()) -> ByClass | None:
+    """Return what a row of each class weighs, given how many rows there are of each; None if all weigh the same.
+
+    "balanced" gives all classes the same weight in sum: N / (K n), as scikit-learn does.
+    """
+    if setting is None:
+        return None
+    if isinstance(setting, str):
+        met = rows > 0
+        shares = rows.sum() / (np.count_nonzero(met) * np.where(met, rows, 1.0))
+        return dict(zip(labels, np.where(met, shares, 1.0).tolist(), strict=True))
+    check_named(setting, [*labels, *declared])
+    return dict(setting)
+
+
+def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> ByClass | None:
+    """Return what a row of each class weighs, from the rows themselves."""
+    if setting is None:
+        return None
+    target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
+    if isinstance(target, Shares):
+        return class_weights(setting, target.labels, own @ target.shares, declared)
+    there = target.codes >= 0
+    sums = np.bincount(target.codes[there], own[there], len(target.labels))
+    return class_weights(setting, target.labels, sums, declared)
+
+
+def weighed(rows: Rows, weights: ByClass | None) -> Rows:
+    """Return the rows with their weights multiplied by those of their classes; a class that is not named has 1."""
+    if weights is None:
+        return rows
+    factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
+    if isinstance(rows.target, Shares):
+        target = rows.target._replace(shares=rows.target.shares * factors)
+        return replace(rows, target=target, by_class=weights)
+    product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
+    product = product if rows.weights is None else product * rows.weights
+    if not product.any() or product.max() > MOST_WEIGHT:
+        found = "nothing" if not product.any() else f"{product.max():g}"
+        raise InvalidInput(f"With class_weight={dict(weights)} a row weighs {found}; give other weights.")
+    return replace(rows, weights=product, by_class=weights)
+
+
+def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
+    """Return counts of rows as if they had been weighed by class, and what each class weighs."""
+    if setting is None:
+        return counts, None
+    labels = counts.classes.labels
+    weights = class_weights(setting, labels, counts.rows, () if isinstance(setting, str) else list(setting))
+    assert weights is not None
+    return by_class(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
+
+
+def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
+    """Let rows of files weigh what their classes do, and so much that their weights sum to the number of rows.
+
+    What follows from all rows takes a pass of its own, which reads the classes and the weights alone.
+    """
+    if isinstance(setting, Mapping):
+        rows.by_class, rows.expected = dict(setting), [label for label in setting if label not in set(declared)]
+    normalize = normalize and rows.weight is not None
+    if not (normalize or isinstance(setting, str)):
+        return
+    found = rows.survey()
+    labels, sums = list(found.weights), np.array(list(found.weights.values()))
+    rows.scale = found.rows / float(sums.sum()) if normalize else 1.0
+    if isinstance(setting, str):
+        rows.by_class = class_weights(setting, labels, sums)
+
+
+def refuse_balanced(setting: Any, what: str) -> None:
+    """Refuse to count some rows apart where the weight of each follows from all of them."""
+    if isinstance(setting, str):
+        raise InvalidSetting(
+            f"class_weight='balanced' follows from all rows, so {what} cannot know it. Give the weights as a dict, "
+            "such as class_weight={'spam': 3.0}."
+        )
+
+
+# -- the scale of weights ----------------------------------------------------------------------------------------------
+
+
+def check_scale(weights: Floats | None, normalized: str = "w * len(w) / w.sum()") -> None:
+    """Warn if the weights of rows do not stand for so many rows."""
+    if weights is not None:
+        heavy = weights[weights > 0]
+        warn_of_scale(len(heavy), float(heavy.sum()), bool((heavy == np.floor(heavy)).all()), normalized)
+
+
+def check_scale_of_file(rows: FileRows) -> None:
+    """Warn if the weights in files do not stand for so many rows."""
+    if rows.weight is not None:
+        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
+
+
+def warn_of_scale(rows: int, total: float, whole: bool, normalized: str) -> None:
+    """Warn of weights whose sum is far from the number of rows, unless they say how often each row occurred."""
+    if rows * LEAST <= total and (total <= rows * MOST or whole):
+        return
+    why = (
+        "so few rows are outweighed by the smoothing"
+        if total < rows
+        else "so each row is answered by copies of itself when it is left out, and looks better known than it is"
+    )
+    warnings.warn(
+        f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; {why}. If the "
+        f"weights only compare rows, let them sum to the number of rows: {normalized}.",
+        WeightWarning,
+        stacklevel=levels_to_caller(),
+    )

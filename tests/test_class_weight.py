@@ -1,0 +1,274 @@
+"""A class weight is the weight of every row of the class, wherever the rows are, and scores do not know of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.estimator_checks import check_class_weight_classifiers
+
+import naively as nv
+from naively import files
+from naively.commands import main
+from naively.engines import sample
+from naively.errors import InvalidInput, InvalidSetting
+from naively.statistics.scaling import by_class, scaled
+
+from .test_folds import mixed_rows
+
+ROWS = mixed_rows(240, seed=5).drop(columns="weight")
+Y = ROWS["kind"].to_numpy(dtype=object)
+X = ROWS.drop(columns="kind")
+GIVEN = {"low": 3.0, "high": 0.5}
+MODELS = ("auto", "textbook", "refined")
+
+
+def weights_of(setting, labels=Y):
+    """Return the weights of rows as scikit-learn gives them."""
+    return compute_sample_weight("balanced" if setting == "balanced" else {"middle": 1.0, **setting}, labels)
+
+
+@pytest.fixture
+def path(tmp_path):
+    ROWS.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+# -- the same as weights of rows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", [GIVEN, "balanced"], ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_class_weight_is_the_weight_of_its_rows(model, setting, path):
+    """In memory, in a file, and where folds are scored."""
+    expected = nv.NaiveBayes(model=model).fit(X, Y, sample_weight=weights_of(setting))
+    nb = nv.NaiveBayes(model=model, class_weight=setting)
+    scored = nv.NaiveBayes(model=model, class_weight=setting)
+    files.fit(scored, path, "kind", folds=3)
+    for other in (nb.fit(X, Y), nv.NaiveBayes(model=model, class_weight=setting).fit(path, target="kind"), scored):
+        assert_allclose(other.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+        assert other.counts_.agrees(expected.counts_, 1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_class_weights_and_weights_of_rows_are_multiplied(model):
+    """Balanced by weight: a row that weighs 2 is two rows."""
+    own = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
+    nb = nv.NaiveBayes(model=model, class_weight="balanced").fit(X, Y, sample_weight=own)
+    share = {label: own.sum() / (3 * own[label == Y].sum()) for label in set(Y)}
+    expected = nv.NaiveBayes(model=model).fit(X, Y, sample_weight=own * [share[label] for label in Y])
+    assert_allclose(nb.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+    assert_allclose(nb.counts_.rows, own.sum() / 3)
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_texts_are_weighed_by_class(model, tmp_path):
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(120) < 0.25, "spam", "ham")
+    texts = [" ".join(rng.choice(["win", "money", "now"] if k == "spam" else ["see", "you", "now"], 4)) for k in y]
+    expected = nv.NaiveBayes(model=model).fit(texts, y, sample_weight=np.where(y == "spam", 3.0, 1.0))
+    nb = nv.NaiveBayes(model=model, class_weight={"spam": 3.0}).fit(texts, y)
+    assert_allclose(nb.predict_proba(texts), expected.predict_proba(texts), atol=1e-9)
+    pd.DataFrame({"text": texts, "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    families = {"text": "words"}
+    of_file = nv.NaiveBayes(model=model, class_weight={"spam": 3.0}, families=families)
+    of_file.fit(tmp_path / "t.csv", target="y")
+    assert_allclose(of_file.predict_proba({"text": texts}), nb.predict_proba(texts), atol=1e-9)
+
+
+def test_soft_labels_and_rows_without_a_label_are_weighed_by_class():
+    soft = pd.DataFrame({"low": [0.2, 0.9, 0.5], "high": [0.8, 0.1, 0.5]})
+    table = {"x": ["a", "b", "b"]}
+    nb = nv.NaiveBayes(model="textbook", class_weight={"low": 2.0}).fit(table, soft)
+    assert_allclose(nb.counts_.rows, [1.4, 3.2])
+    labels = [None if at % 5 == 0 else label for at, label in enumerate(Y)]
+    skipped = nv.NaiveBayes(class_weight=GIVEN, unlabelled="skip").fit(X, labels)
+    there = np.array([label is not None for label in labels])
+    assert_allclose(
+        skipped.predict_proba(X), nv.NaiveBayes(class_weight=GIVEN).fit(X[there], Y[there]).predict_proba(X)
+    )
+    em = {"unlabelled": "em", "estimate": "map", "model": "textbook"}
+    assert nv.NaiveBayes(class_weight=GIVEN, **em).fit(X, labels).expected_ is not None
+
+
+def test_counts_of_every_kind_are_weighed_by_class():
+    """As if every row had been counted with the weight of its class; a class of no weight vanishes."""
+    table = X.assign(text="so what").to_dict("list") | {"bag": np.random.default_rng(2).poisson(1.0, (len(X), 3))}
+    families = {"text": "words", "bag": nv.Words(), "visits": "poisson"}
+    nb = nv.NaiveBayes(families=families).fit(table, Y)
+    for weights in ({"high": 2.0, "low": 0.25, "middle": 1.0}, {"high": 0.0, "low": 1.0, "middle": 3.0}):
+        each = np.array([weights[label] for label in Y])
+        expected = nv.count(table, Y, schema=nb.schema_, sample_weight=each)
+        found = by_class(nb.counts_, np.array([weights[label] for label in nb.classes_]))
+        assert found.agrees(expected)
+        assert found.joint is not None
+    with pytest.raises(TypeError, match="cannot be weighed by class"):
+        scaled("nothing", None)
+
+
+# -- learning on, forgetting, keeping ----------------------------------------------------------------------------------
+
+
+def test_rows_come_and_go_with_the_weights_of_their_classes():
+    """Also before a class has come, row by row, and under weights that were set since."""
+    whole = nv.NaiveBayes(model="textbook", class_weight=GIVEN).fit(X, Y)
+    first = np.flatnonzero(Y != "high")[:100]
+    rest = np.setdiff1d(np.arange(len(Y)), first)
+    nb = nv.NaiveBayes(model="textbook", class_weight=GIVEN, families=whole.schema_)
+    nb.partial_fit(X.iloc[first], Y[first]).set_params(class_weight={"low": 9.0})
+    for row in rest[:5]:
+        nb.partial_fit(X.iloc[row].to_dict(), Y[row])
+    nb.partial_fit(X.iloc[rest[5:]], Y[rest[5:]])
+    assert nb.counts_.agrees(whole.counts_, 1e-9)
+    nb.forget(X.iloc[rest], Y[rest])
+    alone = nv.NaiveBayes(model="textbook", class_weight={"low": 3.0}, families=whole.schema_)
+    alone.fit(X.iloc[first], Y[first])
+    assert nb.counts_.agrees(alone.counts_, 1e-9)
+
+
+def test_what_follows_from_all_rows_cannot_be_learned_in_parts():
+    nb = nv.NaiveBayes(class_weight="balanced")
+    with pytest.raises(InvalidSetting, match=r"'balanced' follows from all rows, so partial_fit cannot know it.*dict"):
+        nb.partial_fit(X, Y)
+    with pytest.raises(InvalidSetting, match="so forget cannot know it"):
+        nb.fit(X, Y).forget(X[:5], Y[:5])
+
+
+@pytest.mark.parametrize("setting", [GIVEN, "balanced"], ids=str)
+def test_rows_are_left_out_with_the_weights_of_their_classes(setting, tmp_path, path):
+    """Of a loaded model too, and scored without them."""
+    nb, weights = nv.NaiveBayes(class_weight=setting).fit(X, Y), weights_of(setting)
+    expected = nv.NaiveBayes().fit(X, Y, sample_weight=weights).leave_one_out(X, Y, sample_weight=weights)
+    nb.save(tmp_path / "m.parquet")
+    loaded = nv.load(tmp_path / "m.parquet")
+    assert loaded.class_weight == setting
+    for scores in (nb.leave_one_out(X, Y), loaded.leave_one_out(X, Y), loaded.leave_one_out(path, target="kind")):
+        assert_allclose(scores.posterior, expected.posterior, atol=1e-9)
+        assert scores.weights is None
+    assert_allclose(loaded.calibrate(X, Y).predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+# -- folds -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", [GIVEN, "balanced"], ids=str)
+@pytest.mark.parametrize("model", MODELS)
+def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, monkeypatch):
+    """As scikit-learn does; scores are those of rows as they are. A file has the same, few rows or many."""
+    folds = [(np.flatnonzero(np.arange(len(Y)) % 3 != at), np.arange(at, len(Y), 3)) for at in range(3)]
+    scores = nv.cross_validate(X, Y, folds=folds, model=model, class_weight=setting)
+    for train, test in folds:
+        nb = nv.NaiveBayes(model=model).fit(X.iloc[train], Y[train], sample_weight=weights_of(setting, Y[train]))
+        assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), atol=1e-9)
+    assert scores.weights is None
+    found = nv.cross_validate(X, Y, folds=4, model=model, class_weight=setting)
+    nb = nv.NaiveBayes(model=model, class_weight=setting)
+    assert_allclose(files.fit(nb, path, "kind", folds=4).scores.posterior, found.posterior, atol=1e-9)
+    if model == "textbook":
+        monkeypatch.setattr(sample, "KEPT", 30)
+        assert_allclose(files.fit(nb, path, "kind", folds=4).scores.posterior, found.posterior, atol=1e-9)
+
+
+def test_rows_of_a_class_without_weight_are_scored_all_the_same(path):
+    for source in (ROWS, path):
+        scores = nv.cross_validate(source, target="kind", folds=3, class_weight={"low": 0}, model="textbook")
+        assert len(scores.truth) == len(Y)
+        assert scores.confusion[list(scores.classes).index("low")].sum() == (Y == "low").sum()
+
+
+def test_balanced_classes_are_found_more_often():
+    rng = np.random.default_rng(3)
+    y = (rng.random(600) < 0.08).astype(int)
+    table = rng.normal(size=(600, 3)) + 0.8 * y[:, None]
+    plain, even = (
+        nv.cross_validate(table, y, folds=5, class_weight=how, model="textbook") for how in (None, "balanced")
+    )
+    assert even.balanced_accuracy > plain.balanced_accuracy + 0.1
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("equal", "class_weight='equal' must be 'balanced', a dict of weights by class"),
+        (3.0, "class_weight=3.0 must be 'balanced'"),
+        ({"low": -1.0}, "gives the class 'low' the weight -1.0; give a finite number of 0 or more"),
+        ({"low": float("nan")}, "gives the class 'low' the weight nan"),
+        ({"low": float("inf")}, "gives the class 'low' the weight inf"),
+        ({"low": "much"}, "gives the class 'low' the weight 'much'"),
+        ({"lo": 2.0}, "class_weight names the class 'lo', which no row has; the classes are"),
+        (dict.fromkeys(("low", "middle", "high"), 0.0), "a row weighs nothing; give other weights"),
+        ({"low": 1e200}, r"a row weighs 1e\+200; give other weights"),
+    ],
+    ids=str,
+)
+def test_class_weights_that_mean_nothing_are_refused(setting, words, path):
+    with pytest.raises(InvalidInput, match=words):
+        nv.NaiveBayes(class_weight=setting).fit(X, Y)
+    with pytest.raises(InvalidInput, match=words):
+        nv.cross_validate(X, Y, class_weight=setting)
+    if words.startswith(("class_weight", "gives")):
+        with pytest.raises(InvalidInput, match=words):
+            files.fit(nv.NaiveBayes(class_weight=setting), path, "kind")
+
+
+def test_a_declared_class_may_have_a_weight():
+    nb = nv.NaiveBayes(class_weight={"none": 2.0, "low": 3.0}, classes=["none", "low", "middle", "high"]).fit(X, Y)
+    assert "none" in nb.classes_
+
+
+def test_counts_that_are_kept_have_no_class_weight(path, tmp_path):
+    with pytest.raises(InvalidSetting, match=r"class_weight='balanced' changes what is counted.*keep_counts="):
+        files.fit(nv.NaiveBayes(class_weight="balanced"), path, "kind", keep_counts=tmp_path / "kept")
+
+
+# -- the command line and scikit-learn ---------------------------------------------------------------------------------
+
+
+def test_the_command_line_takes_class_weights(path, tmp_path):
+    out = tmp_path / "m.parquet"
+
+    def fitted(*options):
+        done = CliRunner().invoke(main, ["fit", str(path), "-t", "kind", "-o", str(out), "--json", *options])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout), nv.load(out)
+
+    told, nb = fitted("--class-weight", "low=3", "--class-weight", "high=0.5")
+    assert nb.class_weight == GIVEN
+    assert_allclose(nb.predict_proba(X), nv.NaiveBayes(class_weight=GIVEN).fit(X, Y).predict_proba(X), atol=1e-9)
+    assert told["scores"]["rows"] == len(Y)
+    told, nb = fitted("--class-weight", "balanced")
+    assert nb.class_weight == "balanced"
+    assert_allclose([one["rows"] for one in told["classes"]], len(Y) / 3)
+    for said, words in (
+        ("lo=3", "which no row has"),
+        ("low", "no pair NAME=NUMBER"),
+        ("low=-1", "give a finite number"),
+    ):
+        refused = CliRunner().invoke(main, ["fit", str(path), "-t", "kind", "--class-weight", said])
+        assert refused.exit_code == 2
+        assert words in refused.stderr
+    numbers = Path(tmp_path / "n.csv")
+    numbers.write_text("x,y\n" + "1,0\n2,1\n3,1\n" * 20)
+    done = CliRunner().invoke(main, ["fit", str(numbers), "-t", "y", "--class-weight", "0=2", "--json"])
+    assert [one["rows"] for one in json.loads(done.stdout)["classes"]] == [40, 40]
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_class_weights_pass_the_checks_of_scikit_learn(model):
+    check_class_weight_classifiers("NaiveBayes", nv.NaiveBayes(model=model))
+
+
+def test_arrow_tables_and_numbers_as_labels_are_weighed():
+    codes = (Y == "low").astype(np.int64)
+    nb = nv.NaiveBayes(class_weight={np.int64(1): 2}, model="textbook").fit(pa.Table.from_pandas(X), codes)
+    assert_array_equal(nb.counts_.rows, [(codes == 0).sum(), 2 * codes.sum()])

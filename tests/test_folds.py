@@ -1,0 +1,239 @@
+"""Folds are alike everywhere: each class evenly, of nearly equal size, and the same in a file and in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import csv
+from sklearn.model_selection import KFold
+
+import naively as nv
+from naively import files
+from naively.commands import main
+from naively.dealing import Dealer, seed_of
+from naively.engines import sample
+from naively.errors import InvalidInput, InvalidSetting
+from naively.read.target import target_of
+
+PENGUINS = Path(__file__).resolve().parents[1] / "examples" / "penguins.csv"
+FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
+
+
+def folds_of(labels, folds, seed=0, weights=None):
+    """Return the fold of each row, all split at once."""
+    target = target_of(np.asarray(labels))
+    return Dealer(folds, seed).deal(target.labels, target.codes, weights)
+
+
+def mixed_rows(n=300, seed=0):
+    """Return a table of numbers, labels, flags and missing values, whose columns tell something of the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "length": np.where(rng.random(n) < 0.1, np.nan, rng.normal(y, 1.0)).round(3),
+            "visits": rng.poisson(1.0 + y),
+            "color": np.array(["red", "green", "blue", "grey"])[(y + (rng.random(n) < 0.3)) % 4],
+            "member": rng.random(n) < 0.2 + 0.3 * y,
+            "weight": rng.integers(1, 4, n),
+            "kind": np.array(["low", "middle", "high"])[y],
+        }
+    )
+
+
+# -- how rows are split ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5, 10])
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "in turn"])
+@pytest.mark.parametrize("sizes", [[47, 13, 3], [1, 1, 1, 1, 1, 1, 1], [152, 68, 124], [2] * 60], ids=str)
+def test_every_fold_has_its_share_of_each_class_and_of_all_rows(folds, order, sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    if order == "shuffled":
+        labels = np.random.default_rng(1).permutation(labels)
+    elif order == "in turn":
+        labels = labels[np.argsort(np.concatenate([np.arange(n) / n for n in sizes]), kind="stable")]
+    dealt = folds_of(labels, folds)
+    for k in range(len(sizes)):
+        assert np.ptp(np.bincount(dealt[labels == k], minlength=folds)) <= 1
+    assert np.ptp(np.bincount(dealt, minlength=folds)) <= 2
+
+
+def test_rows_are_split_alike_block_by_block_and_all_at_once():
+    """Also where classes are first seen in a later block, under other codes."""
+    rng = np.random.default_rng(2)
+    labels = np.array(list("abcdefgh"))[np.sort(rng.integers(0, 7, 500)) ^ rng.integers(0, 2, 500)]
+    dealer, known, found = Dealer(5, 7), {}, []
+    for part in np.split(labels, [3, 200, 201, 450]):
+        codes = np.array([known.setdefault(label, len(known)) for label in part.tolist()], dtype=np.int32)
+        found.append(dealer.deal(list(known), codes))
+    assert_array_equal(np.concatenate(found), folds_of(labels, 5, 7))
+
+
+def test_rows_of_no_weight_take_no_place():
+    labels, there = np.tile([0, 1, 2], 40), np.random.default_rng(3).random(120) < 0.7
+    dealt = folds_of(labels, 4, weights=there.astype(float))
+    assert_array_equal(dealt[there], folds_of(labels[there], 4))
+    assert set(dealt[~there]) == {-1}
+
+
+def test_labels_are_split_by_their_text():
+    """A file may hold as text, or as a whole number, what a table holds as a fraction."""
+    labels = np.random.default_rng(4).integers(0, 3, 100)
+    assert_array_equal(folds_of(labels, 5), folds_of(labels.astype(str), 5))
+    assert_array_equal(folds_of(labels, 5), folds_of(labels.astype(float), 5))
+
+
+def test_a_random_state_splits_anew():
+    rows = mixed_rows()
+    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    same, again, other = (nv.cross_validate(rows, random_state=seed, **known).posterior for seed in (0, 0, 1))
+    assert_array_equal(same, again)
+    assert (same != other).any()
+    drawn = [nv.cross_validate(rows, random_state=np.random.RandomState(5), **known).posterior for _ in range(2)]
+    assert_array_equal(*drawn)
+    assert len({seed_of(None) for _ in range(5)}) > 1
+    assert seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
+
+
+def test_the_command_line_splits_penguins_evenly():
+    species = pd.read_csv(PENGUINS)["species"]
+    dealt = folds_of(species.to_numpy(dtype=object), 5)
+    assert sorted(np.bincount(dealt)) == [68, 69, 69, 69, 69]
+    told = json.loads(CliRunner().invoke(main, ["fit", str(PENGUINS), "-t", "species", "--json"]).output)
+    expected = nv.cross_validate(pd.read_csv(PENGUINS), target="species", folds=5)
+    for name in FIGURES:
+        assert told["scores"][name] == pytest.approx(getattr(expected, name), abs=1e-9)
+
+
+# -- files as tables in memory -----------------------------------------------------------------------------------------
+
+
+CASES = {
+    "auto": {},
+    "textbook": {"model": "textbook"},
+    "refined": {"model": "refined"},
+    "smoothing": {"model": "textbook", "smoothing": "auto", "temperature": "auto"},
+    "bins": {"model": "textbook", "families": {"length": "bins", "visits": "poisson"}},
+    "classes": {"classes": ["high", "low", "middle", "none"], "prior": "uniform", "random_state": 3},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case, weight):
+    """Read by pandas and by pyarrow; the textbook model beside it, too."""
+    path, rows = tmp_path / "t.csv", mixed_rows()
+    rows.to_csv(path, index=False)
+    nb = nv.NaiveBayes(**CASES[case])
+    done = files.fit(nb, path, "kind", weight=weight, folds=4, ignore=[] if weight else ["weight"])
+    other = {"model": "textbook"} if done.book is not None else {}
+    assert (done.book is not None) is (nb.model == "auto")
+    for table in (pd.read_csv(path), csv.read_csv(path).to_pandas(), csv.read_csv(path)):
+        weights = None if weight is None else table["weight"].to_numpy()
+        X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
+        known = {"target": "kind", "folds": 4, "sample_weight": weights, **CASES[case]}
+        scores = nv.cross_validate(X, **known)
+        assert_allclose(done.scores.posterior, scores.posterior, atol=1e-9)
+        assert_array_equal(done.scores.truth, scores.truth)
+        assert done.scores.log_loss == pytest.approx(scores.log_loss, abs=1e-9)
+        assert done.scores.tuning == scores.tuning
+        if other:
+            assert_allclose(done.book.posterior, nv.cross_validate(X, **{**known, **other}).posterior, atol=1e-9)
+
+
+def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
+    rng = np.random.default_rng(6)
+    words = np.array(["good", "bad", "so", "what", "fine", "poor", "film", "book"])
+    y = rng.integers(0, 2, 200)
+    texts = [" ".join(words[(rng.integers(0, 4, 6) * 2 + (rng.random(6) < 0.3) + k) % 8]) for k in y]
+    rows = pd.DataFrame({"text": texts, "label": np.array(["no", "yes"])[y]})
+    rows.to_csv(path := tmp_path / "texts.csv", index=False)
+    for model in ("auto", "textbook"):
+        known = {"families": {"text": "words"}, "model": model}
+        found = files.fit(nv.NaiveBayes(**known), path, "label", folds=3).scores
+        expected = nv.cross_validate(rows, target="label", folds=3, **known)
+        assert_allclose(found.posterior, expected.posterior, atol=1e-9)
+
+
+def test_several_files_are_split_as_one_table(tmp_path):
+    rows = mixed_rows().drop(columns="weight")
+    for at in range(3):
+        rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
+    found = nv.cross_validate(tmp_path / "*.csv", target="kind", folds=5)
+    assert_allclose(found.posterior, nv.cross_validate(rows, target="kind", folds=5).posterior, atol=1e-9)
+
+
+def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
+    rows = mixed_rows().drop(columns="weight")
+    rows.loc[::7, "kind"] = None
+    rows.to_csv(path := tmp_path / "t.csv", index=False)
+    known = {"target": "kind", "folds": 5, "unlabelled": "skip"}
+    found = nv.cross_validate(path, **known)
+    assert_allclose(found.posterior, nv.cross_validate(rows, **known).posterior, atol=1e-9)
+    assert len(found.truth) == rows["kind"].notna().sum()
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, monkeypatch, weight):
+    """More rows than are kept are answered in one more pass, in their order; the textbook has no more to choose."""
+    monkeypatch.setattr(sample, "KEPT", 40)
+    path, rows = tmp_path / "t.csv", mixed_rows()
+    rows.to_csv(path, index=False)
+    ignore = [] if weight else ["weight"]
+    done = files.fit(nv.NaiveBayes(model="textbook"), path, "kind", weight=weight, folds=4, ignore=ignore)
+    weights = None if weight is None else rows["weight"].to_numpy()
+    X = rows.drop(columns="weight")
+    expected = nv.cross_validate(X, target="kind", folds=4, sample_weight=weights, model="textbook")
+    assert done.passes == 2
+    assert_allclose(done.scores.posterior, expected.posterior, atol=1e-9)
+    assert_array_equal(done.scores.truth, expected.truth)
+    auto = files.fit(nv.NaiveBayes(), path, "kind", weight=weight, folds=4, ignore=ignore)
+    assert_array_equal(auto.scores.truth, expected.truth)
+    assert_allclose(auto.book.posterior, expected.posterior, atol=1e-9)
+
+
+# -- cross_validate of a path ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [str, Path, nv.File], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("tuning", ["refit", "fixed"])
+def test_a_path_is_cross_validated(tmp_path, form, tuning):
+    rows = mixed_rows()
+    rows.to_csv(path := tmp_path / "t.csv", index=False)
+    found = nv.cross_validate(form(path), target="kind", folds=5, sample_weight="weight", tuning=tuning)
+    X, weights = rows.drop(columns="weight"), rows["weight"].to_numpy()
+    expected = nv.cross_validate(X, target="kind", folds=5, sample_weight=weights, tuning=tuning)
+    assert_allclose(found.posterior, expected.posterior, atol=1e-9)
+    assert_array_equal(found.weights, weights)
+    assert (found.tuning, found.classes) == (tuning, expected.classes)
+
+
+def test_a_large_file_may_hold_what_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", 60)
+    mixed_rows().to_csv(path := tmp_path / "t.csv", index=False)
+    held, anew = (nv.cross_validate(path, target="kind", folds=3, tuning=how) for how in ("fixed", "refit"))
+    assert (held.tuning, anew.tuning) == ("fixed", "refit")
+    assert np.abs(held.posterior - anew.posterior).max() > 0
+    assert held.accuracy == pytest.approx(anew.accuracy, abs=0.1)
+
+
+def test_what_a_path_cannot_be_split_by_is_refused(tmp_path):
+    mixed_rows(30).to_csv(path := tmp_path / "t.csv", index=False)
+    for folds in (KFold(3), 1, "ten", True, [([0], [1])]):
+        with pytest.raises(InvalidInput, match="rows of a file are split into a number of folds, 2 or more"):
+            nv.cross_validate(path, target="kind", folds=folds)
+    with pytest.raises(InvalidInput, match="read the table into memory first"):
+        nv.cross_validate(path, target="kind", folds=3, groups=np.zeros(30))
+    with pytest.raises(InvalidInput, match="folds=31 must lie between 2 and the number of rows, 30"):
+        nv.cross_validate(path, target="kind", folds=31, model="textbook")
+    with pytest.raises(InvalidInput, match="give its name as target="):
+        nv.cross_validate(path)
+    with pytest.raises(InvalidSetting, match="takes a table in memory"):
+        nv.cross_validate(path, target="kind", unlabelled="em", estimate="map")
