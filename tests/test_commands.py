@@ -227,7 +227,7 @@ def test_fit_reports_what_was_learned():
     assert "Missing: 19 of 2,408 cells (0.8 %)" in said
     assert "--family year=categorical" in said
     assert re.search(r"Accuracy 9\d\.\d % ± \d\.\d on rows held out \(5-fold cross-.*; always Adelie: 44\.2 %", said)
-    assert re.search(r"accuracy +9\d\.\d % +98\.3 % +44\.2 %", said)
+    assert re.search(r"accuracy +9\d\.\d % ± \d\.\d +98\.3 % ± \d\.\d +44\.2 %", said)
     assert "penguins.parquet" in said
 
 

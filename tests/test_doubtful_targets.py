@@ -126,6 +126,29 @@ def test_the_textbook_is_advised_to_soften_and_that_helps():
     assert "--temperature auto" not in too_sure("--model", "textbook", "--temperature", "auto")
 
 
+@pytest.mark.parametrize(
+    "option", [("smoothing", "10"), ("estimate", "map"), ("unseen", "smooth"), ("temperature", "auto")]
+)
+def test_an_option_that_changes_nothing_is_said_to(option):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["a", "b"], 120)
+    kinds = rng.choice(list("pqrs"), 120)
+    pd.DataFrame({"k": kinds, "x": rng.normal(size=120) + (y == "a"), "y": y}).to_csv("t.csv", index=False)
+    given = f"--{option[0]}", option[1]
+    for model in ("auto", "textbook"):
+        report = said("fit", "t.csv", "-t", "y", "--model", model, "--folds", 3, *given)
+        said_so = f"Note: --{option[0]} {option[1]}" in report.replace("10.0", "10")
+        with_it, without = (
+            json.loads(said("fit", "t.csv", "-t", "y", "--model", model, "--folds", 3, "--json", *more))["scores"]
+            for more in (given, ())
+        )
+        assert said_so == (model == "auto")
+        if model == "auto":
+            assert with_it["log_loss"] == without["log_loss"]
+        elif option[0] != "unseen":  # every category is known in every fold
+            assert with_it["log_loss"] != without["log_loss"]
+
+
 def test_the_default_is_never_advised_to_do_what_changes_nothing():
     from naively.commands.fit import too_sure as advice
 

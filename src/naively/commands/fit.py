@@ -58,8 +58,8 @@ Example:
     type=click.Choice(["auto", "textbook", "refined"]),
     default="auto",
     show_default=True,
-    help="Whether columns are taken together, which reads a large file once more; speak one by one as in the text book; "
-    "or do so with their values adjusted, which reads it up to 13 times more.",
+    help="auto: columns alone and in pairs, with fitted weights, which reads a large file once more; textbook: each "
+    "column by itself; refined: the textbook model with per-value offsets, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",
@@ -199,10 +199,23 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
     if nb._chosen is not None and together and found.passes > 1:
         lines.append(f"The rows were read {found.passes} times.")
+    if unused := without_effect(nb):
+        said = f"{listed(unused)} change{'s' * (len(unused) == 1)} the textbook model alone, not this one"
+        lines.append(f"Note: {said}; --model textbook uses {'them' if len(unused) > 1 else 'it'}.")
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
+
+
+def without_effect(nb: Classifier) -> list[str]:
+    """Return the options that were given, but change nothing of the model in use: it fits weights of its own."""
+    if nb._chosen is None:
+        return []
+    idle = {"temperature": nb.temperature == "auto"}
+    if nb.model == "auto":
+        idle |= {"estimate": nb.estimate != "bayes", "unseen": nb.unseen == "smooth", "smoothing": nb.smoothing != 1.0}
+    return [f"--{name} {getattr(nb, name)}" for name in idle if idle[name]]
 
 
 def verdict(scores: Scores) -> str:
