@@ -135,7 +135,7 @@ def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case
     done = files.fit(nb, path, "kind", weight=weight, folds=4, ignore=[] if weight else ["weight"])
     other = {"model": "textbook"} if done.book is not None else {}
     assert (done.book is not None) is (nb.model == "auto")
-    for table in (pd.read_csv(path), csv.read_csv(path).to_pandas(), csv.read_csv(path)):
+    for table in (pd.read_csv(path), csv.read_csv(path)):
         weights = None if weight is None else table["weight"].to_numpy()
         X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
         known = {"target": "kind", "folds": 4, "sample_weight": weights, **CASES[case]}

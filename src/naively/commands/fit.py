@@ -62,8 +62,8 @@ Example:
     type=click.Choice(["auto", "textbook", "refined"]),
     default="auto",
     show_default=True,
-    help="Whether columns are taken together, which reads a large file once more; speak one by one as in the text book; "
-    "or do so with their values adjusted, which reads it up to 13 times more.",
+    help="Whether columns are taken together, which reads a large file once more; speak one by one as in the text "
+    "book; or do so with their values adjusted, which reads it up to 13 times more.",
 )
 @click.option(
     "--folds",
