@@ -14,7 +14,7 @@ from pyarrow import csv
 from sklearn.model_selection import KFold
 
 import naively as nv
-from naively import files
+from naively import _kernels, files
 from naively.commands import main
 from naively.dealing import Dealer, seed_of
 from naively.engines import sample
@@ -90,6 +90,27 @@ def test_labels_are_split_by_their_text():
     assert_array_equal(folds_of(labels, 5), folds_of(labels.astype(float), 5))
 
 
+BAD = {
+    "a class that is not there": ({"classes": np.array([0, 2], np.int32)}, "Class codes must lie in 0 … 1"),
+    "a row without a fold": ({"out": np.zeros(3, np.int32)}, "There must be a fold for each row"),
+    "no fold": ({"loads": np.zeros(0, np.int64), "used": np.zeros((2, 0), np.uint8)}, "a place for each fold"),
+    "folds that differ": ({"used": np.zeros((2, 4), np.uint8)}, "a place for each fold"),
+    "a class without a key": ({"keys": np.zeros(1, np.uint64)}, "a key and a line for each class"),
+    "a block without its rows": ({"met": np.array([1, 0])}, "The open blocks do not fit"),
+    "a row without a weight": ({"weights": np.ones(1)}, "one weight for each row"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_rows_that_cannot_be_split_are_refused(name):
+    """The compiled loop writes nowhere but where it was told to."""
+    known = {"classes": np.array([0, 1], np.int32), "weights": None, "keys": np.zeros(2, np.uint64)}
+    known |= {"loads": np.zeros(3, np.int64), "met": np.zeros(2, np.int64), "used": np.zeros((2, 3), np.uint8)}
+    wrong, words = BAD[name]
+    with pytest.raises(ValueError, match=words):
+        _kernels.deal(**{**known, "out": np.zeros(2, np.int32), **wrong})
+
+
 def test_a_random_state_splits_anew():
     rows = mixed_rows()
     known = {"target": "kind", "folds": 5, "model": "textbook"}
@@ -135,7 +156,7 @@ def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case
     done = files.fit(nb, path, "kind", weight=weight, folds=4, ignore=[] if weight else ["weight"])
     other = {"model": "textbook"} if done.book is not None else {}
     assert (done.book is not None) is (nb.model == "auto")
-    for table in (pd.read_csv(path), csv.read_csv(path).to_pandas(), csv.read_csv(path)):
+    for table in (pd.read_csv(path), csv.read_csv(path)):
         weights = None if weight is None else table["weight"].to_numpy()
         X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
         known = {"target": "kind", "folds": 4, "sample_weight": weights, **CASES[case]}
@@ -162,12 +183,15 @@ def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
         assert_allclose(found.posterior, expected.posterior, atol=1e-9)
 
 
-def test_several_files_are_split_as_one_table(tmp_path):
+def test_several_files_are_split_as_one_table(tmp_path, monkeypatch):
     rows = mixed_rows().drop(columns="weight")
     for at in range(3):
         rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
-    found = nv.cross_validate(tmp_path / "*.csv", target="kind", folds=5)
-    assert_allclose(found.posterior, nv.cross_validate(rows, target="kind", folds=5).posterior, atol=1e-9)
+    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    expected = nv.cross_validate(rows, **known).posterior
+    assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
+    monkeypatch.setattr(sample, "KEPT", 40)  # gone through again, block by block
+    assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
 
 
 def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):

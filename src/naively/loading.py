@@ -13,7 +13,7 @@ from .errors import InvalidSetting, UnreadableFile
 from .families import Words
 from .refine.learned import Moved
 from .schema import Column, Schema
-from .settings import revived
+from .settings import check_class_weight, revived
 from .statistics import Counts, WordTable
 from .tuning import Tuning
 from .unlabelled import Expected
@@ -58,6 +58,7 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
     nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])
     nb._by_class = revived("class_weight", about.get("by_class"))
+    check_class_weight(nb._by_class)
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     if about.get("tuning") is not None:
         adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}

@@ -53,7 +53,7 @@ def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> 
     if isinstance(target, Shares):
         return class_weights(setting, target.labels, own @ target.shares, declared)
     there = target.codes >= 0
-    sums = np.bincount(target.codes[there], own[there], len(target.labels))
+    sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
     return class_weights(setting, target.labels, sums, declared)
 
 
