@@ -19,6 +19,7 @@ from .counting import (
     count_rows,
     rows_of,
     sampled,
+    thinned,
     weightless,
     with_hints,
 )
@@ -126,6 +127,7 @@ class Classifier(Answers, Tuned):
                     self._tune_if_asked(sampled(rows, counter), lambda: rows.again(counter, threads, wide=wide))
             else:
                 self._tune_if_asked(rows)
+            self._figures = thinned(counter, rows)
         except Exception:
             self.__dict__ = before
             raise
@@ -178,6 +180,7 @@ class Classifier(Answers, Tuned):
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
+        self._measured  # noqa: B018 - no row is kept once it may be one to forget
         self._outdate()
         self._recount()
         return self
@@ -196,7 +199,7 @@ class Classifier(Answers, Tuned):
         self._counter = counter
         self._asked = {}
         if rows is not None:
-            self._tuning = UNTUNED
+            self._tuning, self._figures = UNTUNED, None
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -285,6 +288,8 @@ class Classifier(Answers, Tuned):
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
+        if self._measured is not None:
+            about["measured"] = self._measured.to_json()
         from . import store
 
         if (expected := self._expected) is None:
@@ -293,6 +298,7 @@ class Classifier(Answers, Tuned):
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
+        self._measured  # noqa: B018 - figures are kept, and no rows
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_asked" in state:  # models are estimated anew
             state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}

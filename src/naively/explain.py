@@ -67,9 +67,8 @@ def said_by(model: TableModel, column: Column, columns: dict[str, Any], threads:
     key, at = model.part_of_number(column.name)
     likelihood: Any = model.book.likelihoods[key]
     scores = scores_of(likelihood.column(at), np.ascontiguousarray(columns[key][:, at : at + 1]), threads)
-    for place, (number, table) in enumerate(model.gaps, len(model.labels)):
-        if model.schema.of_kind("numbers")[number] == column:  # whether there is one speaks beside the number itself
-            scores = scores + said_by_codes(model, table, columns, place, threads)
+    if (gap := model.gap_of(column.name)) is not None:  # whether there is one speaks beside the number itself
+        scores = scores + said_by_codes(model, gap[1], columns, gap[0], threads)
     return scores
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..classifier import Classifier
     from ..evaluate import Scores
+    from ..information import Information
     from ..statistics import Counts
 
 # Of more than these, only the first are shown.
@@ -33,10 +34,9 @@ def classes(counts: Counts) -> Table:
 
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, the one that tells most first."""
-    from ..report import bits_of_columns
     from ..schema import NOUNS, said
 
-    told = {name: bits for name, bits in bits_of_columns(nb._table_model, nb.counts_).items() if bits == bits}
+    told = nb._information()
     facts = [
         {
             "name": column.name,
@@ -50,9 +50,9 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     return sorted(facts, key=lambda fact: -(fact["bits"] or 0.0))
 
 
-def known(bits: float | None) -> float | None:
-    """Return how much a column tells, None if there is no such figure."""
-    return None if bits is None or math.isnan(bits) else bits
+def known(told: Information | None) -> float | None:
+    """Return the mutual information of a column and the class, None if there is no such figure."""
+    return None if told is None or math.isnan(told.bits) else told.bits
 
 
 def missing_in(counts: Counts, name: str) -> float | None:

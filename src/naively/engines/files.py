@@ -25,6 +25,7 @@ from .cutting import cut, paired, uncut
 from .memory import MOST_WEIGHT
 from .sample import Sample, place_hash
 from .tables import TableCounter
+from .thinned import Thinned
 
 # More different texts than this name things rather than describe them: the column is set aside, unless asked for.
 MOST_LABELS = 1_000_000
@@ -63,6 +64,7 @@ class FileRows:
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
     sample: Sample = field(default_factory=Sample)
+    thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
@@ -180,6 +182,9 @@ class FileRows:
             if self.sampling:
                 hashed = place_hash(part.file, part.begin, part.frame.rows)
                 self.sample.keep(hashed, part.frame, part.y, part.weights, counters[0].readers)
+            if counters[0].of_numbers:
+                self.thinned = self.thinned or Thinned(counters[0].of_numbers)
+                self.thinned.add(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)
