@@ -78,7 +78,8 @@ def facts(evidence: Any, row: int) -> dict[str, Any]:
         {
             "name": name,
             "value": evidence.texts(name)[0],
-            "scores": dict(zip(map(str, evidence.classes), evidence.scores[0, at].tolist(), strict=True)),
+            "scores": by_class(evidence, evidence.scores[0, at]),
+            **parts_of(evidence, name, at),
             **words_in(evidence, name),
         }
         for at, name in enumerate(evidence.columns)
@@ -87,11 +88,23 @@ def facts(evidence: Any, row: int) -> dict[str, Any]:
         "row": row,
         "answer": answer,
         "against": against,
-        "probabilities": dict(zip(map(str, evidence.classes), evidence.probabilities[0].tolist(), strict=True)),
-        "prior": dict(zip(map(str, evidence.classes), evidence.prior.tolist(), strict=True)),
+        "probabilities": by_class(evidence, evidence.probabilities[0]),
+        "prior": by_class(evidence, evidence.prior),
         "columns": columns,
         "leads": dict(evidence.bars()),
     }
+
+
+def by_class(evidence: Any, numbers: Any) -> dict[str, float]:
+    """Return a number for each class."""
+    return dict(zip(map(str, evidence.classes), numbers.tolist(), strict=True))
+
+
+def parts_of(evidence: Any, name: str, at: int) -> dict[str, Any]:
+    """Return the contribution of a column's own values, and that through joint terms, if the model has such."""
+    if evidence.joint is None or name in (evidence.behind.pairs or ()):
+        return {}
+    return {"own": by_class(evidence, evidence.own[0, at]), "joint": by_class(evidence, evidence.joint[0, at])}
 
 
 def words_in(evidence: Any, name: str) -> dict[str, Any]:
