@@ -373,7 +373,7 @@ def test_remarks_look_at_all_rows():
     """A column that begins with ten thousand zeros is not constant if it goes on otherwise."""
     write("c.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
     said = good("fit", "c.csv", "-t", "y", "--folds", 0)
-    assert "'z' holds the same number in every row" in said
+    assert "'z' holds the same value in every row" in said
     assert "'x' holds the same" not in said
 
 

@@ -29,7 +29,7 @@ from .freshness import ESTIMATING
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
-from .read.target import check_kinds, single, typed
+from .read.target import Shares, check_kinds, single, typed
 from .schema import Schema
 from .settings import (
     alike,
@@ -199,7 +199,7 @@ class Classifier(Answers, Tuned):
         self._counter = counter
         self._asked = {}
         if rows is not None:
-            self._tuning, self._figures = UNTUNED, None
+            self._tuning, self._figures, self._soft = UNTUNED, None, isinstance(rows.target, Shares)
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -288,6 +288,7 @@ class Classifier(Answers, Tuned):
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
+        about |= {"soft": True} if self._soft else {}
         if self._measured is not None:
             about["measured"] = self._measured.to_json()
         from . import store

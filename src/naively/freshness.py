@@ -29,6 +29,7 @@ class Fresh:
     _tuned_with: list[Any] | None = None  # the settings of estimating at that time
     _figures: Measured | Thinned | None = None  # what numbers tell, or some rows to measure it on when it is asked for
     _warned = False
+    _soft = False  # whether rows belonged to several classes by shares
 
     if TYPE_CHECKING:
         model: str

@@ -59,6 +59,7 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
     nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
+    nb._soft = bool(about.get("soft", False))
     nb._figures = None if "measured" not in about else Measured.from_json(about["measured"])
     if about.get("tuning") is not None:
         adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}

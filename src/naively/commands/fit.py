@@ -32,8 +32,11 @@ AGAIN = {
 }
 TOO_SURE = (
     "Its probabilities are too sure: the log loss is above that of always saying how frequent the classes are.\n"
-    "Columns that tell the same twice do that: soften them by --temperature auto, or leave some out by --ignore."
+    "Columns that tell the same twice do that: "
 )
+# What softens them: a model whose weights were fitted already has no use for a temperature.
+SOFTEN = "soften them by --temperature auto, or ignore some by --ignore."
+SOFTEN_TEXTBOOK = "try --model textbook --temperature auto, or ignore some by --ignore."
 EXAMPLE = """\b
 Example:
   naively fit train.csv --target income -o income.parquet
@@ -179,7 +182,7 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
         page.print(verdict(found.scores), style="bold")
         page.print(views.scores(found.scores, found.book))
         if found.scores.log_loss > found.scores.baseline.log_loss:
-            page.print(TOO_SURE, soft_wrap=True)
+            page.print(TOO_SURE + (SOFTEN if nb._chosen is None else SOFTEN_TEXTBOOK), soft_wrap=True)
     page.print()
     page.print(written(out), soft_wrap=True)
 
@@ -207,7 +210,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
-    return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
+    return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
 def verdict(scores: Scores) -> str:
