@@ -633,7 +633,7 @@ def test_probabilities_of_columns_that_are_left_out_are_none():
     nb = learned(columns=["size"])
 
     for name in ("colour", "visits"):
-        with pytest.raises(InvalidInput, match=f"Column '{name}' is left out"):
+        with pytest.raises(InvalidInput, match=f"Column '{name}' is not used"):
             nb.probabilities(name)
     assert len(nb.probabilities("size")) == 2
 

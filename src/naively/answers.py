@@ -210,9 +210,7 @@ class Answers:
         """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
         known, model = self.schema_[column], self._table_model
         if column not in model.schema:
-            raise InvalidInput(
-                f"Column {column!r} is left out: the columns that may speak are {list(model.schema.names)}."
-            )
+            raise InvalidInput(f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.")
         return probabilities(model, known)
 
     def words(self, label: Any, top: int = 20, column: str | None = None) -> Any:

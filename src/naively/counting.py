@@ -271,7 +271,7 @@ def count(
     """Count a table or files: the rows of each class, and a statistic for each column.
 
     Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
-    `File`, `target` and `weight` are columns, `ignore` names columns to leave out, and `progress` is called with the
+    `File`, `target` and `weight` are columns, `ignore` names columns to ignore, and `progress` is called with the
     rows and bytes done so far, and the bytes there are.
 
     >>> import naively as nv

@@ -74,7 +74,7 @@ def fit(
     target, weight : str
         The column of the classes; that of the weights, if there is one.
     ignore : sequence of str
-        Columns to leave out.
+        Columns that are not used.
     folds : int
         With 2 or more, scores by cross-validation, for one more pass over the files: the fold of a row follows from its
         place, the counts of each fold are taken out of the total, and folds + 1 models are held in memory. Of very many

@@ -25,7 +25,7 @@ Example:
 @click.option(
     "--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first."
 )
-@click.option("--against", metavar="CLASS", help="The class to compare the answer with; left out: the runner-up.")
+@click.option("--against", metavar="CLASS", help="The class to compare the answer with; by default the runner-up.")
 @click.option(
     "--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book."
 )

@@ -51,7 +51,7 @@ Example:
     "--target", "-t", metavar="COLUMN", help="The column of the classes, by name or place (1 first, -1 last)."
 )
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Where to write the model, such as model.parquet.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to ignore; may be repeated.")
 @click.option(
     "--family",
     multiple=True,
@@ -74,7 +74,7 @@ Example:
     type=click.IntRange(0),
     metavar="K",
     help=f"Folds of the cross-validation, which reads the file once more and holds K + 1 models in memory; 0 for none. "
-    f"Left out: {FOLDS}, but none above {MANY:,} rows, above 1 GB with --text, or with --keep-counts.",
+    f"By default {FOLDS}, but none above {MANY:,} rows, above 1 GB with --text, or with --keep-counts.",
 )
 @click.option(
     "--keep-counts",
@@ -88,7 +88,7 @@ Example:
     type=click.Choice(["error", "skip"]),
     default="error",
     show_default=True,
-    help="Whether a row without a class is an error, or left out.",
+    help="Whether a row without a class is an error, or skipped.",
 )
 @options.reading
 @options.THREADS
