@@ -53,7 +53,8 @@ FIELDS = {
     ),
     "explain": (
         "`row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by "
-        "class), `leads` (what each column adds to the lead of the answer)"
+        "class; in a model with joint terms also `own` and `joint`, its parts), `leads` (what each column adds to "
+        "the lead of the answer)"
     ),
     "show": (
         "`model`, `version`, `rows`, `target`, `classes`, `columns`, `notes`, `settings`; with --column `column` and "

@@ -398,7 +398,8 @@ def test_the_evidence_comes_as_a_frame():
 
     frame = pd.DataFrame(evidence.frame())
 
-    assert list(frame.columns) == ["row", "column", "value", "score of a", "score of b", "score of c"]
+    assert list(frame.columns) == ["row", "column", "part", "value", "score of a", "score of b", "score of c"]
+    assert frame["part"].tolist() == ["prior", *(["own"] * 7)] * 2
     assert frame["column"].tolist() == ["(prior)", *table] * 2
     assert frame["row"].tolist() == [0] * 8 + [1] * 8
     assert frame["value"].tolist()[:8] == ["", "red", "1.5", "(vector)", "1", "True", "round", "1003"]

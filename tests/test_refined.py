@@ -402,21 +402,25 @@ def test_merged_models_are_the_text_book_until_calibrated():
 
 
 @pytest.mark.parametrize(
-    ("x", "y"),
+    ("x", "y", "why"),
     [
-        ({"a": list("xyxyx")}, list("mnmnm")),
-        ({"a": ["x"] * 80}, ["m"] * 80),
-        ({"a": [str(at) for at in range(2000)]}, [f"class {at % 1000}" for at in range(2000)]),
-        (X, np.tile([0.2, 0.5, 0.3], (len(Y), 1))),
+        ({"a": list("xyxyx")}, list("mnmnm"), "there are 5 rows"),
+        ({"a": ["x"] * 80}, ["m"] * 80, "all rows are of one class"),
+        (
+            {"a": [str(at) for at in range(2000)]},
+            [f"class {at % 1000}" for at in range(2000)],
+            "there are 1,000 classes",
+        ),
+        (X, np.tile([0.2, 0.5, 0.3], (len(Y), 1)), "labels are soft"),
     ],
     ids=["five rows", "one class", "1,000 classes", "soft labels"],
 )
-def test_what_teaches_too_little_is_left_to_the_text_book(x, y):
+def test_what_teaches_too_little_is_left_to_the_text_book(x, y, why):
     y = pd.DataFrame(y, columns=["a", "b", "c"]) if np.ndim(y) == 2 else y
     nb = nv.NaiveBayes(model="refined").fit(x, y)
 
     assert_allclose(nb.predict_proba(x), nv.NaiveBayes(model="textbook").fit(x, y).predict_proba(x), atol=1e-12)
-    assert "to adjust their values fit, or calibrate with, at least 50 rows" in nb.summary()
+    assert f"adjustments of values were not fitted: {why}" in nb.summary()
 
 
 def test_columns_that_say_nothing_do_no_harm():

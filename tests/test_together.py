@@ -382,7 +382,7 @@ def test_rows_without_a_label_are_left_to_the_text_book():
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
     nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
-    assert "each speaks for itself" in nb.summary()
+    assert "joint terms were not fitted: rows without a label were learned, too" in nb.summary()
 
 
 def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):

@@ -103,10 +103,10 @@ def test_extreme_tables_take_little_memory(name):
 
 LEFT_OUT = {
     "500 columns of labels": "There are too many columns (500) to count pairs of them.",
-    "2,000 categories": "In pairs of columns only 64 labels of a column are told apart.",
-    "1,100 columns of numbers": "1100 columns of numbers are too many to take them together, fewer than 1024 can be",
-    "1,000 classes": "with, at least 50 rows of at most 300 classes",
-    "five rows": "with, at least 50 rows of at most 300 classes",
+    "2,000 categories": "In pairs of columns only the 64 most frequent labels of ",
+    "1,100 columns of numbers": "there are 1,100 columns of numbers, and fewer than 1,024 can be taken together",
+    "1,000 classes": "there are 1,000 classes, and at most 300 can be",
+    "five rows": "there are 5 rows; fit, or calibrate with, at least 50",
 }
 
 

@@ -20,6 +20,7 @@ from .counting import (
     count_rows,
     rows_of,
     sampled,
+    thinned,
     weightless,
     with_hints,
 )
@@ -31,7 +32,7 @@ from .hints import about_target, is_doubtful
 from .mixed import TableModel
 from .read.frame import Frame
 from .read.rows import one_row
-from .read.target import check_kinds, single, typed
+from .read.target import Shares, check_kinds, single, typed
 from .schema import Schema
 from .settings import (
     alike,
@@ -147,6 +148,7 @@ class Classifier(Answers, Tuned):
                     self._tune_if_asked(weighed(sampled(rows, counter), rows.by_class), again)
             else:
                 self._tune_if_asked(rows)
+            self._figures = thinned(counter, rows)
         except Exception:
             self.__dict__ = before
             raise
@@ -204,6 +206,7 @@ class Classifier(Answers, Tuned):
         part = TableCounter(self.schema_)
         count_rows(part, rows, allowed(self.threads))
         self._hold(self.counts_ - part.value())
+        self._measured  # noqa: B018 - no row is kept once it may be one to forget
         self._outdate()
         self._recount()
         return self
@@ -230,6 +233,7 @@ class Classifier(Answers, Tuned):
         self._asked = {}
         if rows is not None:
             self._tuning, self._by_class = UNTUNED, rows.by_class
+            self._figures, self._soft = None, isinstance(rows.target, Shares)
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -320,6 +324,9 @@ class Classifier(Answers, Tuned):
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
         if self._by_class is not None:
             about["by_class"] = plain("class_weight", dict(self._by_class))
+        about |= {"soft": True} if self._soft else {}
+        if self._measured is not None:
+            about["measured"] = self._measured.to_json()
         from . import store
 
         if (expected := self._expected) is None:
@@ -328,6 +335,7 @@ class Classifier(Answers, Tuned):
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
+        self._measured  # noqa: B018 - figures are kept, and no rows
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_asked" in state:  # models are estimated anew
             state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}

@@ -13,6 +13,7 @@ from .engines.cutting import cut, paired
 from .engines.files import FileRows, set_aside_hint
 from .engines.memory import MOST_WEIGHT
 from .engines.tables import TableCounter, width_of
+from .engines.thinned import Thinned
 from .engines.wide import check_width
 from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
@@ -120,6 +121,23 @@ def sampled(rows: FileRows, counter: TableCounter) -> Rows:
     frame, codes, weights = rows.sample.rows()
     target = Target(list(counter.classes.places), codes, rows.label_type)
     return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
+
+
+def thinned(counter: TableCounter, rows: Rows | FileRows) -> Thinned | None:
+    """Return some rows to measure on what numbers tell whose bins are not counted; None if there are no such numbers.
+
+    It is measured when somebody asks: few cells are touched until then.
+    """
+    grid = counter.schema.grid
+    binned = set() if grid is None else {bins.name for bins in grid.numbers}
+    if all(column.name in binned for column in counter.of_numbers):
+        return None
+    found = rows.thinned if isinstance(rows, FileRows) else Thinned(counter.of_numbers)
+    if not isinstance(rows, FileRows):
+        y = rows.target.shares if isinstance(rows.target, Shares) else rows.target.codes
+        found.add(frame_of(rows.source), y, rows.weights)
+    found.of = float(counter.rows.sum())
+    return found
 
 
 def no_labels(rows: int) -> Target:
@@ -281,7 +299,7 @@ def count(
     """Count a table or files: the rows of each class, and a statistic for each column.
 
     Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
-    `File`, `target` and `weight` are columns, `ignore` names columns to leave out, and `progress` is called with the
+    `File`, `target` and `weight` are columns, `ignore` names columns to ignore, and `progress` is called with the
     rows and bytes done so far, and the bytes there are.
 
     >>> import naively as nv

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from math import copysign, isfinite, isnan
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
 # How many places the longest bar takes; on a page, how many pixels.
 LONGEST, PIXELS = 10, 120
+# Of a part of the line above.
+INDENTED = " style='padding-left:2em'"
 
 
 class Line(NamedTuple):
@@ -19,6 +22,20 @@ class Line(NamedTuple):
     lead: str
     share: float
     note: str
+
+
+def share(lead: float, longest: float) -> float:
+    """Return a lead as a share of the longest that is finite."""
+    if isfinite(lead):
+        return lead / longest if longest else 0.0
+    return 0.0 if isnan(lead) else copysign(1.0, lead)
+
+
+def amount(lead: float) -> str:
+    """Return a lead in logarithms, with its sign; nothing where both classes are ruled out."""
+    if isfinite(lead):
+        return f"{lead:+.3f}"
+    return "" if isnan(lead) else "+∞" if lead > 0 else "-∞"
 
 
 def text_picture(title: str, lines: Sequence[Line]) -> str:
@@ -37,7 +54,8 @@ def text_bar(share: float) -> str:
 def html_picture(title: str, lines: Sequence[Line]) -> str:
     """Return lines with bars as a table of HTML that needs nothing else; whatever people wrote is escaped."""
     rows = "".join(
-        f"<tr><td>{html.escape(line.name)}</td><td>{html.escape(line.value)}</td>"
+        f"<tr><td{INDENTED * line.name.startswith('  ')}>{html.escape(line.name)}</td>"
+        f"<td>{html.escape(line.value)}</td>"
         f"<td style='text-align:right'>{html.escape(line.lead)}</td><td>{html_bar(line.share)}</td>"
         f"<td style='text-align:left'>{html.escape(line.note)}</td></tr>"
         for line in lines

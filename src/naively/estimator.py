@@ -52,7 +52,7 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     reject : float, optional
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
     unlabelled : "error", "skip" or "em"
-        Whether a row without a label is an error, left out, or learned by expectation-maximisation: `fit` counts it for
+        Whether a row without a label is an error, skipped, or learned by expectation-maximisation: `fit` counts it for
         every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
     threads : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.

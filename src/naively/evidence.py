@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,23 +13,24 @@ import pyarrow as pa
 from scipy.special import logsumexp
 
 from .bywords import Texts, column_of
-from .drawing import Line, html_painted, html_picture, painted, shortened, text_picture
+from .drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
 from .families import shares
 from .families.categorical import LogTable
-from .families.family import Codes, rounded, shown
+from .families.family import Codes, rounded
 from .frames import frame, frame_of_arrow
 from .model import posterior, softened
-from .read.frame import Frame
-from .read.values import Values, is_missing
 from .statistics.axis import Floats
+from .written import texts_of
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
-# Pairs of columns that have a line of their own; there may be hundreds.
-DRAWN_PAIRS = 5
+# Columns, and pairs of them, that have a line of their own; there may be thousands.
+DRAWN_COLUMNS, DRAWN_PAIRS = 30, 5
 # Words of a text that have a line of their own, and places that are left for the text itself.
 DRAWN_WORDS, DRAWN_TEXT = 8, 40
 PRIOR = "(prior)"
+# The parts of a contribution, as lines of the picture: by the column's own values, and through joint terms.
+OWN, JOINT = "  own values", "  joint terms"
 
 Places = npt.NDArray[np.int64]
 
@@ -57,6 +58,7 @@ class Behind(NamedTuple):
     imagined: float | None  # how many more of each class the prior imagines; None if it was given
     pairs: Mapping[str, tuple[str, str]] | None = None  # of columns taken together, by name; None in the text book
     texts: Mapping[str, Texts] = {}  # of columns of texts, by name
+    joint: str = ""  # what joint terms are, in words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +69,10 @@ class Evidence:
     joint whose softmax is `predict_proba`. In a calibrated model they are its own: all scores times `scale`, and the
     prior with the `bias` of each class. A bar of the picture is the lead of the most probable class, `answer`, over
     the one it is compared with, `against`. Costs change what is decided, not what is probable: they have no part in it.
+
+    In a model of columns together, `joint` is the part of `scores` that comes from joint terms: a linear score of all
+    columns, pairs, or offsets fitted for all columns at once. The rest comes from the column's own values, and the
+    counts that are shown stand behind that alone. In the textbook model `joint` is None: there are no such terms.
 
     Examples
     --------
@@ -93,6 +99,7 @@ class Evidence:
     behind: Behind
     scale: float = 1.0
     bias: Floats | None = None
+    joint: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -112,6 +119,25 @@ class Evidence:
         """Whether every class is ruled out, row by row."""
         return np.asarray(np.isneginf(self.log_joint).all(axis=1))
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.columns)}
+
+    @property
+    def own(self) -> Floats:
+        """The part of `scores` that comes from each column's own values, [row, column, class]."""
+        return self.scores if self.joint is None else self.scores - self.joint
+
+    def parts(self, row: int = 0) -> list[tuple[str, float, float]]:
+        """Return each column with its lead by its own values, and that through joint terms; in the order of `bars`."""
+        k, other = self.answer[row], self.against[row]
+        with np.errstate(invalid="ignore"):
+            total = self.scores[row, :, k] - self.scores[row, :, other]
+            joint = np.zeros(len(total)) if self.joint is None else self.joint[row, :, k] - self.joint[row, :, other]
+            own = total - joint
+        at = [self._places[name] for name, _ in self.bars(row)[1:]]
+        return [(self.columns[place], float(own[place]), float(joint[place])) for place in at]
+
     def bars(self, row: int = 0) -> list[tuple[str, float]]:
         """Return what the prior and each column add to the lead of the answer, the strongest first.
 
@@ -127,20 +153,37 @@ class Evidence:
     # -- as tables ----------------------------------------------------------------------------------------------
 
     def frame(self) -> Any:
-        """Return a frame with a line for each row and column, and the scores of each class."""
-        rows, names = len(self), (PRIOR, *self.columns)
-        cells = [pa.repeat("", rows), *(self._texts(name, 0, rows) for name in self.columns)]
-        # Column by column they lie one after the other; a line takes one of each.
+        """Return a frame with a line for each row and part of a column, and the scores of each class.
+
+        `part` is "prior", "own" (by the column's own values), "joint" (through joint terms) or "pair" (of columns). The
+        scores of all lines of a row add up to its log joint.
+        """
+        rows, kinds = len(self), self._kinds
+        names, parts = [PRIOR, *(self.columns[at] for at, _ in kinds)], ["prior", *(part for _, part in kinds)]
+        texts = [self._texts(name, 0, rows) for name in self.columns]
+        cells = [pa.repeat("", rows), *(texts[at] for at, _ in kinds)]
+        # Part by part they lie one after the other; a line takes one of each.
         lines = (np.arange(rows)[:, None] + rows * np.arange(len(names))).ravel()
-        prior = np.broadcast_to(self.prior, (rows, 1, len(self.classes)))
-        scores = np.concatenate([prior, self.scores], axis=1).reshape(-1, len(self.classes))
+        said = {"own": self.own, "joint": self.joint, "pair": self.scores}
+        scores = np.empty((rows, len(names), len(self.classes)))
+        scores[:, 0] = self.prior
+        for line, (at, part) in enumerate(kinds, 1):
+            scores[:, line] = said[part][:, at]  # type: ignore[index]
+        scores = scores.reshape(-1, len(self.classes))
         places = {
             "row": np.repeat(np.arange(rows), len(names)),
             "column": pa.array(names).take(pa.array(lines // max(rows, 1))),
+            "part": pa.array(parts).take(pa.array(lines // max(rows, 1))),
             "value": pa.concat_arrays(cells).take(pa.array(lines)),
         }
         shown = {f"score of {label}": np.ascontiguousarray(scores[:, k]) for k, label in enumerate(self.classes)}
         return frame_of_arrow(pa.table(places | shown))
+
+    @property
+    def _kinds(self) -> list[tuple[int, str]]:
+        """The lines of the frame: the place of a column, and which part of it."""
+        pairs, both = self.behind.pairs or (), ("own",) if self.joint is None else ("own", "joint")
+        return [(at, p) for at, name in enumerate(self.columns) for p in (("pair",) if name in pairs else both)]
 
     def fractions(self, row: int = 0) -> str:
         """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class.
@@ -172,7 +215,7 @@ class Evidence:
     def _fraction(self, name: str, row: int, k: int) -> str:
         if name in self.behind.tables and self.behind.pairs is None:
             return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
-        scores = self.scores[row, self.columns.index(name)]
+        scores = self.scores[row, self._places[name]]
         return factor(scores[k] / self.scale) if scores.any() else ""
 
     def words(self, row: int = 0, column: str | None = None) -> Any:
@@ -219,21 +262,30 @@ class Evidence:
 
     def _picture(self, row: int) -> tuple[str, list[Line]]:
         """Return the title and the lines of one row."""
-        bars = self.bars(row)
-        longest = max((abs(lead) for lead in self._leads(row, bars) if np.isfinite(lead)), default=0.0)
-        pairs = [name for name, _ in bars if name in (self.behind.pairs or ())]
-        shown = [bar for bar in bars if bar[0] not in pairs[DRAWN_PAIRS:]]
+        bars, longest = self.bars(row), self._longest(row)
+        known = self.behind.pairs or {}
+        pairs = [name for name, _ in bars if name in known]
+        columns = [name for name, _ in bars[1:] if name not in known]
+        hidden = {"columns": set(columns[DRAWN_COLUMNS:]), "pairs": set(pairs[DRAWN_PAIRS:])}
+        parts = {name: both for name, *both in self.parts(row)}
         lines = []
-        for name, lead in shown:
-            lines += [self._line(row, name, lead, longest), *self._lines_of_words(row, name, longest)]
-        if len(pairs) > DRAWN_PAIRS:
-            rest = float(sum(lead for name, lead in bars if name in pairs[DRAWN_PAIRS:]))
-            lines.append(Line(f"({len(pairs) - DRAWN_PAIRS} other pairs)", "", amount(rest), share(rest, longest), ""))
+        for name, lead in bars:
+            if not any(name in some for some in hidden.values()):
+                lines += self._lines(row, name, lead, parts.get(name, [lead, 0.0]), longest)
+        for what, some in hidden.items():
+            if some:
+                rest = float(sum(lead for name, lead in bars if name in some))
+                lines.append(Line(f"({len(some):,} other {what})", "", amount(rest), share(rest, longest), ""))
         return self._title(row), lines
 
-    def _leads(self, row: int, bars: list[tuple[str, float]]) -> list[float]:
-        """Return the leads of all bars, those of single words too."""
-        k, other, leads = int(self.answer[row]), int(self.against[row]), [lead for _, lead in bars]
+    def _longest(self, row: int) -> float:
+        """Return the longest finite bar of a row."""
+        return max((abs(lead) for lead in self._leads(row) if np.isfinite(lead)), default=0.0)
+
+    def _leads(self, row: int) -> list[float]:
+        """Return the leads of all bars, those of parts and single words too."""
+        k, other, leads = int(self.answer[row]), int(self.against[row]), [lead for _, lead in self.bars(row)]
+        leads += [lead for _, *both in self.parts(row) for lead in both]
         for texts in self.behind.texts.values():
             said = texts.said(row)
             with np.errstate(invalid="ignore"):
@@ -247,14 +299,24 @@ class Evidence:
         title += f", {softened(self.scale)}" if self.scale != 1.0 else ""
         return f"Every class is ruled out, so the prior speaks alone: {title}" if self.ruled_out[row] else title
 
-    def _line(self, row: int, name: str, lead: float, longest: float) -> Line:
+    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[Line]:
+        """Return the lines of a column: its contribution, and where it has both, its parts; then its words."""
         if name == PRIOR:
-            return Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))
+            return [Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))]
+        at, joint = self._places[name], self.joint
         value = self._texts(name, row, row + 1)[0].as_py()
         value = shortened(value, DRAWN_TEXT) if name in self.behind.texts else value
-        if not self.scores[row, self.columns.index(name)].any() and not self._met(name, row):
-            return Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")
-        return Line(name, value, amount(lead), share(lead, longest), self._note(name, row))
+        if not self.scores[row, at].any() and not self._met(name, row):
+            return [Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")]
+        line, note = Line(name, value, amount(lead), share(lead, longest), ""), self._note(name, row)
+        words = self._lines_of_words(row, name, longest)
+        if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
+            return [line._replace(note=note), *words]
+        if not self.own[row, at].any():
+            return [line._replace(note=f"joint terms alone: {self.behind.joint}"), *words]
+        notes = zip((OWN, JOINT), parts, (note, self.behind.joint), strict=True)
+        both = [Line(part, "", amount(by), share(by, longest), why) for part, by, why in notes]
+        return [line, *both, *words]
 
     def _lines_of_words(self, row: int, name: str, longest: float) -> list[Line]:
         """Return a line for each of the strongest words of a text."""
@@ -277,20 +339,10 @@ class Evidence:
 
     def _texts(self, name: str, begin: int, end: int) -> Any:
         """Return what some rows hold in a column, as an Arrow array of texts."""
-        source = self.behind.source
         if name in (self.behind.pairs or ()):
             both = (self._texts(one, begin, end).to_pylist() for one in (self.behind.pairs or {})[name])
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
-        if not isinstance(source, Frame):
-            return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
-        values = source.columns[name]
-        if not isinstance(values, Values):
-            return pa.repeat("(vector)", end - begin)
-        if values.floating:
-            return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
-        labels, which = values.labels(begin, end)
-        texts = pa.array([*map(written, labels), shown(None)], pa.string())
-        return texts.take(pa.array(np.where(which < 0, len(labels), which)))
+        return texts_of(self.behind.source, name, begin, end)
 
     def _met(self, name: str, row: int) -> bool:
         """Tell whether a row holds a label that was met, in a column of labels."""
@@ -309,7 +361,7 @@ class Evidence:
 
     def _note(self, name: str, row: int) -> str:
         """Return the rows behind what a column said, and which classes it rules out."""
-        at, pair = self.columns.index(name), [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
+        at, pair = self._places[name], [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
         names = [str(self.classes[k]) for k in pair]
         behind = self.behind
         if self._met(name, row):
@@ -320,24 +372,10 @@ class Evidence:
         elif name in behind.numbers:
             notes = [f"{behind.numbers[name].say(k)} for {label}" for k, label in zip(pair, names, strict=True)]
         else:
-            notes = ["never met"] if name in behind.tables else []
+            notes = ["never met"] if name in behind.tables else ["beyond both columns"] * (name in (behind.pairs or ()))
         out = [label for k, label in zip(pair, names, strict=True) if np.isneginf(self.scores[row, at, k])]
         ends = [f"rules out {' and '.join(out)}"] if out else []
         return ": ".join([*([", ".join(notes)] if notes else []), *ends])
-
-
-def share(lead: float, longest: float) -> float:
-    """Return a lead as a share of the longest that is finite."""
-    if np.isfinite(lead):
-        return lead / longest if longest else 0.0
-    return 0.0 if np.isnan(lead) else float(np.sign(lead))
-
-
-def amount(lead: float) -> str:
-    """Return a lead in logarithms, with its sign; nothing where both classes are ruled out."""
-    if np.isfinite(lead):
-        return f"{lead:+.3f}"
-    return "" if np.isnan(lead) else "+∞" if lead > 0 else "-∞"
 
 
 def factor(score: float) -> str:
@@ -345,23 +383,3 @@ def factor(score: float) -> str:
     if abs(score) < 600 or np.isneginf(score):
         return f"{np.exp(score):.6g}"
     return f"exp({score:.6g})"
-
-
-def cell(row: Any, name: str) -> Any:
-    """Return what a dict holds in a column; a number is a name, too."""
-    return row[name] if name in row else next((value for key, value in row.items() if str(key) == name), None)
-
-
-def written(value: Any) -> str:
-    """Return a value as people write it."""
-    if is_missing(value):
-        return shown(None)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def written_numbers(numbers: Floats) -> list[str]:
-    """Return numbers as people write them, all in one go."""
-    texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
-    for row in np.flatnonzero(np.isnan(numbers)):
-        texts[row] = shown(None)
-    return texts

@@ -18,20 +18,26 @@ from .schema import Column
 from .statistics.axis import Floats
 from .together import TogetherModel
 
+# What stands behind joint terms of a column, in a line of the picture.
+LINEAR = "linear term of all columns together"
+OFFSETS = "offsets of its values, fitted with all columns together"
+
 
 def explained(
     model: TableModel, rows: Floats, source: Any, threads: int, against: Any, imagined: float | None
 ) -> Evidence:
     """Return the evidence for some rows; rows are those of each class."""
     size, labels = (source.rows if isinstance(source, Frame) else len(source)), tuple(model.classes.labels)
-    pairs = model.pairs if isinstance(model, (RefinedModel, TogetherModel)) else None
+    whole = isinstance(model, (RefinedModel, TogetherModel))
+    pairs = model.pairs if whole else None  # type: ignore[attr-defined]
     scores = np.empty((size, len(model.schema) + len(pairs or ()), len(labels)))
+    joint = np.empty(scores.shape) if whole else None
     codes, answer = np.empty((len(model.labels), size), dtype=np.int32), np.empty(size, dtype=np.int64)
 
     def take(at: slice, columns: dict[str, Any]) -> None:
         answer[at] = model.model.most_probable(columns, threads)
-        if isinstance(model, (RefinedModel, TogetherModel)):
-            scores[at] = model.said(columns, threads)
+        if joint is not None:
+            scores[at], joint[at] = model.said(columns, threads)  # type: ignore[attr-defined]
         else:
             for place, column in enumerate(model.schema):
                 scores[at, place] = said_by(model, column, columns, threads)
@@ -39,16 +45,21 @@ def explained(
             codes[:, at] = columns[LABELS][:, : len(model.labels)].T
 
     model.each_block(take, source, threads)
-    names = [label.column.name for label in model.labels]
-    tables = {name: model.table_of(name) for name in names}
+    of_labels = [label.column.name for label in model.labels]
+    tables = {name: model.table_of(name) for name in of_labels}
     numbers = {column.name: spread_of(model, column.name) for column in model.schema.of_kind("numbers")}
     texts = texts_behind(model, source)
-    behind = Behind(source, tables, dict(zip(names, codes, strict=True)), numbers, rows, imagined, pairs, texts)
+    of_joint = OFFSETS if isinstance(model, RefinedModel) else LINEAR
+    behind = Behind(
+        source, tables, dict(zip(of_labels, codes, strict=True)), numbers, rows, imagined, pairs, texts, of_joint
+    )
     prior = model.model.temper(model.model.log_prior)
     scores *= model.model.scale
+    joint = None if joint is None else joint * model.model.scale
     others = opponents(prior + scores.sum(axis=1), prior, answer, labels, against)
     tempering = (model.model.scale, model.model.bias)
-    return Evidence((*model.schema.names, *(pairs or ())), labels, prior, scores, answer, others, behind, *tempering)
+    names = (*model.schema.names, *(pairs or ()))
+    return Evidence(names, labels, prior, scores, answer, others, behind, *tempering, joint)
 
 
 def spread_of(model: TableModel, name: str) -> Spread:
@@ -67,9 +78,8 @@ def said_by(model: TableModel, column: Column, columns: dict[str, Any], threads:
     key, at = model.part_of_number(column.name)
     likelihood: Any = model.book.likelihoods[key]
     scores = scores_of(likelihood.column(at), np.ascontiguousarray(columns[key][:, at : at + 1]), threads)
-    for place, (number, table) in enumerate(model.gaps, len(model.labels)):
-        if model.schema.of_kind("numbers")[number] == column:  # whether there is one speaks beside the number itself
-            scores = scores + said_by_codes(model, table, columns, place, threads)
+    if (gap := model.gap_of(column.name)) is not None:  # whether there is one speaks beside the number itself
+        scores = scores + said_by_codes(model, gap[1], columns, gap[0], threads)
     return scores
 
 

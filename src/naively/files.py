@@ -63,7 +63,7 @@ def fit(
     target, weight : str
         The column of the classes; that of the weights, if there is one.
     ignore : sequence of str
-        Columns to leave out.
+        Columns that are not used.
     folds : int
         With 2 or more, scores by cross-validation, and those of the textbook model beside them. Each fold has its share
         of every class. Up to 20,000 rows, at times twice as many, are kept in memory while they are counted, and are

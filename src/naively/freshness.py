@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .engines.thinned import Thinned
 from .errors import StaleWarning, levels_to_caller
 from .joint.learn import Learned
+from .measuring import Measured, measured
 from .refine.learned import Refined
 from .settings import alike
 from .statistics import Counts
@@ -25,7 +27,9 @@ class Fresh:
 
     _tuning: Tuning = UNTUNED
     _tuned_with: list[Any] | None = None  # the settings of estimating at that time
+    _figures: Measured | Thinned | None = None  # what numbers tell, or some rows to measure it on when it is asked for
     _warned = False
+    _soft = False  # whether rows belonged to several classes by shares
 
     if TYPE_CHECKING:
         model: str
@@ -64,8 +68,25 @@ class Fresh:
         then = dict(zip(ESTIMATING, self._tuned_with or (), strict=False))
         return bool(then) and all(alike(then[name], getattr(self, name)) for name in names)
 
+    @property
+    def _measured(self) -> Measured | None:
+        """What columns of numbers tell of the class, measured on some rows of the last fit; none if there were none."""
+        if isinstance(self._figures, Thinned):
+            self._figures = measured(self._figures)
+        return self._figures
+
+    def _said_of_measure(self) -> list[str]:
+        """Say that rows came or went since the mutual information of numbers was measured."""
+        if self._measured is None or self._measured.fresh or self.counts_.joint is not None:
+            return []
+        return ["The mutual information of numbers is that of the last `fit`; rows came or went since."]
+
     def _recount(self) -> None:
         """Note that rows came or went."""
+        if isinstance(self._figures, Thinned):
+            self._figures.stale = True
+        elif self._figures is not None and self._figures.fresh:
+            self._figures = self._figures.stale
         if self._tuning.fresh and self._tuning.calibrated:
             self._tuning = replace(self._tuning, fresh=False)
             if self._in_use.calibrated:
@@ -73,6 +94,7 @@ class Fresh:
 
     def _go_on_with(self, other: Fresh) -> None:
         """Take over what another model chose, for rows that are not just its own."""
+        self._figures = None if other._measured is None else other._measured.stale
         chosen = other._tuning
         known = chosen.refined is None and (chosen.learned is None or self.counts_.joint is not None)
         if chosen.calibrated and known:

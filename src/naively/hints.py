@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,29 @@ FEW, LOOKED_AT = 12, 10_000
 MANY_NUMBERS, HUNDREDS = 20, 100
 # Words that make a label a sentence, and characters of a language that is written without spaces.
 SEVERAL, UNSPACED = 4, 8
+# Of columns of which the same is said, so many are named.
+NAMED = 3
+# An amount with a sign before it or a unit behind it, or with separators; a date or a time.
+AMOUNT = re.compile(r"[^\w\s]{0,3}\s?\d[\d.,' \u00a0]*(e[-+]?\d+)?\s?[^\W\d_]{0,4}[^\w\s]{0,3}", re.IGNORECASE)
+MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]\d+:?\d*)?", re.IGNORECASE)
+
+Said = Callable[[Sequence[str]], str]  # from the names of columns to a sentence about them
 
 
 def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
-    """Return a remark for each column that looks odd, with the line to write."""
+    """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
     if rows < ENOUGH or not isinstance(source, Frame):
         return ()
-    return (*about_labels(counter, rows), *about_numbers(counter, source))
+    return tuple(grouped([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
+
+
+def grouped(found: Sequence[tuple[Said, str]]) -> list[str]:
+    """Return a sentence for all columns of which the same is to be said, in the order in which they came up."""
+    columns: dict[Said, list[str]] = {}
+    for said, name in found:
+        columns.setdefault(said, []).append(name)
+    return [said(names) for said, names in columns.items()]
 
 
 def about_target(labels: Sequence[Any]) -> list[str]:
@@ -53,68 +68,57 @@ def is_doubtful(labels: Sequence[Any]) -> bool:
 
 def about_labels(counter: TableCounter, rows: float) -> list[str]:
     """Return remarks on columns of labels."""
-    remarks = []
+    return grouped(found_in_labels(counter, rows))
+
+
+def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]]:
+    """Return what is to be said of columns of labels, with their names."""
+    found: list[tuple[Said, str]] = []
     for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
         met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
-        values = int((met[1:] > 0).sum())  # without the missing ones
+        values, labels = int((met[1:] > 0).sum()), list(words.places)  # without the missing ones
+        own = values > 0.9 * (rows - met[0]) and column.type == "text"
         if met[0] >= rows:
-            remarks.append(f"{column.name!r} holds nothing: every cell is missing.")
+            found.append((empty, column.name))
         elif values == 1 and met[0] == 0:
-            remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
-        elif column.type == "text" and have_commas(list(words.places)):
-            remarks.append(
-                f"{column.name!r} holds numbers with a decimal comma, which are taken as labels; convert them, or read "
-                "the file with decimal=','"
-            )
-        elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
-            remarks.append(
-                f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
-                f'nothing. To count their words: families={{{column.name!r}: "words"}}.'
-            )
-        elif values > 0.9 * (rows - met[0]) and column.type == "text":
-            remarks.append(
-                f"{column.name!r} has a value of its own in almost every row, as names and numbers of records have; "
-                f"leave it out: columns=[...] without {column.name!r}."
-            )
-    return remarks
+            found.append((constant, column.name))
+        elif column.type == "text" and most_are(labels, have_comma):
+            found.append((with_commas, column.name))
+        elif own and most_are(labels, is_sentence):
+            found.append((sentences, column.name))
+        elif own and most_are(labels, is_amount):
+            found.append((amounts, column.name))
+        elif own:
+            found.append((identifiers, column.name))
+    return found
 
 
-def have_commas(labels: list[Any]) -> bool:
-    """Tell whether most labels are numbers with a decimal comma."""
-    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
-    return sum(re.fullmatch(r"[-+]?\d+,\d+", label) is not None for label in some) > len(some) / 2
-
-
-def are_sentences(labels: list[Any]) -> bool:
-    """Tell whether most labels are texts of several words."""
-    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
-    return sum(is_sentence(label) for label in some) > len(some) / 2
-
-
-def is_sentence(label: str) -> bool:
-    """Tell whether a label is a text of several words."""
-    unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
-    return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
-
-
-def about_numbers(counter: TableCounter, frame: Frame) -> list[str]:
-    """Return remarks on columns of numbers."""
-    remarks, varied = [], do_vary(counter)
+def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, str]]:
+    """Return what is to be said of columns of numbers, with their names."""
+    found: list[tuple[Said, str]] = []
+    different: dict[str, int] = {}
     where = f" in the first {LOOKED_AT:,} rows" if float(counter.rows.sum()) > LOOKED_AT else ""
-    for column, varies in zip(counter.of_numbers, varied, strict=True):
+
+    def codes(names: Sequence[str]) -> str:
+        """Say that columns hold few different whole numbers."""
+        least, most = (edge(different[name] for name in names) for edge in (min, max))
+        many = f"{least}" if least == most else f"{least} to {most}"
+        return (
+            f"{called(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; if "
+            f"they are codes rather than amounts: {families(names, 'categorical')}."
+        )
+
+    for column, varies in zip(counter.of_numbers, do_vary(counter), strict=True):
         values = frame.columns[column.name]
         if not isinstance(values, Values):
             continue
         numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
-        different = np.unique(numbers[~np.isnan(numbers)])
-        if len(different) == 1 and not varies:
-            remarks.append(f"{column.name!r} holds the same number in every row, and says nothing.")
-        elif column.type == "whole" and 2 < len(different) <= FEW and column.family.name == "gaussian":
-            remarks.append(
-                f"{column.name!r} holds only {len(different)} different whole numbers{where}; if they are codes rather "
-                f'than amounts: families={{{column.name!r}: "categorical"}}.'
-            )
-    return remarks
+        different[column.name] = len(np.unique(numbers[~np.isnan(numbers)]))
+        if different[column.name] == 1 and not varies:
+            found.append((constant, column.name))
+        elif column.type == "whole" and 2 < different[column.name] <= FEW and column.family.name == "gaussian":
+            found.append((codes, column.name))
+    return found
 
 
 def do_vary(counter: TableCounter) -> list[bool]:
@@ -125,3 +129,108 @@ def do_vary(counter: TableCounter) -> list[bool]:
     overall = counter.numbers.moments(met, Axis(met)).overall()
     spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
     return spread
+
+
+# -- what labels look like ---------------------------------------------------------------------------------------------
+
+
+def most_are(labels: list[Any], such: Callable[[str], bool]) -> bool:
+    """Tell whether most of the first labels are such."""
+    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
+    return sum(map(such, some)) > len(some) / 2
+
+
+def have_comma(label: str) -> bool:
+    """Tell whether a label is a number with a decimal comma."""
+    return re.fullmatch(r"[-+]?\d+,\d+", label) is not None
+
+
+def is_sentence(label: str) -> bool:
+    """Tell whether a label is a text of several words."""
+    unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
+    return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
+
+
+def is_amount(label: str) -> bool:
+    """Tell whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
+
+    >>> [is_amount(label) for label in ("$62.39", "41.11 €", "34.1%", "12 kg", "2020-01-31", "9:30 am")]
+    [True, True, True, True, True, True]
+    >>> [is_amount(label) for label in ("A00312", "000312", "7f3a", "Smith", "k7")]
+    [False, False, False, False, False]
+    """
+    text = label.strip()
+    if text.isdigit() or not any(sign.isdigit() for sign in text):
+        return False
+    return AMOUNT.fullmatch(text) is not None or MOMENT.fullmatch(text) is not None
+
+
+# -- what is said of columns -------------------------------------------------------------------------------------------
+
+
+def called(names: Sequence[str]) -> str:
+    """Return columns as the subject of a sentence: a single one by name, of many how many and the first few.
+
+    >>> called(["a"]), called(["a", "b"]), called(["a", "b", "c", "d"])
+    ("'a'", "2 columns ('a', 'b')", "4 columns ('a', 'b', 'c', …)")
+    """
+    return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({listed(names)})"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names."""
+    return ", ".join([*map(repr, names[:NAMED]), *(["…"] if len(names) > NAMED else [])])
+
+
+def families(names: Sequence[str], family: str) -> str:
+    """Return the setting that takes columns as another family."""
+    pairs = [f'{name!r}: "{family}"' for name in names[:NAMED]]
+    return f"families={{{', '.join([*pairs, *(['…'] if len(names) > NAMED else [])])}}}"
+
+
+def empty(names: Sequence[str]) -> str:
+    """Say that columns hold nothing."""
+    return f"{called(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing."
+
+
+def constant(names: Sequence[str]) -> str:
+    """Say that columns hold the same in every row."""
+    one = len(names) == 1
+    return (
+        f"{called(names)} {'holds' if one else 'hold'} the same value in every row, and {'tells' if one else 'tell'} "
+        "nothing of the class."
+    )
+
+
+def with_commas(names: Sequence[str]) -> str:
+    """Say that columns hold numbers with a decimal comma."""
+    return (
+        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} numbers with a decimal comma, which are taken as "
+        "labels; convert them, or read the file with decimal=','"
+    )
+
+
+def sentences(names: Sequence[str]) -> str:
+    """Say that columns hold texts, and how their words are counted."""
+    return (
+        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} texts of several words, and each is taken as a "
+        f"whole, which tells next to nothing. To count their words: {families(names, 'words')}."
+    )
+
+
+def amounts(names: Sequence[str]) -> str:
+    """Say that columns hold amounts or times that are taken as labels."""
+    return (
+        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written as "
+        "text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
+    )
+
+
+def identifiers(names: Sequence[str]) -> str:
+    """Say that columns hold what only names rows."""
+    one = len(names) == 1
+    own, them = ("has a value of its own", "it") if one else ("have a value of their own", "them")
+    return (
+        f"{called(names)} {own} in almost every row, as identifiers have, which tells nothing of other rows; ignore "
+        f"{them}: columns=[...] without {listed(names)}."
+    )

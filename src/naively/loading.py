@@ -11,6 +11,7 @@ from . import store
 from .classifier import Classifier, holding
 from .errors import InvalidSetting, UnreadableFile
 from .families import Words
+from .measuring import Measured
 from .refine.learned import Moved
 from .schema import Column, Schema
 from .settings import check_class_weight, revived
@@ -60,6 +61,8 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
     nb._by_class = revived("class_weight", about.get("by_class"))
     check_class_weight(nb._by_class)
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
+    nb._soft = bool(about.get("soft", False))
+    nb._figures = None if "measured" not in about else Measured.from_json(about["measured"])
     if about.get("tuning") is not None:
         adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}
         nb._keep(Tuning.from_json(about["tuning"], counts.classes, adjusted))

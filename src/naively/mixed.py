@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,12 +134,29 @@ class TableModel:
 
     def place_of_labels(self, name: str) -> int:
         """Return where a column of labels stands among those."""
-        return next(at for at, one in enumerate(self.labels) if one.column.name == name)
+        return self._places_of_labels[name]
+
+    @cached_property
+    def _places_of_labels(self) -> dict[str, int]:
+        return {one.column.name: at for at, one in enumerate(self.labels)}
 
     def part_of_number(self, name: str) -> tuple[str, int]:
         """Return which part of the model holds a column of numbers, and where it stands there."""
-        places = ((key, at, column) for key, (_, columns) in self.numbers.items() for at, column in enumerate(columns))
-        return next((key, at) for key, at, column in places if column.name == name)
+        return self._parts_of_numbers[name]
+
+    @cached_property
+    def _parts_of_numbers(self) -> dict[str, tuple[str, int]]:
+        groups = self.numbers.items()
+        return {column.name: (key, at) for key, (_, columns) in groups for at, column in enumerate(columns)}
+
+    def gap_of(self, name: str) -> tuple[int, LogTable] | None:
+        """Return where among the codes it stands whether a number is missing, and what that says; None if nothing."""
+        return self._gaps_of_numbers.get(name)
+
+    @cached_property
+    def _gaps_of_numbers(self) -> dict[str, tuple[int, LogTable]]:
+        numbers, first = self.schema.of_kind("numbers"), len(self.labels)
+        return {numbers[at].name: (first + place, table) for place, (at, table) in enumerate(self.gaps)}
 
     # -- cells as the kernels read them -------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from scipy.special import betaincinv
 
 from .errors import InvalidInput, NotInstalled
 from .evaluate import BINS, Scores
-from .evidence import Evidence
+from .evidence import JOINT, OWN, Evidence
 from .statistics.axis import Floats
 
 # The colours of several models, told apart also by those who see no red or green (Okabe and Ito).
@@ -94,16 +94,12 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
     if not 0 <= row < len(evidence):
         raise InvalidInput(f"row={row!r} is none of the {len(evidence)} rows that were explained.")
     alt, (title, lines) = altair(), evidence._picture(row)
-    longest = max((abs(lead) for _, lead in evidence.bars(row) if np.isfinite(lead)), default=0.0) or 1.0
-    bars = [
-        {
-            "column": f"{line.name}  {line.value}".strip(),
-            "lead": line.share * longest,
-            "said": line.lead,
-            "why": line.note,
-        }
-        for line in lines
-    ]
+    longest, bars, above = evidence._longest(row) or 1.0, [], ""
+    for line in lines:
+        part = line.name in (OWN, JOINT)  # every column has these: bars are told apart by their names
+        above = above if part else f"{line.name}  {line.value}".strip()
+        name = f"{above}: {line.name.strip()}" if part else above
+        bars.append({"column": name, "lead": line.share * longest, "said": line.lead, "why": line.note})
     base = alt.Chart(alt.InlineData(values=bars)).encode(
         x=alt.X("lead:Q", title="log-odds for the answer", scale=alt.Scale(padding=40)),  # room for the numbers
         y=alt.Y("column:N", title=None, sort=None),

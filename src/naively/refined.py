@@ -284,22 +284,31 @@ class RefinedModel(TableModel):
         moved = np.vstack([*tables, np.zeros((0, len(self.classes)))])[self.kept]
         return np.asarray(self.model.log_prior + scores + total(self.features(columns), moved))
 
-    def said(self, columns: dict[str, Any], threads: int) -> Floats:
-        """Return what each column says about each class, [row, column, class]."""
+    def said(self, columns: dict[str, Any], threads: int) -> tuple[Floats, Floats]:
+        """Return the contribution of each column to each class, [row, column, class].
+
+        The second is the part of the first that comes from adjustments of labels and numbers, which were fitted for all
+        columns at once; those of words stand beside each word.
+        """
         assert self.refined is not None
-        out = np.zeros((len(columns[BINS]), len(self.schema), len(self.classes)))
+        out, joint = (np.zeros((len(columns[BINS]), len(self.schema), len(self.classes))) for _ in range(2))
         place = {name: at for at, name in enumerate(self.schema.names)}
         numbers, parts = self.schema.of_kind("numbers"), self.model.likelihoods
         owners = [*(label.column.name for label in self.labels), *(numbers[at].name for at, _ in self.gaps)]
+        moved = [self._moved_on(self.refined, name, table.values.labels) for name, table in self._label_tables]
         for at, name in enumerate(owners):
             table = parts[LABELS].tables[at]  # type: ignore[attr-defined]
             codes = columns[LABELS][:, at]
             known = np.flatnonzero((codes >= 0) & (codes < len(table)))
             out[known, place[name]] += table[codes[known]]
+            known = known[codes[known] < len(moved[at])]
+            joint[known, place[name]] += moved[at][codes[known]]
         for at, bins in enumerate(self.grid.numbers):
             own = np.ascontiguousarray(columns[BINS][:, at : at + 1])
-            out[:, place[bins.name]] += scores_of(Lookups(self.classes, (parts[BINS].tables[at],)), own, threads)  # type: ignore[attr-defined, arg-type]
-            out[:, place[bins.name]] += columns[LEVELS][:, at : at + 1] * parts[LEVELS].table[at]  # type: ignore[attr-defined]
+            by = scores_of(Lookups(self.classes, (parts[BINS].tables[at],)), own, threads)  # type: ignore[attr-defined, arg-type]
+            by = by + columns[LEVELS][:, at : at + 1] * parts[LEVELS].table[at]  # type: ignore[attr-defined]
+            out[:, place[bins.name]] += by
+            joint[:, place[bins.name]] += by
         for key, (_, group) in self.numbers.items():
             for at, column in enumerate(group):
                 book = Weighed(self.book.likelihoods[key].column(at), self.refined.book[NUMBERS])  # type: ignore[attr-defined]
@@ -309,7 +318,7 @@ class RefinedModel(TableModel):
             for key in (column.name, said_of(column)):
                 if key in parts:
                     out[:, place[column.name]] += scores_of(parts[key], columns[key], threads)
-        return out
+        return out, joint
 
     def by_word(self) -> dict[str, Any]:
         """Return what scores the words of texts one by one, by column."""

@@ -1,24 +1,26 @@
-"""What was learned, for people: probabilities of a column, what each column tells, a summary, what changed."""
+"""What was learned, for people: probabilities of a column, mutual information, a summary, what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .families import Bins
 from .families.family import shown
-from .families.gaussian import Bells
 from .families.texts import TextWeights
 from .frames import frame
+from .information import NOTHING_KNOWN, Information, of_bins, of_values
 from .mixed import TableModel
 from .schema import Column, Schema
 from .statistics import Counts, Moments, Table, WordTable
 from .statistics.axis import Floats
+from .statistics.joint import Joint
 
-# Points at which a density is looked at, and their weights (Gauss and Hermite): exact to many digits for bells.
-POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
+# Columns that have a line in the summary; of wide tables the others are left to `importance()`.
+MOST_COLUMNS = 30
 
 
 def probabilities(model: TableModel, column: Column) -> Any:
@@ -54,59 +56,49 @@ def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
     )
 
 
-def importance(model: TableModel, counts: Counts) -> Any:
-    """Return the mutual information of each column and the class in bits, the highest first."""
-    told = bits_of_columns(model, counts)
+def importance(told: Mapping[str, Information]) -> Any:
+    """Return the mutual information of each column and the class in bits, the highest first, with its error."""
     names = strongest_first(told)
-    return frame({"column": names, "bits": [told[name] for name in names]})
+    figures = {name: [getattr(told[column], name) for column in names] for name in Information._fields}
+    return frame({"column": names, **figures})
 
 
-def strongest_first(told: dict[str, float]) -> list[str]:
-    """Return the columns, those that tell most first; of which there is no figure, last."""
-    return sorted(told, key=lambda name: -told[name] if told[name] == told[name] else 1.0)
+def strongest_first(told: Mapping[str, Information]) -> list[str]:
+    """Return the columns by their mutual information, the highest first; those without a figure last."""
+    return sorted(told, key=lambda name: -told[name].bits if told[name].bits == told[name].bits else 1.0)
 
 
-def bits_of_columns(model: TableModel, counts: Counts) -> dict[str, float]:
-    """Return the mutual information of each column and the class, under the model."""
-    prior = counts.rows / max(counts.rows.sum(), 1e-300)
-    told = {label.column.name: bits_of_shares(np.exp(label.table.log_p), prior) for label in model.labels}
-    for key, (_, columns) in model.numbers.items():
-        for at, column in enumerate(columns):
-            told[column.name] = bits_of_numbers(model.book.likelihoods[key], at, prior)
-    for column in model.schema.of_kind("vectors"):
-        told[column.name] = float("nan")  # of a vector there is no single figure
+def information(model: TableModel, counts: Counts, measured: Mapping[str, Information]) -> dict[str, Information]:
+    """Return the mutual information of each column and the class, from counts of values and bins.
+
+    Of numbers whose bins were not counted it is what was measured on some rows; otherwise there is none, and none of
+    vectors and texts. A missing value tells nothing, unless it is a value like any other.
+    """
+    rows, told = float(counts.rows.sum()), {}
+    fine = {} if counts.joint is None else fine_bins_of(counts.joint)
+    for column in model.schema:
+        told[column.name] = NOTHING_KNOWN
+        if column.kind == "labels":
+            n = model.table_of(column.name).n
+            told[column.name] = of_values(n).of_known(float(n.sum()), rows)
+        elif column.kind == "numbers":
+            known = float(counts.columns[column.name].n.sum())
+            found = of_bins(fine[column.name]) if column.name in fine else measured.get(column.name, NOTHING_KNOWN)
+            told[column.name] = found.of_known(known, rows)
+            if (gap := model.gap_of(column.name)) is not None:
+                told[column.name] = of_values(gap[1].n) + told[column.name]
     return told
 
 
-def bits_of_shares(shares: Floats, prior: Floats) -> float:
-    """Return the mutual information of a value and the class, given P(value | class)."""
-    overall = prior @ shares
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(shares > 0, shares * np.log2(shares / overall), 0.0)
-    return max(float(prior @ terms.sum(axis=1)), 0.0)
+def fine_bins_of(joint: Joint) -> dict[str, Floats]:
+    """Return the counts of the fine bins of each number that was counted in bins, [class, bin]."""
+    places = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
+    return {bins.name: joint.fine[:, begin:end] for bins, (begin, end) in places}
 
 
-def bits_of_numbers(likelihood: Any, at: int, prior: Floats) -> float:
-    """Return the mutual information of a number and the class, each class a bell: E[log p(x | class) - log p(x)]."""
-    n, mean, ssd = (part[at] for part in likelihood.summary[:3])
-    met = (n > 0) & (prior > 0)
-    of_bells = isinstance(likelihood, Bells)  # the variance of numbers of events is their mean
-    variance = np.where(met, ssd / np.where(met, n, 1.0), 0.0) if of_bells else mean
-    overall = float(np.average(variance[met], weights=prior[met])) if met.any() else 0.0
-    if overall <= 0:
-        return 0.0
-    deviation = np.sqrt(np.maximum(variance[met], 1e-9 * overall))
-    shares = prior[met] / prior[met].sum()
-    x = mean[met][:, None] + deviation[:, None] * POINTS  # [class, point]
-    density = -0.5 * ((x[:, :, None] - mean[met]) / deviation) ** 2 - np.log(deviation)
-    top = density.max(axis=2, keepdims=True)
-    mixture = top[..., 0] + np.log((np.exp(density - top) * shares).sum(axis=2))
-    own = np.einsum("kpk->kp", density)
-    nats = float(shares @ ((own - mixture) @ WEIGHTS)) / float(np.sqrt(2 * np.pi))
-    return max(nats / float(np.log(2)), 0.0)
-
-
-def summary(model: TableModel, counts: Counts, schema: Schema, remarks: Sequence[str] = ()) -> str:
+def summary(
+    model: TableModel, counts: Counts, schema: Schema, told: Mapping[str, Information], remarks: Sequence[str] = ()
+) -> str:
     """Return what was learned, in words; remarks come behind the number of rows."""
     rows = counts.rows.sum()
     shares = ", ".join(
@@ -115,10 +107,14 @@ def summary(model: TableModel, counts: Counts, schema: Schema, remarks: Sequence
     )
     lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
     lines += remarks
-    told = bits_of_columns(model, counts)
     names = strongest_first(told)
-    bits = {name: f"{told[name]:.3f} bits" if told[name] == told[name] else " " * 10 for name in names}
-    lines += [f"{bits[name]}  {said(model, model.schema[name])}" for name in names]
+    if any(one.bits == one.bits for one in told.values()):
+        lines.append("Mutual information of each column and the class:")
+    for name in names[:MOST_COLUMNS]:
+        bits = told[name].bits
+        lines.append(f"{f'{bits:.3f} bits' if bits == bits else '':10}  {said(model, model.schema[name])}")
+    if len(names) > MOST_COLUMNS:
+        lines.append(f"… and {len(names) - MOST_COLUMNS:,} more columns: importance()")
     lines += parameters(model, counts)
     lines += [f"Note: {hint}" for hint in schema.hints]
     return "\n".join(lines)
@@ -132,9 +128,7 @@ def said(model: TableModel, column: Column) -> str:
         return str(model.book.likelihoods[column.name].say(column.name))
     part, at = model.part_of_number(column.name)
     likelihood: Any = model.book.likelihoods[part]
-    sentences = likelihood.say(column.name).splitlines()
-    title = f"{column.name}[{likelihood.columns.labels[at]}]"
-    return str(sentences[at]).replace(title, column.name, 1)
+    return str(likelihood.column(at).say(column.name))
 
 
 def parameters(model: TableModel, counts: Counts) -> list[str]:
@@ -225,4 +219,4 @@ def moved(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, floa
     return lines
 
 
-__all__ = ["compare", "importance", "probabilities", "summary"]
+__all__ = ["compare", "importance", "information", "probabilities", "summary"]

@@ -311,10 +311,10 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
     return Column(data["name"], data["type"], family, None if levels is None else tuple(levels))
 
 
-def likely(name: Any, names: tuple[str, ...]) -> str:
+def likely(name: Any, names: tuple[str, ...], what: str = "columns") -> str:
     """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
     close = get_close_matches(str(name), [str(known) for known in names], n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
     shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")
-    return f"; the columns are {shown}." if names else "; there are no columns."
+    return f"; the {what} are {shown}." if names else f"; there are no {what}."

@@ -159,25 +159,31 @@ class TogetherModel(TableModel):
             parts.append(left_scores(self.counted, self.learned, self.sample(some, y[rows], weights[rows])))
         return np.hstack(parts).T + (self.model.log_prior - self.tables.bias)
 
-    def said(self, columns: dict[str, Any], threads: int) -> Floats:
-        """Return what each column, and then each pair of columns, says about each class, [row, column, class]."""
+    def said(self, columns: dict[str, Any], threads: int) -> tuple[Floats, Floats]:
+        """Return the contribution of each column, and then of each pair, to each class, [row, column, class].
+
+        The second is the part of the first that comes from joint terms: all columns at once, and pairs.
+        """
         codes, level, grid = columns[CODES], columns[LEVEL], self.counted.grid
         names = [*self.schema.names, *self.pairs]
-        out = np.zeros((len(codes), len(names), len(self.classes)))
+        out, joint = (np.zeros((len(codes), len(names), len(self.classes))) for _ in range(2))
         place = {name: at for at, name in enumerate(names)}
         owners = [*grid.names, *(self.schema.of_kind("numbers")[at].name for at, _ in self.gaps)]
         for at, (name, table) in enumerate(zip(owners, self.tables.codes.tables, strict=True)):
             known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
             out[known, place[name]] += table[codes[known, at]]
+            joint[known, place[name]] += self.tables.linear[at][codes[known, at]]
         for at, bins in enumerate(grid.numbers):
-            out[:, place[bins.name]] += level[:, at : at + 1] * self.tables.level.table[at]
+            sloping = level[:, at : at + 1] * self.tables.level.table[at]
+            out[:, place[bins.name]] += sloping
+            joint[:, place[bins.name]] += sloping
         for column in self.schema.of_kind("vectors"):
             out[:, place[column.name]] = scores_of(self.model.likelihoods[column.name], columns[column.name], threads)
         for name, (i, j), table in zip(self.pairs, self.tables.pairs.pairs, self.tables.pairs.tables, strict=True):
             a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
             known = np.flatnonzero((a >= 0) & (b >= 0))
-            out[known, place[name]] = table[a[known], b[known]]
-        return out
+            out[known, place[name]] = joint[known, place[name]] = table[a[known], b[known]]
+        return out, joint
 
     @cached_property
     def pairs(self) -> dict[str, tuple[str, str]]:

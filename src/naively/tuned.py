@@ -334,12 +334,29 @@ class Tuned(Fresh):
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
         return [*self._tuning.say_smoothing(), *learned.say(), *self._tuning.say_book(), *stale]
 
+    def _why_alone(self) -> str:
+        """Say what stood in the way of taking columns together, or of adjusting values."""
+        rows, classes = float(self.counts_.rows.sum()), int((self.counts_.rows > 0).sum())
+        if self._expected is not None:
+            return "rows without a label were learned, too"
+        if self._soft:
+            return "labels are soft; they need one label for each row"
+        if classes < 2:
+            return "all rows are of one class"
+        if classes > MOST_CLASSES:
+            return f"there are {classes:,} classes, and at most {MOST_CLASSES} can be"
+        if self._numbers >= (most := most_features(classes)):
+            return f"there are {self._numbers:,} columns of numbers, and fewer than {most:,} can be taken together"
+        if rows < FEWEST:
+            return f"there are {rows:.10g} rows; fit, or calibrate with, at least {FEWEST}"
+        return "rows were counted column by column; calibrate(X, y) with all of them fits it"
+
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            return [alone(self.model, self._numbers), *self._in_use.say()]
+            return [alone(self.model, self._why_alone()), *self._in_use.say()]
         if self._auto_smoothing and self._in_use.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._in_use.say()]
         if not self._in_use.calibrated and not self._auto_smoothing:
@@ -347,15 +364,7 @@ class Tuned(Fresh):
         return replace(self._in_use, fresh=self.calibrated_).say()
 
 
-def alone(model: str, numbers: int) -> str:
-    """Say why columns are not taken together, or values not adjusted, given how many columns of numbers there are."""
-    if numbers >= most_features(MOST_CLASSES):
-        return (
-            f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
-            f"them together, fewer than {most_features(2)} can be"
-        )
-    what = "take them together" if model == "auto" else "adjust their values"
-    return (
-        f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
-        f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
-    )
+def alone(model: str, why: str) -> str:
+    """Say that the textbook model answers, and why what was asked for was not fitted."""
+    what = "joint terms were" if model == "auto" else "adjustments of values were"
+    return f"columns: each contributes by itself, as in the textbook model; {what} not fitted: {why}"

@@ -23,7 +23,7 @@ GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 NOTES: dict[type[Warning], str | None] = {
     WeightWarning: None,
     StaleWarning: "The evidence is weighed as it was before. To weigh it anew, fit all rows again.",
-    LeftOutWarning: "The models were fitted over different bins, so pairs of columns are left out and the text book "
+    LeftOutWarning: "The models were fitted over different bins, so pairs of columns are not used and the text book "
     "answers. To take columns together, fit all rows at once.",
 }
 
@@ -106,7 +106,7 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, NaivelyError):
         return spoken(str(error)), BAD_USAGE if isinstance(error, InvalidSetting) else BAD_DATA
     if isinstance(error, MemoryError):
-        return "The memory is full. A sample may do: --limit 1000000; or leave columns out: --ignore.", BAD_DATA
+        return "The memory is full. A sample may do: --limit 1000000; or ignore columns: --ignore.", BAD_DATA
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", BAD_DATA
     kind = type(error).__name__

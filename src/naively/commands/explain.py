@@ -25,7 +25,7 @@ Example:
 @click.option(
     "--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first."
 )
-@click.option("--against", metavar="CLASS", help="The class to compare the answer with; left out: the runner-up.")
+@click.option("--against", metavar="CLASS", help="The class to compare the answer with; by default the runner-up.")
 @click.option(
     "--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book."
 )
@@ -79,7 +79,8 @@ def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
         {
             "name": name,
             "value": evidence.texts(name)[0] if is_text(cells.get(name, "")) else cells[name],
-            "scores": dict(zip(map(str, evidence.classes), evidence.scores[0, at].tolist(), strict=True)),
+            "scores": by_class(evidence, evidence.scores[0, at]),
+            **parts_of(evidence, name, at),
             **words_in(evidence, name),
         }
         for at, name in enumerate(evidence.columns)
@@ -88,8 +89,8 @@ def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
         "row": row,
         "answer": answer,
         "against": against,
-        "probabilities": dict(zip(map(str, evidence.classes), evidence.probabilities[0].tolist(), strict=True)),
-        "prior": dict(zip(map(str, evidence.classes), evidence.prior.tolist(), strict=True)),
+        "probabilities": by_class(evidence, evidence.probabilities[0]),
+        "prior": by_class(evidence, evidence.prior),
         "columns": columns,
         "leads": dict(evidence.bars()),
     }
@@ -98,6 +99,18 @@ def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
 def is_text(value: Any) -> bool:
     """Tell whether JSON holds a value as text: dates as well, but neither numbers nor booleans nor nothing."""
     return not isinstance(value, (bool, int, float, type(None)))
+
+
+def by_class(evidence: Any, numbers: Any) -> dict[str, float]:
+    """Return a number for each class."""
+    return dict(zip(map(str, evidence.classes), numbers.tolist(), strict=True))
+
+
+def parts_of(evidence: Any, name: str, at: int) -> dict[str, Any]:
+    """Return the contribution of a column's own values, and that through joint terms, if the model has such."""
+    if evidence.joint is None or name in (evidence.behind.pairs or ()):
+        return {}
+    return {"own": by_class(evidence, evidence.own[0, at]), "joint": by_class(evidence, evidence.joint[0, at])}
 
 
 def words_in(evidence: Any, name: str) -> dict[str, Any]:

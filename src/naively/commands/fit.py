@@ -41,7 +41,7 @@ Example:
     "--target", "-t", metavar="COLUMN", help="The column of the classes, by name or place (1 first, -1 last)."
 )
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Where to write the model, such as model.parquet.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to ignore; may be repeated.")
 @click.option(
     "--family",
     multiple=True,
@@ -66,7 +66,7 @@ Example:
     type=click.IntRange(0),
     metavar="K",
     help=f"Folds of the cross-validation, each with its share of every class; above some 20,000 rows it reads the file "
-    f"once more and holds K + 1 models in memory; 0 for none. Left out: {FOLDS}, but none above {MANY:,} rows, above "
+    f"once more and holds K + 1 models in memory; 0 for none. By default {FOLDS}, but none above {MANY:,} rows, above "
     f"1 GB with --text, or with --keep-counts.",
 )
 @click.option(
@@ -81,7 +81,7 @@ Example:
     type=click.Choice(["error", "skip"]),
     default="error",
     show_default=True,
-    help="Whether a row without a class is an error, or left out.",
+    help="Whether a row without a class is an error, or skipped.",
 )
 @options.reading
 @options.THREADS
@@ -205,7 +205,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
     if len(nb.schema_.hints) > MOST_NOTES:
         lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
-    return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
+    return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
 def without_effect(nb: Classifier) -> list[str]:

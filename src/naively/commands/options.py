@@ -138,14 +138,14 @@ SETTINGS = {
         callback=amount,
         metavar="NUMBER|auto",
         help="The λ of every column; 1 is Laplace's rule. At fit auto "
-        "chooses it, or one for each column, on rows left out of the counts.",
+        "chooses it, or one for each column, by leave-one-out.",
     ),
     "temperature": click.option(
         "--temperature",
         callback=amount,
         metavar="NUMBER|auto",
-        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, on rows "
-        "left out of the counts.",
+        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, by "
+        "leave-one-out.",
     ),
     "prior": click.option(
         "--prior",
@@ -181,7 +181,7 @@ SETTINGS = {
 settings = gathered("settings", SETTINGS)
 
 THREADS = click.option(
-    "--threads", type=click.IntRange(1), metavar="N", help="How many threads to use; left out: all CPUs."
+    "--threads", type=click.IntRange(1), metavar="N", help="How many threads to use; by default all CPUs."
 )
 DEBUG = click.option(
     "--debug",
@@ -199,7 +199,7 @@ OUT = click.option(
     "--out", "-o", type=click.Path(), required=True, metavar="FILE", help="Where to write the new model."
 )
 TARGET = click.option(
-    "--target", "-t", metavar="COLUMN", help="The column of the classes; left out: the one the model was fitted with."
+    "--target", "-t", metavar="COLUMN", help="The column of the classes; by default the one the model was fitted with."
 )
 WEIGHT = click.option("--weight", metavar="COLUMN", help="A column that says how many rows each row stands for.")
 NORMALIZE = click.option(

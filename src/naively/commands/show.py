@@ -10,6 +10,9 @@ from . import inputs, options
 from .render import amount, clean, console, filled, print_json, table
 from .words import spoken
 
+# Columns that are shown; of wide models there are thousands.
+MOST_COLUMNS = 100
+
 EXAMPLE = """\b
 Example:
   naively show income.parquet
@@ -27,8 +30,8 @@ Example:
 def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
     """Show what a model holds.
 
-    Rows, classes, columns with what they tell, settings. A model is one Parquet table of counts, which DuckDB,
-    pandas and others read, too: --sql prints the queries.
+    Rows, classes, columns with their mutual information, settings. A model is one Parquet table of counts, which
+    DuckDB, pandas and others read, too: --sql prints the queries.
     """
     nb = inputs.loaded(model)
     if sql:
@@ -81,7 +84,7 @@ def whole(nb: Any, model: str) -> None:
     page.print(f"{clean(model)}: {rows} rows, {len(nb.counts_.classes)} classes{target}\n", style="bold")
     page.print(views.classes(nb.counts_))
     page.print()
-    page.print(views.columns(told, len(told)))
+    page.print(views.columns(told, MOST_COLUMNS, ": --json"))
     page.print()
     for line in views.chosen(nb):
         page.print(clean(line), soft_wrap=True)

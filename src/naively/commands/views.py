@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..classifier import Classifier
     from ..evaluate import Scores
+    from ..information import Information
     from ..statistics import Counts
 
 # Of more than these, only the first are shown.
@@ -32,12 +33,11 @@ def classes(counts: Counts) -> Table:
 
 
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
-    """Return what is known of each column, the one that tells most first."""
+    """Return what is known of each column, that of the most mutual information first."""
     from ..figures import whole
-    from ..report import bits_of_columns
     from ..schema import NOUNS, said
 
-    told = {name: bits for name, bits in bits_of_columns(nb._table_model, nb.counts_).items() if bits == bits}
+    told = nb._information()
     facts = [
         {
             "name": column.name,
@@ -58,9 +58,9 @@ def class_facts(counts: Counts) -> list[dict[str, Any]]:
     return [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, whole(counts.rows), strict=True)]
 
 
-def known(bits: float | None) -> float | None:
-    """Return how much a column tells, None if there is no such figure."""
-    return None if bits is None or math.isnan(bits) else bits
+def known(told: Information | None) -> float | None:
+    """Return the mutual information of a column and the class, None if there is no such figure."""
+    return None if told is None or math.isnan(told.bits) else told.bits
 
 
 def missing_in(counts: Counts, name: str) -> float | None:
@@ -74,17 +74,17 @@ def missing_in(counts: Counts, name: str) -> float | None:
     return max(rows - float(statistic.n.sum()), 0.0) if statistic.n.shape[1] == 1 else None
 
 
-def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS) -> Table:
-    """Return what each column is, how much of it is missing, and how much it tells about the class."""
+def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS, where: str = "") -> Table:
+    """Return what each column is, how much of it is missing, and its mutual information with the class."""
     longest = max((fact["bits"] or 0.0 for fact in facts), default=0.0) or 1.0
-    shown = table("column", "holds", "taken as", "missing", "tells", "", right=(3, 4))
+    shown = table("column", "holds", "taken as", "missing", "mutual information (bits)", "", right=(3, 4))
     for fact in facts[:most]:
         bits, missing = fact["bits"], fact["missing"]
-        cells = (f"{bits:.3f} bits", bar(bits / longest)) if bits is not None else ("", "")
+        cells = (f"{bits:.3f}", bar(bits / longest)) if bits is not None else ("", "")
         gaps = "" if missing is None else amount(missing)
         filled(shown, [(fact["name"], fact["holds"], fact["family"], gaps, *cells)])
     if len(facts) > most:
-        shown.add_row(f"… and {len(facts) - most} more")
+        shown.add_row(f"… and {len(facts) - most:,} more{where}")
     return shown
 
 

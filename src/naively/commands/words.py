@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import re
 import shlex
+from ast import literal_eval
+from collections.abc import Callable
 
-# Settings as the library names them, and the options that stand for them.
-OPTIONS = (
-    (r"families=\{['\"](.+?)['\"]: ['\"]words['\"]\}", lambda m: f"--text {shlex.quote(m[1])}"),
-    (r"families=\{['\"](.+?)['\"]: ['\"](\w+)['\"]\}", lambda m: f"--family {shlex.quote(m[1])}={m[2]}"),
-    (r"columns=\[\.\.\.\] without ['\"](.+?)['\"](?=\W*$)", lambda m: f"--ignore {shlex.quote(m[1])}"),
-    (r"target=['\"]…['\"]", lambda m: "--target"),
+# A text as Python writes it; an apostrophe within a word opens none.
+TEXT = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
+TEXTS, PAIRS = (rf"{one}(?:, {one})*(?:, …)?" for one in (TEXT, rf"{TEXT}: {TEXT}"))
+
+
+def option(name: str, values: str) -> str:
+    """Return an option for each of some texts, and … where there are more."""
+    each = [f"--{name} {shlex.quote(literal_eval(text))}" for text in re.findall(TEXT, values)]
+    return " ".join([*each, *(["…"] if values.endswith("…") else [])])
+
+
+def families(pairs: str) -> str:
+    """Return an option for each column that is taken as another family."""
+    found = [map(literal_eval, re.findall(TEXT, pair)) for pair in re.findall(f"{TEXT}: {TEXT}", pairs)]
+    each = [f"--text {shlex.quote(c)}" if f == "words" else f"--family {shlex.quote(c)}={f}" for c, f in found]
+    return " ".join([*each, *(["…"] if pairs.endswith("…") else [])])
+
+
+NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format|table|query"
+# Settings as the library names them, and the options that stand for them; other texts stay as they were written.
+OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
+    (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),
+    (rf"\bcolumns=\[\.\.\.\] without ({TEXTS})", lambda found: option("ignore", found[0])),
+    (rf"\bignore=\[({TEXTS})\]", lambda found: option("ignore", found[0])),
+    (rf"\bnv\.File\(\.\.\., null=\[\.\.\., ({TEXT})\]\)", lambda found: option("null", found[0])),
+    (r"\btarget=(['\"])…['\"]", lambda found: "--target"),
+    (rf"\b({NAMED})=({TEXT})", lambda found: option(*found)),
     (
-        r"\b(model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format)=['\"](.+?)['\"]",
-        lambda m: f"--{m[1]} {m[2]}",
+        r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)",
+        lambda found: f"--{found[0]} {found[1]}",
     ),
-    (r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
-    (r"\bkeep_counts=", lambda m: "--keep-counts"),
-    (r"\bclass_weight='balanced'", lambda m: "--class-weight balanced"),
-    (r"(files\.fit\(\.\.\., )?\bnormalize_weight=True\)?", lambda m: "--normalize-weight"),
-    (r"\bclass_weight\b", lambda m: "--class-weight"),
-    (r"\b(table|query|types|ignore|weight|null)=", lambda m: f"--{m[1]}"),
+    (r"\b(keep_counts|table|query|ignore|weight|null)=…?", lambda found: f"--{found[0].replace('_', '-')}"),
+    (r"(?:files\.fit\(\.\.\., )?\bnormalize_weight=(True)\)?", lambda found: "--normalize-weight"),
+    (r"\bclass_weight='(balanced)'", lambda found: f"--class-weight {found[0]}"),
+    (r"\b(class_weight)\b", lambda found: "--class-weight"),
+    (rf"(?<!\w)({TEXT})", lambda found: found[0]),
+    (r"\b([Rr]ow) (\d+)\b", lambda found: f"{found[0]} {int(found[1]) + 1}"),
 )
+ANY = re.compile("|".join(f"(?P<p{at}>{pattern})" for at, (pattern, _) in enumerate(OPTIONS)))
 
 
 def spoken(text: str) -> str:
@@ -31,7 +55,14 @@ def spoken(text: str) -> str:
     'new.csv, row 1 has no label. Leave such rows out, or set --unlabelled skip.'
     >>> spoken("'zip' looks like codes: families={'zip': \"categorical\"}.")
     "'zip' looks like codes: --family zip=categorical."
+    >>> spoken("Row 4 holds 'row 5 limit=3', which is no number.")  # what people wrote stays as it is
+    "Row 5 holds 'row 5 limit=3', which is no number."
     """
-    for pattern, option in OPTIONS:
-        text = re.sub(pattern, option, text)
-    return re.sub(r"\b([Rr]ow) (\d+)\b", lambda m: f"{m[1]} {int(m[2]) + 1}", text)
+    return ANY.sub(put, text)
+
+
+def put(found: re.Match[str]) -> str:
+    """Return what stands in the place of a piece of a sentence."""
+    pattern, said = next(one for at, one in enumerate(OPTIONS) if found[f"p{at}"] is not None)
+    inner = re.fullmatch(pattern, found[0])
+    return found[0] if inner is None else said(list(inner.groups()))

@@ -25,6 +25,7 @@ from .cutting import cut, paired, uncut
 from .memory import MOST_WEIGHT
 from .sample import Sample, place_hash
 from .tables import TableCounter
+from .thinned import Thinned
 
 # More different texts than this name things rather than describe them: the column is set aside, unless asked for.
 MOST_LABELS = 1_000_000
@@ -76,6 +77,7 @@ class FileRows:
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float, bool] = (0, 0.0, True)  # rows of weight, their sum, and whether it is of whole numbers
     sample: Sample = field(default_factory=Sample)
+    thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
@@ -216,6 +218,9 @@ class FileRows:
                 heavy, total, whole = self.weighed
                 even = whole and bool((part.own == np.floor(part.own)).all())
                 self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum()), even
+            if counters[0].of_numbers:
+                self.thinned = self.thinned or Thinned(counters[0].of_numbers)
+                self.thinned.add(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self.missing += missing_in(part.frame)
             self._set_aside(counters)

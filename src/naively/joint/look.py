@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ FEATURES, BUDGET = 1024, 256 << 20
 # Beyond such a share of the rows at either end, numbers are taken for the last before them in the joint evidence: one
 # outlier must not tilt it.
 EDGE = 0.005
+# Of columns whose labels are not all distinguished, so many are named.
+NAMED = 3
 
 
 def look(
@@ -45,7 +47,7 @@ def look(
         grid = Grid(tuple(laid), tuple(told))
         if grid.features <= most or (bins, values) == STEPS[-1]:
             break
-    return grid, said(grid, bins, wanted, max((len(known) for _, known, _ in labels), default=0))
+    return grid, said(grid, bins, wanted, {name: len(known) for name, known, _ in labels})
 
 
 def coarse_bins(weights: Floats) -> int:
@@ -58,16 +60,19 @@ def most_features(classes: int) -> int:
     return int(min(FEATURES, np.sqrt(BUDGET / 8 / max(classes, 1))))
 
 
-def said(grid: Grid, bins: int, wanted: int, labels: int) -> str | None:
-    """Return the remark on what is left out where not everything can be afforded."""
+def said(grid: Grid, bins: int, wanted: int, labels: Mapping[str, int]) -> str | None:
+    """Return the remark on what is not distinguished where not everything can be afforded; labels has how many."""
     told = max((column.size for column in grid.labels), default=0)
+    more = [name for name, known in labels.items() if known > max(told, 1)]
+    of = f"{more[0]!r}" if len(more) == 1 else f"each of {len(more)} columns ({', '.join(map(repr, more[:NAMED]))}"
+    of += "" if len(more) == 1 else ", …)" if len(more) > NAMED else ")"
     parts = [f"{bins} bins of a number"] * bool(grid.numbers and bins < wanted)
-    parts += [f"{told} labels of a column"] * (told < labels and labels > 1)
+    parts += [f"the {told} most frequent labels of {of}"] * bool(more)
     if not parts:
         return None
     if not any(column.size for column in grid.columns):
         return f"There are too many columns ({len(grid.names)}) to count pairs of them."
-    return f"In pairs of columns only {' and '.join(parts)} are told apart."
+    return f"In pairs of columns only {' and '.join(parts)} are distinguished."
 
 
 def commonest(labels: Sequence[Any], met: Floats, most: int) -> tuple[Any, ...]:

@@ -17,7 +17,8 @@ from ..statistics.axis import Floats
 from .learn import Learned
 from .linear import by_column
 from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
-from .tables import of_pairs, of_values
+from .tables import of_pairs as said_of_pairs
+from .tables import of_values
 
 Indices = npt.NDArray[np.int64]
 
@@ -83,18 +84,15 @@ class Tables:
     codes: Lookups  # numbers by fine bins, then labels
     level: Slopes
     pairs: PairTables
+    linear: tuple[Floats, ...]  # of codes, the part that is joint evidence: for explanations, scores need but the sum
 
 
 def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Tables:
     """Return the tables of a model; places hold the code on the grid of each label of each column."""
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
     slopes, there = joint_slopes(counted, learned)
-    said: list[Floats] = []
-    for at, bins in enumerate(grid.numbers):
-        table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
-            np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
-        ]
-        table = table + there[at]
+    linear, said = linear_tables(counted, places, slopes, there), []
+    for at, table in enumerate(linear[: len(grid.numbers)]):
         if by := weight(Piece("value", BELL, (at,))):
             table = table + by * counted.bell(at).said().T
         for level in OF_NUMBERS:
@@ -102,15 +100,26 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
                 to = counted.levels(at, level)
                 table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
         said.append(table)
-    for at, (n, place) in enumerate(zip(counted.tables, places, strict=True), len(grid.numbers)):
-        own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
-        own = own + there[at] if len(own) else own
-        flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
-        said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
+    for at, n in enumerate(counted.tables, len(grid.numbers)):
+        said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + linear[at])
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
-    lookups = Lookups(classes, tuple(said))
-    return Tables(learned.bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
+    lookups, of_pairs = Lookups(classes, tuple(said)), PairTables(classes, grid.offsets, *pairs)
+    return Tables(learned.bias, lookups, Slopes(classes, levels), of_pairs, tuple(linear))
+
+
+def linear_tables(counted: Counted, places: Sequence[Codes], slopes: Floats, there: Floats) -> list[Floats]:
+    """Return what the code of each column adds to the joint evidence, [code, class]; the level of numbers adds more."""
+    grid, none = counted.grid, np.zeros((1, len(counted.joint.classes)))
+    out = []
+    for at, bins in enumerate(grid.numbers):
+        coarse = np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
+        out.append(np.vstack([slopes[grid.flags(at)], none])[coarse] + there[at])
+    for at, place in enumerate(places, len(grid.numbers)):
+        own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
+        own = own + there[at] if len(own) else own
+        out.append(np.vstack([own, none])[place])  # -1 finds the last: not on the grid
+    return out
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:
@@ -120,7 +129,7 @@ def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, in
         if piece.kind == "pair":
             i, j = piece.columns
             to = np.ix_(*(counted.pair_levels(at, piece.level) for at in (i, j)))
-            table = weight * of_pairs(counted.pair(i, j, piece.level)).transpose(1, 2, 0)[to]
+            table = weight * said_of_pairs(counted.pair(i, j, piece.level)).transpose(1, 2, 0)[to]
             found[i, j] = found[i, j] + table if (i, j) in found else table
     return tuple(found), tuple(found.values())
 

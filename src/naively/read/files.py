@@ -227,7 +227,7 @@ class File:
                 raise UnreadableRows(
                     self.paths[0],
                     None,
-                    f"column {name!r} holds {kind}, which cannot be counted; leave it out: ignore=….",
+                    f"column {name!r} holds {kind}, which cannot be counted; ignore it: ignore=[{name!r}].",
                 )
             asked = families.get(name) if isinstance(families, Mapping) else None
             column = Column(name, TYPES[kind])

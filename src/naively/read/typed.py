@@ -185,10 +185,15 @@ class Database:
         table = self.how.table
         if table is None:
             if len(tables) != 1:
-                raise UnreadableRows(self.shown, None, f"it has the tables {tables}; say which: table=… or query=….")
+                found = (
+                    f"the tables {', '.join(map(repr, tables))}; say which: table=… or query=…"
+                    if tables
+                    else "no table"
+                )
+                raise UnreadableRows(self.shown, None, f"it has {found}.")
             table = tables[0]
         if table not in tables:
-            raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables))}")
+            raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables), 'tables')}")
         return duck.name(table)
 
     @cached_property

@@ -1,0 +1,242 @@
+"""Notes on columns and models: each is true, names its columns, and gives advice that helps."""
+
+import json
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import naively as nv
+from naively.commands import main
+from naively.commands.words import spoken
+
+ROWS = 120
+LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]
+RNG = np.random.default_rng(0)
+
+
+def hints(**columns):
+    """Return the remarks on a table with these columns."""
+    return "\n".join(nv.NaiveBayes(model="textbook").fit(pd.DataFrame(columns), LABELS).schema_.hints)
+
+
+def drawn(form, scale=50.0):
+    """Return different numbers as texts."""
+    return [form.format(abs(x)) for x in RNG.normal(scale, scale / 3, ROWS)]
+
+
+# -- advice that helps -------------------------------------------------------------------------------------------------
+
+IDENTIFIERS = {
+    "codes": [f"A{at:05d}" for at in range(ROWS)],
+    "hashes": [f"{at * 7919:08x}" for at in range(ROWS)],
+    "names": [f"{'abcdefgh'[at % 8]}. Smith-{at}" for at in range(ROWS)],
+}
+AMOUNTS = {
+    "dollars": "${:.2f}", "euros": "{:.2f} €", "kilograms": "{:.3f}kg", "percent": "{:.3f} %", "below": "<{:.4f}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+def test_identifiers_are_to_be_ignored(kind):
+    said = hints(record=IDENTIFIERS[kind], x=np.arange(ROWS) * 0.5)
+
+    assert "'record' has a value of its own in almost every row, as identifiers have" in said
+    assert "ignore it: columns=[...] without 'record'." in said
+    assert spoken(said).endswith("ignore it: --ignore record.")
+
+
+@pytest.mark.parametrize("kind", AMOUNTS)
+def test_nobody_is_told_to_ignore_a_measurement(kind):
+    """Amounts written as text are different in every row, too; they are to be converted, if they are labels at all."""
+    said = hints(amount=drawn(AMOUNTS[kind]), x=np.arange(ROWS) * 0.5)
+
+    assert "ignore" not in said
+    assert "identifiers" not in said
+
+
+@pytest.mark.parametrize("form", ["%Y/%m/%d %H:%M", "%d.%m.%Y", "%H:%M:%S"])
+def test_nobody_is_told_to_ignore_a_date(form):
+    days = pd.date_range("2020-01-01 00:07:13", periods=ROWS, freq="1513min").strftime(form).astype(object)
+
+    assert "ignore" not in hints(day=days, x=np.arange(ROWS) * 0.5)
+
+
+def test_advice_on_texts_counts_their_words():
+    texts = [f"the quick {at} brown foxes jump over {at * 7}" for at in range(ROWS)]
+    said = hints(body=texts)
+
+    assert "families={'body': \"words\"}" in said
+    assert "To count their words: --text body." in spoken(said)
+
+
+# -- one note for many columns -----------------------------------------------------------------------------------------
+
+
+def test_columns_of_which_the_same_is_said_share_a_note():
+    """Twenty columns of codes have one note, which says how many there are and names the first."""
+    codes = {f"c{at}": np.arange(ROWS) % (3 + at % 2) for at in range(20)}
+    said = hints(**codes, same="x", always=1.5).splitlines()
+
+    assert len(said) == 2
+    assert "20 columns ('c0', 'c1', 'c2', …) hold only 3 to 4 different whole numbers" in said[1]
+    assert spoken(said[1]).endswith("--family c0=categorical --family c1=categorical --family c2=categorical ….")
+    assert said[0] == "2 columns ('same', 'always') hold the same value in every row, and tell nothing of the class."
+
+
+def test_several_identifiers_are_named_together():
+    said = hints(**dict.fromkeys("ab", IDENTIFIERS["codes"]), x=np.arange(ROWS) * 0.5)
+
+    assert "2 columns ('a', 'b') have a value of their own in almost every row" in said
+    assert spoken(said).endswith("ignore them: --ignore a --ignore b.")
+
+
+@pytest.mark.parametrize(
+    "name", ["it's", 'say "so"', 'it\'s "so"', "a b", "[red]", "row 5 limit=3", "families={'a': 'b'}"]
+)
+def test_notes_name_their_column_whatever_it_is_called(name, tmp_path):
+    """In Python as Python writes it, on the command line as a shell takes it."""
+    import shlex
+
+    table = pd.DataFrame({name: IDENTIFIERS["codes"], "x": np.arange(ROWS) * 0.5, "y": LABELS})
+    nb = nv.NaiveBayes(model="textbook").fit(table, target="y")
+    assert any(hint.startswith(f"{name!r} has a value") for hint in nb.schema_.hints)
+
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    found = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--folds", "0", "--json"])
+    (note,) = (note for note in json.loads(found.output)["notes"] if "identifiers" in note)
+    assert f"--ignore {shlex.quote(name)}." in note
+    again = CliRunner().invoke(
+        main,
+        ["fit", str(tmp_path / "rows.csv"), "-t", "y", *shlex.split(note[note.index("--ignore") : -1]), "--folds", "0"],
+    )
+    assert again.exit_code == 0, again.output
+    assert "identifiers" not in again.output
+
+
+def test_labels_that_pairs_do_not_distinguish_are_named():
+    table = pd.DataFrame({"many": [f"v{at % 1_500}" for at in range(2_000)], "few": list("abcd") * 500})
+    y = np.arange(2_000) % 2
+    more = pd.DataFrame({f"more{at}": [f"v{row % 300}" for row in range(2_000)] for at in range(4)})
+
+    one, several = (nv.NaiveBayes().fit(part, y).schema_.hints for part in (table, table.join(more)))
+
+    assert any("most frequent labels of 'many' are distinguished" in hint for hint in one)
+    assert any(
+        "most frequent labels of each of 5 columns ('many', 'more0', 'more1', …) are" in hint for hint in several
+    )
+
+
+# -- why the default was not fitted ------------------------------------------------------------------------------------
+
+SOFT = pd.DataFrame({"no": np.where(LABELS == "no", 0.9, 0.1), "yes": np.where(LABELS == "yes", 0.9, 0.1)})
+REASONS = {
+    "one class": (np.full(ROWS, "same"), {}, "joint terms were not fitted: all rows are of one class"),
+    "soft labels": (SOFT, {}, "joint terms were not fitted: labels are soft; they need one label for each row"),
+    "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
+    "no labels": (
+        np.where(np.arange(ROWS) % 3, LABELS, None), {"unlabelled": "em", "estimate": "map", "smoothing": 2.0},
+        "joint terms were not fitted: rows without a label were learned, too",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", REASONS)
+def test_the_reason_why_columns_are_not_taken_together_is_the_actual_one(why, tmp_path):
+    """Also after a model was saved."""
+    y, params, expected = REASONS[why]
+    nb = nv.NaiveBayes(**params).fit({"x": np.arange(len(y)) % 7 * 1.0}, y)
+    nb.save(tmp_path / "m.parquet")
+
+    for model in (nb, nv.load(tmp_path / "m.parquet")):
+        assert expected in model.summary()
+    assert ("at least 50" in nb.summary()) is (why == "few rows")
+
+
+def test_many_classes_and_columns_are_named_as_the_reason():
+    rng = np.random.default_rng(0)
+    classes = nv.NaiveBayes().fit({"x": rng.normal(size=1_000)}, np.arange(1_000) % 500)
+    wide = nv.NaiveBayes.from_counts(nv.count(rng.normal(size=(60, 1_100)), np.arange(60) % 2))
+    elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
+
+    assert "there are 500 classes, and at most 300 can be" in classes.summary()
+    assert "there are 1,100 columns of numbers, and fewer than 1,024 can be" in "\n".join(wide._said_of_tuning())
+    assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+
+def test_tables_are_called_tables(tmp_path):
+    """Of a database without the table that is asked for, its tables are listed, and not as columns."""
+    path = str(tmp_path / "rows.duckdb")
+    with duckdb.connect(path) as con:
+        con.execute("create table rain as select 1 as x, 'a' as y")
+        con.execute("create table sun as select [1, 2] as list, 'a' as y")
+
+    def said(*more):
+        return CliRunner().invoke(main, ["fit", path, "-t", "y", *more]).output
+
+    assert "it has no table 'zzz'; the tables are 'rain', 'sun'." in said("--table", "zzz")
+    assert "it has the tables 'rain', 'sun'; say which: --table or --query." in said()
+    assert "column 'list' holds list" in said("--table", "sun")
+    assert "ignore it: --ignore list." in said("--table", "sun")
+
+
+SPOKEN = {
+    "Row 3, column 'a' holds 'row 5 limit=3'; set unseen='skip'.": (
+        "Row 4, column 'a' holds 'row 5 limit=3'; set --unseen skip."
+    ),
+    "convert them, or read the file with decimal=','": "convert them, or read the file with --decimal ,",
+    "families={'a b': 'categorical'}, or for none: nv.File(..., null=[..., '-'])": (
+        "--family 'a b'=categorical, or for none: --null -"
+    ),
+    "give its name as target='…'.": "give its name as --target.",
+    "window=3 must be 1 or more, and needs keep_counts= to have counts": (
+        "--window 3 must be 1 or more, and needs --keep-counts to have counts"
+    ),
+    "DuckDB's word, and row 2's cell": "DuckDB's word, and row 3's cell",
+}
+
+
+@pytest.mark.parametrize("sentence", SPOKEN)
+def test_settings_become_options_and_what_people_wrote_stays(sentence):
+    assert spoken(sentence) == SPOKEN[sentence]
+
+
+def test_a_temperature_is_advised_where_it_does_something(tmp_path):
+    """Weights that were fitted have no use for one: only the textbook model is softened by it."""
+    rng = np.random.default_rng(3)
+    same = rng.normal(size=60)
+    noise = {f"n{at}": same + 0.01 * rng.normal(size=60) for at in range(8)}
+    pd.DataFrame({**noise, "y": rng.choice(["a", "b"], 60)}).to_csv(tmp_path / "rows.csv", index=False)
+
+    for model in ("auto", "textbook"):
+        said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--model", model]).output
+        if "too sure" in said:
+            assert ("--model textbook --temperature auto" in said) is (model == "auto")
+    assert "soften them by --temperature auto" in said
+
+
+def test_columns_are_listed_with_their_mutual_information(tmp_path):
+    """Under its own name, in the order of it; of wide tables only the first, and `show` says where the others are."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(80, 150)), columns=[f"c{at}" for at in range(150)])
+    table.assign(good=np.arange(80) % 2, y=LABELS[:80]).to_csv(tmp_path / "rows.csv", index=False)
+    model = str(tmp_path / "m.parquet")
+
+    said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", model, "--folds", "0"]).output
+    shown = CliRunner().invoke(main, ["show", model]).output
+    facts = json.loads(CliRunner().invoke(main, ["show", model, "--json"]).output)
+
+    for page in (said, shown):
+        lines = page.splitlines()
+        head = next(at for at, line in enumerate(lines) if "mutual information (bits)" in line)
+        assert lines[head + 1].split()[:4] == ["good", "whole", "numbers", "gaussian"]
+        assert "1.000" in lines[head + 1]
+    assert "… and 131 more" in said
+    assert "… and 51 more: --json" in shown
+    assert len(facts["columns"]) == 151
+    assert facts["columns"][0]["bits"] == pytest.approx(1.0)
