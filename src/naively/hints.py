@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from .engines.tables import TableCounter
+from .read.batches import Found
 from .read.frame import Frame
+from .read.missing import OF_CLASSES, is_no_number
+from .read.notation import LIKELY, Unclear, notation, number_from
 from .read.values import Values
-from .statistics.axis import Axis
+from .schema import Schema
+from .statistics.axis import Axis, Floats
+from .written import USUAL
 
 # Fewer rows say little about what a column is.
 ENOUGH = 30
@@ -18,6 +24,8 @@ ENOUGH = 30
 FEW, LOOKED_AT = 12, 10_000
 # Words that make a label a sentence, and characters of a language that is written without spaces.
 SEVERAL, UNSPACED = 4, 8
+# So many names are listed; labels are almost numbers if so many of the rows hold one.
+SHOWN, ALMOST = 3, 0.9
 
 
 def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
@@ -26,6 +34,41 @@ def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
     if rows < ENOUGH or not isinstance(source, Frame):
         return ()
     return (*about_labels(counter, rows), *about_numbers(counter, source))
+
+
+def about_cells(schema: Schema, found: Found) -> list[str]:
+    """Return remarks on numbers that are not written plainly, and on texts that were read as missing."""
+    odd = ((c.name, c.written) for c in schema if c.type in ("whole", "number") and c.written and not c.written.plain)
+    remarks = [
+        f"{name!r} holds numbers written as {written}, and they are read as numbers; to take them as labels: "
+        f'families={{{name!r}: "categorical"}}.'
+        for name, written in odd
+    ]
+    missing = about_missing(found)
+    return remarks if missing is None else [*remarks, missing]
+
+
+def about_missing(found: Found) -> str | None:
+    """Return a remark on texts that were read as missing, if they are not those that everybody knows."""
+    names = {text: [name for name, none in found.items() if text in none] for text in texts_in(found)}
+    told = [
+        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {listed(names[text])})"
+        for text, times in texts_in(found).items()
+        if text not in OF_CLASSES
+    ]
+    return f"Read as missing: {', '.join(told)}; null= says which texts are, and no others." if told else None
+
+
+def texts_in(found: Found) -> Counter[str]:
+    """Return how often each text was read as missing, the most frequent first."""
+    every: Counter[str] = sum(found.values(), Counter())
+    return Counter(dict(every.most_common()))
+
+
+def listed(names: list[str]) -> str:
+    """Return a few names, and how many more there are."""
+    more = f" and {len(names) - SHOWN} more columns" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more
 
 
 def about_labels(counter: TableCounter, rows: float) -> list[str]:
@@ -38,11 +81,8 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
             remarks.append(f"{column.name!r} holds nothing: every cell is missing.")
         elif values == 1 and met[0] == 0:
             remarks.append(f"{column.name!r} holds the same value in every row and says nothing.")
-        elif column.type == "text" and have_commas(list(words.places)):
-            remarks.append(
-                f"{column.name!r} holds numbers with a decimal comma, which are taken as labels; convert them, or read "
-                "the file with decimal=','"
-            )
+        elif column.type == "text" and (unclear := unclear_numbers(column.name, list(words.places), met)):
+            remarks.append(unclear)
         elif values > 0.9 * (rows - met[0]) and column.type == "text" and are_sentences(list(words.places)):
             remarks.append(
                 f"{column.name!r} holds texts of several words, and each is taken as a whole, which says next to "
@@ -56,10 +96,27 @@ def about_labels(counter: TableCounter, rows: float) -> list[str]:
     return remarks
 
 
-def have_commas(labels: list[Any]) -> bool:
-    """Tell whether most labels are numbers with a decimal comma."""
-    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
-    return sum(re.fullmatch(r"[-+]?\d+,\d+", label) is not None for label in some) > len(some) / 2
+def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
+    """Return a remark on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
+    some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
+    some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]
+    numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
+    if not numbers:
+        return None
+    if len(numbers) == len(some) and isinstance(found := notation(pa.array(numbers)), Unclear):
+        return (
+            f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
+            f"they are taken as labels. Convert the column, or read the file with thousands={found.sign!r} or "
+            f"decimal={found.sign!r}"
+        )
+    plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
+    if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
+        others = listed([label for label, _ in plain]).replace(" columns", "")
+        return (
+            f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so by "
+            "null= (with all other texts that do); if they are mistakes, correct them."
+        )
+    return None
 
 
 def are_sentences(labels: list[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ MOST_NOTES = 6
 # More numbers than this, as a target, are rather amounts than classes.
 MANY_NUMBERS = 20
 
+# How the remark begins that names texts read as missing.
+READ_AS_MISSING = "Read as missing: "
 AGAIN = {
     "auto": "columns taken together are counted once more",
     "refined": "values are adjusted a little in each pass",
@@ -188,12 +191,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     """Return what else is worth knowing of the columns, and which option changes it."""
     from . import views
 
-    cells = found.rows * len(facts_of)
-    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
-    share = percent(found.missing / max(cells, 1))
-    lines = [
-        f"Missing: {found.missing:,} of {cells:,} cells ({share}). {role}." if found.missing else "Missing: no cell."
-    ]
+    lines = [missing_cells(nb, found, found.rows * len(facts_of))]
     if len(nb.counts_.classes) > MANY_NUMBERS and not isinstance(nb.counts_.classes.labels[0], str):
         lines.append(
             f"Note: the target holds {len(nb.counts_.classes)} different numbers, and each of them is a class. If they "
@@ -204,10 +202,26 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
     if nb._chosen is not None and together:
         lines.append(f"The rows were read {found.passes} times: {AGAIN[nb.model]}.")
-    lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
-    if len(nb.schema_.hints) > MOST_NOTES:
-        lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
+    hints = [hint for hint in nb.schema_.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
+    lines += [f"Note: {clean(spoken(hint))}" for hint in hints[:MOST_NOTES]]
+    if len(hints) > MOST_NOTES:
+        lines.append(f"… and {len(hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to leave it out: --ignore COLUMN"]
+
+
+def missing_cells(nb: Classifier, found: Fitted, cells: int) -> str:
+    """Return how many cells are missing, how they are written, and what they say."""
+    if not found.missing:
+        return "Missing: no cell."
+    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
+    texts = Counter[str]()
+    for none in found.markers.values():
+        texts.update(none)
+    told = ", ".join(f"{clean(text) or 'empty'} {times:,}" for text, times in texts.most_common(MOST_NOTES))
+    more = ", …" if len(texts) > MOST_NOTES else ""
+    columns = f"{len(found.markers)} {'column' if len(found.markers) == 1 else 'columns'}"
+    share = percent(found.missing / max(cells, 1))
+    return f"Missing: {found.missing:,} of {cells:,} cells ({share}), in {columns}: {told}{more}. {role}."
 
 
 def verdict(scores: Scores) -> str:
@@ -243,6 +257,7 @@ def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
         "classes": [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, counts.rows.tolist(), strict=True)],
         "columns": views.column_facts(nb),
         "missing": found.missing,
+        "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
         "notes": [spoken(hint) for hint in nb.schema_.hints],
         "read": list(found.read),

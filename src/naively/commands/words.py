@@ -12,7 +12,7 @@ OPTIONS = (
     (r"columns=\[\.\.\.\] without ['\"](.+?)['\"](?=\W*$)", lambda m: f"--ignore {shlex.quote(m[1])}"),
     (r"target=['\"]…['\"]", lambda m: "--target"),
     (
-        r"\b(model|unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format)=['\"](.+?)['\"]",
+        r"\b(model|unlabelled|missing|unseen|estimate|encoding|decimal|thousands|delimiter|format)=['\"](.+?)['\"]",
         lambda m: f"--{m[1]} {m[2]}",
     ),
     (r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
