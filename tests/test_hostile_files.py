@@ -64,10 +64,11 @@ def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
     assert counts.rows.tolist() == [rows]
 
 
-def test_decimal_commas_are_numbers_if_said_so(tmp_path):
+def test_decimal_commas_are_numbers_said_so_or_not(tmp_path):
     path = write(tmp_path, "x;y\n1,5;a\n-2,25;b\n")
     assert table_of(path, decimal=",")["x"] == [1.5, -2.25]
-    assert table_of(path)["x"] == ["1,5", "-2,25"]
+    assert table_of(path)["x"] == [1.5, -2.25]
+    assert table_of(path, decimal=".")["x"] == ["1,5", "-2,25"]
 
 
 @pytest.mark.parametrize(("encoding", "word"), [("gb18030", "天气"), ("latin-1", "Grüße"), ("cp1252", "„Grüße“")])

@@ -69,7 +69,8 @@ class Rows:
 def with_hints(counter: TableCounter, rows: Any) -> Schema:
     """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
     if isinstance(rows, FileRows):
-        aside, cells = map(set_aside_hint, rows.set_aside), about_cells(counter.schema, rows.found)
+        aside, file = map(set_aside_hint, rows.set_aside), rows.source
+        cells = about_cells(counter.schema, rows.found, file.decimal, file.thousands)
         return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.first), *aside))
     cells = about_cells(counter.schema, read_as_missing(counter, rows.source))
     return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))

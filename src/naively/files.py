@@ -126,10 +126,8 @@ def fit(
     else:
         fit_once(nb, rows)
     seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
-    markers = markers_in(rows)
-    return Fitted(
-        rows.rows, rows.missing, markers, tuple(rows.set_aside), scores, book, passes, source.paths, (), seconds
-    )
+    missing, aside = (rows.missing, markers_in(rows)), tuple(rows.set_aside)
+    return Fitted(rows.rows, *missing, aside, scores, book, passes, source.paths, (), seconds)
 
 
 def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
@@ -274,14 +272,9 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     schema = kept.schema.only(name for name in kept.schema.names if name not in aside)
     hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
     alone = ["Counts that are kept are those of single columns: the text book answers."] * (nb.model != "textbook")
-    markers = {name: Counter[str]() for name in schema.names}
-    for one in parts:
-        for name, none in one.noted.get("markers", {}).items():
-            markers[name].update(none)
-    found = {name: none for name, none in markers.items() if none}
-    holding(
-        nb, counts, replace(schema, hints=(*about_cells(schema, found), *hints, *map(set_aside_hint, aside), *alone))
-    )
+    found = markers_of(parts, schema.names)
+    cells = about_cells(schema, found)
+    holding(nb, counts, replace(schema, hints=(*cells, *hints, *map(set_aside_hint, aside), *alone)))
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)
@@ -307,13 +300,8 @@ def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:
     counter = TableCounter(kept.schema, list(nb.classes or ()))
     alone.count(counter, allowed(nb.threads), [at])
     rows.rows += alone.rows
-    noted = {
-        "rows": alone.rows,
-        "missing": alone.missing,
-        "markers": markers_in(alone),
-        "set_aside": alone.set_aside,
-        "labels": alone.label_type.str,
-    }
+    noted = {"rows": alone.rows, "missing": alone.missing, "set_aside": alone.set_aside, "labels": alone.label_type.str}
+    noted["markers"] = markers_in(alone)
     one = One(counter.value(), noted)
     kept.put(path, one, before)
     return one

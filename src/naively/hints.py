@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,18 @@ def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
     return (*about_labels(counter, rows), *about_numbers(counter, source))
 
 
-def about_cells(schema: Schema, found: Found) -> list[str]:
-    """Return remarks on numbers that are not written plainly, and on texts that were read as missing."""
+def about_cells(schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None) -> list[str]:
+    """Return remarks on numbers that are written as nobody said they were, and on texts that were read as missing."""
     odd = ((c.name, c.written) for c in schema if c.type in ("whole", "number") and c.written and not c.written.plain)
     remarks = [
         f"{name!r} holds numbers written as {written}, and they are read as numbers; to take them as labels: "
         f'families={{{name!r}: "categorical"}}.'
         for name, written in odd
+        if not replace(
+            written,
+            decimal="." if written.decimal == decimal else written.decimal,
+            thousands="" if written.thousands == thousands else written.thousands,
+        ).plain
     ]
     missing = about_missing(found)
     return remarks if missing is None else [*remarks, missing]
@@ -113,8 +119,8 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
         others = listed([label for label, _ in plain]).replace(" columns", "")
         return (
-            f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so by "
-            "null= (with all other texts that do); if they are mistakes, correct them."
+            f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so "
+            "by null= (with all other texts that do); if they are mistakes, correct them."
         )
     return None
 

@@ -63,7 +63,9 @@ class Columns:
     @cached_property
     def texts(self) -> frozenset[str]:
         """The columns of typed files that hold texts, whatever those are."""
-        return frozenset() if self.as_written else frozenset(self.parts[0].texts)
+        if self.as_written:
+            return frozenset()
+        return frozenset(name for name in self.parts[0].texts if "VARCHAR" in self.guesses[name].kinds)
 
     def _said(self, name: str, kind: str) -> str:
         own = TYPES.get(kind)  # none, if the column holds what cannot be counted

@@ -45,8 +45,9 @@ def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[s
     Many rows are read only of columns whose first ones may be numbers.
     """
     found = {name: Guess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.sample(rows).items()}
+    own = [name for name in part.texts if name in found and found[name].kinds == TEXT]
     for most in (FEW, rows):
-        texts = [name for name in part.texts if name in found and (most == FEW or "DOUBLE" in found[name].kinds)]
+        texts = [name for name in own if most == FEW or "DOUBLE" in found[name].kinds]
         for batch in part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1) if texts else ():
             for name in texts:
                 one = guess(plain_texts(batch.column(name)), missing)
