@@ -32,7 +32,7 @@ class Column:
     type: Type
     family: Family = None  # type: ignore[assignment]  # set below to the one that goes with the type
     levels: tuple[Any, ...] | None = None
-    # How cells that are texts are read; None: as they are, and as plain numbers in a column of those.
+    # How cells that are texts are read; None: where texts are what they are, and nothing else is written as text.
     written: Written | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +68,11 @@ class Column:
     def measured(self) -> bool:
         """Whether a cell is a number that is measured, be it counted as such or by its bin."""
         return self.kind == "numbers" or isinstance(self.family, Bins)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the values were texts that are read as something else."""
+        return self.written is not None and self.type not in ("text", "vector")
 
 
 NOUNS = {

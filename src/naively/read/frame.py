@@ -87,7 +87,7 @@ class Frame:
         read: dict[str, Values] = {}
         for column in schema:
             found = self.columns[column.name]
-            if isinstance(found, Values) and found.type == "text" and column.type not in ("text", "vector"):
+            if isinstance(found, Values) and found.type == "text" and column.of_texts:
                 read[column.name] = found.as_in(column)
             if isinstance(found, Values) is (column.type == "vector"):
                 now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"

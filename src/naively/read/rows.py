@@ -90,12 +90,10 @@ def label_reader(column: Column) -> Reader:
     def label(value: Any) -> Any:
         if type(value) is str and column.type == "text":
             return None if value in none else value
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
         if is_missing(value):
             return None
-        if isinstance(value, str) and column.type != "text":
-            value = value_of(column, value)
-            if value is None:
-                return None
         check(column, value)
         return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
 
@@ -121,16 +119,10 @@ def number_reader(column: Column) -> Reader:
     def number(value: Any) -> float:
         if type(value) is float:
             return value
-        if isinstance(value, str) and column.type in ("whole", "number"):
-            found = one_number(value, column.written or USUAL)
-            if found is not None:
-                return found
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
         if is_missing(value):
             return np.nan
-        if isinstance(value, str) and column.type not in ("text", "whole", "number"):
-            value = value_of(column, value)
-            if value is None:
-                return np.nan
         check(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 
@@ -145,9 +137,13 @@ def number_reader(column: Column) -> Reader:
 
 def value_of(column: Column, text: str) -> Any:
     """Return the value that a text is in a column of anything but texts, None if it stands for none."""
+    written = column.written or USUAL
+    if column.measured and column.type != "time":  # at once, for those who ask row by row
+        found = one_number(text, written)
+        return text if found is None else found
     texts = pa.array([text], pa.string())
     try:
-        return converted(texts, Cell(kind_for(column, texts), column.written or USUAL))[0][0].as_py()
+        return converted(texts, Cell(kind_for(column, texts), written))[0][0].as_py()
     except NotRead:
         return text  # of another type than the column, as will be said
 
