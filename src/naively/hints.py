@@ -62,7 +62,7 @@ def about_missing(found: Found) -> str | None:
         for text, times in texts_in(found).items()
         if text not in OF_CLASSES
     ]
-    return f"Read as missing: {', '.join(told)}; null= says which texts are, and no others." if told else None
+    return f"Read as missing: {', '.join(told)}; in files, null= says which texts are, and no others." if told else None
 
 
 def texts_in(found: Found) -> Counter[str]:

@@ -31,7 +31,7 @@ from .typed import Database, JsonLines, Parquet
 PACKED = 3
 FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
 # Blocks hold so many cells at most: of wide tables, fewer rows.
-CELLS = 1 << 25
+CELLS = 1 << 24
 
 
 class Block(NamedTuple):

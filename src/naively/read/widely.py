@@ -12,7 +12,7 @@ from .dialect import Dialect
 from .duck import first_line, not_utf8, ragged
 
 # Bytes that are read at a time; but so many lines in any case.
-PIECE, LINES = 1 << 24, 16
+PIECE, LINES = 1 << 25, 16
 
 
 def texts_of_wide(
