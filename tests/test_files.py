@@ -17,7 +17,7 @@ from naively.dealing import Dealer
 from naively.engines import files as engine
 from naively.engines import sample
 from naively.engines.sample import KEPT, Sample, place_hash
-from naively.read import block
+from naively.read import block, columns
 from naively.read import files as read
 from naively.read.frame import frame_of
 from naively.read.target import labels_of
@@ -215,7 +215,7 @@ def test_what_shall_be_categories_stays_as_written(tmp_path):
 
 
 def test_whole_numbers_may_turn_out_to_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr(read, "LOOKED_AT", 4)
+    monkeypatch.setattr(columns, "LOOKED_AT", 4)
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "10,a\n7,b\n" * 3 + "0.5,a\n")
 

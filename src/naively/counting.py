@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .cell_notes import about_cells
 from .engines.cutting import cut, paired
 from .engines.files import FileRows, set_aside_hint
 from .engines.memory import MOST_WEIGHT
@@ -17,6 +18,7 @@ from .engines.thinned import Thinned
 from .engines.wide import check_width
 from .errors import InvalidInput, InvalidSetting
 from .hints import hints_of
+from .read.batches import Found
 from .read.files import File, file_of
 from .read.frame import Frame, frame_of
 from .read.rows import few_rows
@@ -61,6 +63,7 @@ class Rows:
         else:
             self.source = frame_of(self.source)
             schema = replace(self.source.schema(families).with_families(families), target=self.called)
+            self.source = self.source.on(schema)
             if pairs:
                 schema = paired(schema, lambda name: self.source.columns[name].bytes)
         return cut(schema, self.source, self.weights)
@@ -69,9 +72,18 @@ class Rows:
 def with_hints(counter: TableCounter, rows: Any) -> Schema:
     """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
     if isinstance(rows, FileRows):
-        aside = map(set_aside_hint, rows.set_aside)
-        return replace(counter.schema, hints=(*hints_of(counter, rows.first), *aside))
-    return replace(counter.schema, hints=hints_of(counter, rows.source))
+        aside, file = map(set_aside_hint, rows.set_aside), rows.source
+        cells = about_cells(counter.schema, rows.found, file.decimal, file.thousands)
+        return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.first), *aside))
+    cells = about_cells(counter.schema, read_as_missing(counter, rows.source))
+    return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
+
+
+def read_as_missing(counter: TableCounter, source: Any) -> Found:
+    """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
+    found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
+    values = source.columns.items() if isinstance(source, Frame) else ()
+    return found | {name: one.none for name, one in values if isinstance(one, Values) and one.none}
 
 
 def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from scipy.special import logsumexp
 
 from .bywords import Texts, column_of
+from .cell_texts import texts_of
 from .drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
 from .families import shares
 from .families.categorical import LogTable
@@ -20,7 +21,6 @@ from .families.family import Codes, rounded
 from .frames import frame, frame_of_arrow
 from .model import posterior, softened
 from .statistics.axis import Floats
-from .written import texts_of
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .cell_notes import about_cells
 from .classifier import Classifier, holding
 from .engines.files import MOST_LABELS, FileRows, Progress, set_aside_hint
 from .engines.tables import TableCounter
@@ -29,7 +31,8 @@ class Fitted:
     """What was done to fit a model from files."""
 
     rows: int  # that were counted
-    missing: int  # empty cells among the columns of the model
+    missing: int  # cells without a value among the columns of the model
+    markers: dict[str, dict[str, int]]  # by column: which texts stood for none, '' for empty cells, and how often
     set_aside: tuple[str, ...]  # columns with too many values, as identifiers have
     scores: Scores | None  # by cross-validation, if folds were asked for
     book: Scores | None  # of the text-book model in the same folds, if another was fitted
@@ -120,7 +123,14 @@ def fit(
         fit_once(nb, rows)
     check_scale_of_file(rows)
     seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
-    return Fitted(rows.rows, rows.missing, tuple(rows.set_aside), scores, book, passes, source.paths, (), seconds)
+    missing, aside = (rows.missing, markers_in(rows)), tuple(rows.set_aside)
+    return Fitted(rows.rows, *missing, aside, scores, book, passes, source.paths, (), seconds)
+
+
+def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
+    """Return which texts stood for no value in the columns that were counted, the most frequent first."""
+    beside = (rows.of_target, rows.weight, *rows.set_aside)
+    return {name: dict(none.most_common()) for name, none in rows.found.items() if name not in beside}
 
 
 def fit_once(nb: Classifier, rows: FileRows) -> None:
@@ -162,23 +172,36 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     schema = kept.schema.only(name for name in kept.schema.names if name not in aside)
     hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
     alone = ["Counts that are kept are those of single columns: the text book answers."] * (nb.model != "textbook")
-    holding(nb, counts, replace(schema, hints=(*hints, *map(set_aside_hint, aside), *alone)))
+    found = markers_of(parts, schema.names)
+    cells = about_cells(schema, found)
+    holding(nb, counts, replace(schema, hints=(*cells, *hints, *map(set_aside_hint, aside), *alone)))
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)
     seconds = time.perf_counter() - start
-    return Fitted(rows_, missing, aside, None, None, min(len(read), 1), tuple(read), there, seconds)
+    told = {name: dict(none.most_common()) for name, none in found.items()}
+    return Fitted(rows_, missing, told, aside, None, None, min(len(read), 1), tuple(read), there, seconds)
+
+
+def markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[str]]:
+    """Return which texts stood for no value in all files together, by column."""
+    found: dict[str, Counter[str]] = {}
+    for one in parts:
+        for name, none in one.noted["markers"].items():
+            found.setdefault(name, Counter()).update(none)
+    return {name: found[name] for name in names if name in found}
 
 
 def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:
     """Count one of the files, and keep its counts."""
-    alone = replace(rows, set_aside=[], rows=0, missing=0, first=None)
+    alone = replace(rows, set_aside=[], rows=0, missing=0, found={}, first=None)
     path = rows.source.paths[at]
     before = looks(path)
     counter = TableCounter(kept.schema, list(nb.classes or ()))
     alone.count(counter, allowed(nb.threads), [at])
     rows.rows += alone.rows
     noted = {"rows": alone.rows, "missing": alone.missing, "set_aside": alone.set_aside, "labels": alone.label_type.str}
+    noted["markers"] = markers_in(alone)
     one = One(counter.value(), noted)
     kept.put(path, one, before)
     return one

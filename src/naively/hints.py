@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .cell_notes import unclear_numbers
 from .engines.tables import TableCounter
 from .figures import one_class
 from .read.frame import Frame
@@ -82,8 +84,8 @@ def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]
             found.append((empty, column.name))
         elif values == 1 and met[0] == 0:
             found.append((constant, column.name))
-        elif column.type == "text" and most_are(labels, have_comma):
-            found.append((with_commas, column.name))
+        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, met)):
+            found.append((partial(exactly, unclear), column.name))
         elif own and most_are(labels, is_sentence):
             found.append((sentences, column.name))
         elif own and most_are(labels, is_amount):
@@ -138,11 +140,6 @@ def most_are(labels: list[Any], such: Callable[[str], bool]) -> bool:
     """Tell whether most of the first labels are such."""
     some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
     return sum(map(such, some)) > len(some) / 2
-
-
-def have_comma(label: str) -> bool:
-    """Tell whether a label is a number with a decimal comma."""
-    return re.fullmatch(r"[-+]?\d+,\d+", label) is not None
 
 
 def is_sentence(label: str) -> bool:
@@ -202,12 +199,9 @@ def constant(names: Sequence[str]) -> str:
     )
 
 
-def with_commas(names: Sequence[str]) -> str:
-    """Say that columns hold numbers with a decimal comma."""
-    return (
-        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} numbers with a decimal comma, which are taken as "
-        "labels; convert them, or read the file with decimal=','"
-    )
+def exactly(remark: str, names: Sequence[str]) -> str:
+    """Say what was found in a single column."""
+    return remark
 
 
 def sentences(names: Sequence[str]) -> str:

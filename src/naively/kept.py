@@ -17,7 +17,7 @@ from .schema import Schema
 from .statistics import Counts
 
 # What makes kept counts useless when it changes, and the pieces of a file that are looked at to see whether it did.
-FORMAT = 1
+FORMAT = 2
 PIECES, PIECE = 16, 1 << 16
 # A file that was being written when its process was killed is swept away after so many seconds.
 STALE = 3600.0
@@ -93,10 +93,11 @@ def how_counted(rows: FileRows, families: Any) -> dict[str, Any]:
         raise InvalidSetting("limit= counts a part of the files, and keep_counts= each of them whole; give only one.")
     if "-" in file.paths:
         raise InvalidSetting("Counts are kept for files that can be found again; what is piped in has no name.")
-    names = ("format", "table", "query", "decimal", "delimiter", "encoding")
+    names = ("format", "table", "query", "decimal", "thousands", "delimiter", "encoding")
     asked = families.to_json() if isinstance(families, Schema) else {n: repr(f) for n, f in (families or {}).items()}
     plain = {"target": rows.of_target, "weight": rows.weight, "ignore": sorted(rows.ignore), "families": asked}
-    options = {name: getattr(file, name) for name in names} | {"null": list(file.null), "types": dict(file.types or {})}
+    options = {name: getattr(file, name) for name in names} | {"types": dict(file.types or {})}
+    options["null"] = None if file.null is None else list(file.null)
     return plain | {"unlabelled": rows.unlabelled} | options
 
 

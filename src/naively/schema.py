@@ -12,6 +12,7 @@ from .families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, 
 from .grid import Grid
 from .statistics import Moments, WordTable
 from .text.tokens import Unsaved, in_json, revived
+from .written import Written
 
 # What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
 Type = Literal["text", "boolean", "whole", "number", "time", "vector"]
@@ -31,6 +32,8 @@ class Column:
     type: Type
     family: Family = None  # type: ignore[assignment]  # set below to the one that goes with the type
     levels: tuple[Any, ...] | None = None
+    # How cells that are texts are read; None: where texts are what they are, and nothing else is written as text.
+    written: Written | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         usual = usual_family("text" if self.levels is not None else self.type)
@@ -65,6 +68,11 @@ class Column:
     def measured(self) -> bool:
         """Whether a cell is a number that is measured, be it counted as such or by its bin."""
         return self.kind == "numbers" or isinstance(self.family, Bins)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the values were texts that are read as something else."""
+        return self.written is not None and self.type not in ("text", "vector")
 
 
 NOUNS = {
@@ -293,6 +301,8 @@ def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as plain data."""
     settings = {name: in_plain(value) for name, value in settings_of(column.family).items()}
     data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
+    if column.written is not None:
+        data["written"] = column.written.to_json()
     return data if column.levels is None else data | {"levels": list(column.levels)}
 
 
@@ -308,7 +318,8 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
         settings = {n: value if n == "smoothing" else revived(n, value) for n, value in settings.items()}
     family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")
-    return Column(data["name"], data["type"], family, None if levels is None else tuple(levels))
+    written = Written.from_json(data["written"]) if "written" in data else None
+    return Column(data["name"], data["type"], family, None if levels is None else tuple(levels), written)
 
 
 def likely(name: Any, names: tuple[str, ...], what: str = "columns") -> str:

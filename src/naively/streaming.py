@@ -18,7 +18,7 @@ from .judged import fitting
 from .read.files import Block, File
 from .read.target import target_of
 from .read.values import Values
-from .schema import likely, same_kind
+from .schema import likely
 from .settings import numbers_among, scored_by
 from .statistics.axis import Floats
 from .writing import Form, write
@@ -26,14 +26,7 @@ from .writing import Form, write
 
 def as_learned(nb: Classifier, file: File) -> File:
     """Return the file read with the types that the model learned; columns it does not know stay as they are written."""
-    found, learned = file.held(), nb._table_model.schema
-    types: dict[str, str] = {}
-    for name, kind in found.items():
-        if name in learned and (kind is None or not same_kind(kind, learned[name].type)):
-            types[name] = learned[name].type
-        elif name not in learned and file.as_written:
-            types[name] = "text"
-    return file.but(types=types)
+    return file.like(nb._table_model.schema)
 
 
 def one_row(nb: Classifier, file: File, row: int) -> Any:

@@ -1,47 +1,52 @@
-"""What rows hold, as people write it."""
+"""How the cells of a column are written: which texts mean that a value is missing, and how numbers look."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 
-from .families.family import shown
-from .read.frame import Frame
-from .read.values import Values, is_missing
-from .statistics.axis import Floats
+@dataclass(frozen=True)
+class Written:
+    """How cells that are texts are read, decided once for a column and kept with the model.
+
+    `missing` are the texts that stand for no value; None means the usual ones (`naively.read.missing`). The rest says
+    how numbers look: the decimal sign, what groups thousands, a unit before or behind, parentheses for numbers below 0.
+
+    >>> print(Written(thousands=",", prefix="$"))
+    $1,234.5
+    >>> Written.from_json(Written(suffix=" €", decimal=",").to_json()).suffix
+    ' €'
+    """
+
+    missing: tuple[str, ...] | None = None
+    decimal: str = "."
+    thousands: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    parentheses: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether numbers are written as programs write them."""
+        return not (self.thousands or self.prefix or self.suffix or self.parentheses) and self.decimal == "."
+
+    def __str__(self) -> str:
+        number = f"{self.prefix}1{self.thousands}234{self.decimal}5{self.suffix}"
+        return f"({number})" if self.parentheses else number
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what differs from the usual, as plain data."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        own["missing"] = None if self.missing is None else list(self.missing)
+        return {name: value for name, value in own.items() if value != getattr(USUAL, name)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Written:
+        """Return what to_json described."""
+        missing = data.get("missing")
+        return cls(**{**data, "missing": None if missing is None else tuple(missing)})
 
 
-def texts_of(source: Any, name: str, begin: int, end: int) -> Any:
-    """Return what some rows of a frame, or some dicts, hold in a column, as an Arrow array of texts."""
-    if not isinstance(source, Frame):
-        return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
-    values = source.columns[name]
-    if not isinstance(values, Values):
-        return pa.repeat("(vector)", end - begin)
-    if values.floating:
-        return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
-    labels, which = values.labels(begin, end)
-    texts = pa.array([*map(written, labels), shown(None)], pa.string())
-    return texts.take(pa.array(np.where(which < 0, len(labels), which)))
-
-
-def cell(row: Any, name: str) -> Any:
-    """Return what a dict holds in a column; a number is a name, too."""
-    return row[name] if name in row else next((value for key, value in row.items() if str(key) == name), None)
-
-
-def written(value: Any) -> str:
-    """Return a value as people write it."""
-    if is_missing(value):
-        return shown(None)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def written_numbers(numbers: Floats) -> list[str]:
-    """Return numbers as people write them, all in one go."""
-    texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
-    for row in np.flatnonzero(np.isnan(numbers)):
-        texts[row] = shown(None)
-    return texts
+USUAL = Written()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
 
+# How the remark begins that names texts read as missing.
+READ_AS_MISSING = "Read as missing: "
 TOO_SURE = "Its probabilities are too sure: the log loss is above that of the class frequencies alone."
 EXAMPLE = """\b
 Example:
@@ -188,12 +191,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     """Return what else is worth knowing of the columns, and which option changes it."""
     from . import views
 
-    cells = found.rows * len(facts_of)
-    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
-    share = percent(found.missing / max(cells, 1))
-    lines = [
-        f"Missing: {found.missing:,} of {cells:,} cells ({share}). {role}." if found.missing else "Missing: no cell."
-    ]
+    lines = [missing_cells(nb, found, found.rows * len(facts_of))]
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
@@ -202,9 +200,10 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     if unused := without_effect(nb):
         said = f"{listed(unused)} change{'s' * (len(unused) == 1)} the textbook model alone, not this one"
         lines.append(f"Note: {said}; --model textbook uses {'them' if len(unused) > 1 else 'it'}.")
-    lines += [f"Note: {clean(spoken(hint))}" for hint in nb.schema_.hints[:MOST_NOTES]]
-    if len(nb.schema_.hints) > MOST_NOTES:
-        lines.append(f"… and {len(nb.schema_.hints) - MOST_NOTES} more such notes: naively show")
+    hints = [hint for hint in nb.schema_.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
+    lines += [f"Note: {clean(spoken(hint))}" for hint in hints[:MOST_NOTES]]
+    if len(hints) > MOST_NOTES:
+        lines.append(f"… and {len(hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
@@ -216,6 +215,21 @@ def without_effect(nb: Classifier) -> list[str]:
     if nb.model == "auto":
         idle |= {"estimate": nb.estimate != "bayes", "unseen": nb.unseen == "smooth", "smoothing": nb.smoothing != 1.0}
     return [f"--{name} {getattr(nb, name)}" for name in idle if idle[name]]
+
+
+def missing_cells(nb: Classifier, found: Fitted, cells: int) -> str:
+    """Return how many cells are missing, how they are written, and what they say."""
+    if not found.missing:
+        return "Missing: no cell."
+    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
+    texts = Counter[str]()
+    for none in found.markers.values():
+        texts.update(none)
+    told = ", ".join(f"{clean(text) or 'empty'} {times:,}" for text, times in texts.most_common(MOST_NOTES))
+    more = ", …" if len(texts) > MOST_NOTES else ""
+    columns = f"{len(found.markers)} {'column' if len(found.markers) == 1 else 'columns'}"
+    share = percent(found.missing / max(cells, 1))
+    return f"Missing: {found.missing:,} of {cells:,} cells ({share}), in {columns}: {told}{more}. {role}."
 
 
 def verdict(scores: Scores) -> str:
@@ -280,6 +294,7 @@ def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
         "classes": views.class_facts(counts),
         "columns": views.column_facts(nb),
         "missing": found.missing,
+        "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
         "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
         "read": list(found.read),

@@ -135,7 +135,7 @@ class Labels:
 def labels_in(file: File, target: str) -> Labels:
     """Return the labels that words stand for, by the type of a column that was not counted yet."""
     kinds = {"whole": int, "number": float, "boolean": bool}
-    return Labels(kind=kinds.get(str(file.held()[target]), str))
+    return Labels(kind=kinds.get(str(file.of_classes(target)), str))
 
 
 def changed(settings: dict[str, Any], labels: Labels) -> dict[str, Any]:

@@ -8,9 +8,6 @@ from typing import Any
 
 import click
 
-# What stands for a missing cell unless --null says otherwise.
-NULLS = ("", "NA", "N/A", "NaN", "null", "?")
-
 Run = Callable[..., Any]
 
 
@@ -69,10 +66,14 @@ reading = gathered(
             "--null",
             multiple=True,
             metavar="TEXT",
-            help="What stands for a missing cell; may be repeated. Left out: an empty cell, NA, N/A, NaN, null and ?.",
+            help="What stands for a missing cell, and nothing else; may be repeated. Left out: an empty cell, NA, "
+            "null, None, ? and the like, and among numbers also -, unknown and others.",
         ),
         "decimal": click.option(
             "--decimal", callback=sign, metavar="SIGN", help="The decimal sign of numbers, such as a comma."
+        ),
+        "thousands": click.option(
+            "--thousands", callback=sign, metavar="SIGN", help="What groups the digits of numbers, such as a comma."
         ),
         "delimiter": click.option(
             "--delimiter", callback=sign, metavar="SIGN", help="What separates the cells, if it is not found."

@@ -43,6 +43,7 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
             "name": column.name,
             "holds": NOUNS[column.type],
             "family": said(column),
+            "written": None if column.written is None or column.written.plain else str(column.written),
             "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else whole(gaps),
             "bits": known(told.get(column.name)),
         }

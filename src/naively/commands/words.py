@@ -25,7 +25,7 @@ def families(pairs: str) -> str:
     return " ".join([*each, *(["…"] if pairs.endswith("…") else [])])
 
 
-NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|delimiter|format|table|query"
+NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|thousands|delimiter|format|table|query"
 # Settings as the library names them, and the options that stand for them; other texts stay as they were written.
 OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),

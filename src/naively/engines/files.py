@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInput, InvalidSetting
+from ..read.batches import Found
 from ..read.files import Block, File
 from ..read.frame import Frame, frame_of
 from ..read.target import Target, check_kinds, labels_of
@@ -68,6 +69,7 @@ class FileRows:
     passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
     missing: int = 0  # empty cells of the columns that are counted
+    found: Found = field(default_factory=dict)  # which texts stood for none, and how often, by column
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
@@ -114,17 +116,23 @@ class FileRows:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def labelled(
-        self, counter: TableCounter, which: Sequence[int], threads: int, schema: Schema | None = None
+        self,
+        counter: TableCounter,
+        which: Sequence[int],
+        threads: int,
+        schema: Schema | None = None,
+        found: Found | None = None,
     ) -> Iterator[Labelled]:
         """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes.
 
-        Of its columns only some are read, if there is a schema of these.
+        Of its columns only some are read, if there is a schema of these. Texts that stand for no value are added to
+        `found`.
         """
         schema = counter.schema if schema is None else schema
         beside = [self.of_target, *([] if self.weight is None else [self.weight])]
         for name in beside:
             self.source.check(name)
-        for block in ahead(self.source.blocks(which, schema, beside, threads, number=self.weight)):
+        for block in ahead(self.source.blocks(which, schema, beside, threads, number=self.weight, found=found)):
             names = [name for name in schema.names if name not in self.set_aside]
             yield self._labelled(counter, block, names)
 
@@ -206,7 +214,7 @@ class FileRows:
     ) -> None:
         """Count each row with one of the counters, which have the same codes; share says with which."""
         before = self.rows
-        for part in self.labelled(counters[0], which, threads):
+        for part in self.labelled(counters[0], which, threads, found=self.found):
             folds = share(part)
             with placed(self.source.paths[part.file], part.begin):
                 counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)

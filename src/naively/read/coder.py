@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins
 from ..schema import Column
 from ..statistics.accumulators import Codes
+from .missing import exact_names, is_one_of, tally
 from .values import Labels, Values
 
 
@@ -27,7 +29,14 @@ class Coder:
         self, column: Column, places: dict[Any, int], missing: int, unseen: int | None = None, *, refuse: bool = False
     ) -> None:
         self.column, self.places, self.missing, self.unseen, self.refuse = column, places, missing, unseen, refuse
+        self.none = exact_names(column.written)  # texts that stand for no value
+        self.found: Counter[str] = Counter()  # how often each of them was met
+        self._learn_none()
+
+    def _learn_none(self) -> None:
+        """Start the compiled dictionary; texts that stand for no value have the code of missing cells."""
         self._texts, self._known = _kernels.TextCodes(), 0
+        self._texts.add(list(self.none), [self.missing] * len(self.none))
 
     def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
         """Fill in the codes of some rows, and return the labels that are new."""
@@ -63,7 +72,7 @@ class Coder:
         return new
 
     def _code(self, label: Any, new: list[Any]) -> int:
-        if label != label:
+        if label != label or label in self.none:
             return self.missing
         code = self.places.get(label, self.unseen)
         if code is None:
@@ -79,6 +88,8 @@ class Coder:
         met = filled(self._texts, texts, self.missing, unseen, out)
         new = [texts[row].as_py() for row in met]
         self._known += len(new)
+        if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
+            self.found += tally(texts.drop_null(), is_one_of(texts.drop_null(), self.none))
         return new
 
     def _refuse(self, values: Values, begin: int, row: int) -> None:
@@ -87,10 +98,12 @@ class Coder:
             raise unseen_error(self.column.name, label[0], begin + row)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_texts": None, "_known": 0}  # the compiled dictionary is made anew
+        compiled = ("_texts", "_known")  # made anew
+        return {name: value for name, value in vars(self).items() if name not in compiled}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"_texts": _kernels.TextCodes()})
+        self.__dict__.update(state)
+        self._learn_none()
 
 
 def is_text(label: Any) -> bool:

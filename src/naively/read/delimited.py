@@ -1,8 +1,9 @@
-"""Delimited text files (CSV, TSV and the like): what their columns hold, by a sample, and their rows as batches."""
+"""Delimited text files (CSV, TSV and the like): their cells as texts, and what their columns hold, by a sample."""
 
 from __future__ import annotations
 
-import re
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,22 +12,16 @@ from typing import Any
 import pyarrow as pa
 
 from . import duck
-from .dialect import NATIVE, Dialect, dialect_of, rewritten
+from .cells import Guess, guess
+from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
+from .widely import texts_of_wide
 
-# How cells of each type are written. A number with a zero before it, such as 00123, is a text: it names something.
-WRITTEN = {
-    "BIGINT": r"-?(0|[1-9]\d{0,17})",
-    "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:inf(inity)?)",
-    "BOOLEAN": r"true|false|True|False|TRUE|FALSE",
-    "DATE": r"\d{4}-\d{2}-\d{2}",
-    "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?",
-    "TIMESTAMPTZ": r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)",
-}
-CALENDAR = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # what looks like a day may be none: 2023-02-29
 # Rows that are looked at take about so many bytes at most, but are as many as this in any case.
 LOOKED_AT_BYTES, FEWEST = 1 << 26, 1_000
-# Cells of a column that show at once what it cannot be.
-FEW = 100
+# DuckDB keeps buffers for each column, Arrow does not: files of more columns than this are read by Arrow.
+WIDE = 1_000
+# No cell is that, so that DuckDB leaves all cells as they are where an empty one is no missing value.
+NO_CELL = "\x01"
 
 
 class Delimited:
@@ -60,83 +55,69 @@ class Delimited:
             return self.path, NATIVE[dialect.encoding], dialect.packed
         return rewritten(self.path, self.shown, dialect.encoding, self._folder()), "utf-8", None
 
-    def _source(self, types: Mapping[str, str]) -> str:
+    @property
+    def _empty(self) -> bool:
+        """Whether an empty cell is a missing one."""
+        return self.how.null is None or "" in self.how.null
+
+    def _query(self, columns: Mapping[str, str], limit: int | None) -> str:
         path, encoding, packed = self._plain
-        null = ", ".join(duck.quoted(text) for text in self.how.null)
         options = {
             "auto_detect": "false",
             "header": "true",
             "delim": duck.quoted(self.dialect.delimiter),
             "quote": "'\"'",
             "escape": "'\"'",
-            "columns": duck.struct({name: types.get(name, "VARCHAR") for name in self.names}),
-            "nullstr": f"[{null}]",
-            "decimal_separator": duck.quoted(self.how.decimal),
+            "columns": duck.struct(dict.fromkeys(self.names, "VARCHAR")),
+            "nullstr": f"[{duck.quoted('' if self._empty else NO_CELL)}]",
             "encoding": duck.quoted(encoding),
             "compression": duck.quoted(packed or "none"),
         }
-        return f"read_csv({duck.quoted(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        source = f"read_csv({duck.quoted(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        end = "" if limit is None else f" limit {limit}"
+        return f"select {', '.join(duck.name(name) for name in columns)} from {source}{end}"
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
-        """Return the rows of some columns, each read as a type of DuckDB."""
-        columns = ", ".join(duck.name(name) for name in types)
-        end = "" if limit is None else f" limit {limit}"
-        query = f"select {columns} from {self._source(duck.as_text(types))}{end}"
-        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
-        yield from duck.with_whole(batches, types, self.shown)
+        """Return the rows of some columns, every cell as the text that it is; None where it is empty."""
+        if len(self.names) > WIDE:
+            yield from texts_of_wide(self._stream, self.dialect, self.shown, list(types), limit, empty=self._empty)
+        else:
+            con = duck.connected(threads=threads)
+            yield from duck.streamed(con, self._query(types, limit), self.shown, rows)
 
-    def sample(self, rows: int) -> dict[str, set[str]]:
-        """Return which types each column may have, by its first rows; none if they are all missing."""
-        rows = min(rows, max(int(LOOKED_AT_BYTES / max(self.row_bytes, 1.0)), FEWEST))
-        con, query = duck.connected(), f"from {self._source({})} limit {rows}"
-        texts = list(duck.streamed(con, query, self.shown, rows))
-        return fitting(con, pa.Table.from_batches(texts), self.how.decimal) if texts else {n: set() for n in self.names}
+    def _stream(self) -> Any:
+        """Return the bytes of the file in UTF-8, decompressed."""
+        if self.dialect.encoding == "utf-8":
+            return unpacked(self.path)
+        return unpacked(rewritten(self.path, self.shown, self.dialect.encoding, self._folder()))
 
+    def sample(self, rows: int) -> dict[str, Guess]:
+        """Return what each column can be read as, by its first rows; nothing if they are all missing."""
+        rows, how = min(rows, max(int(LOOKED_AT_BYTES / max(self.row_bytes, 1.0)), FEWEST)), self.how
+        texts = list(self.batches(dict.fromkeys(self.names, "VARCHAR"), rows, rows, None))
+        if not texts:
+            return {name: guess(pa.array([], pa.string()), how.null) for name in self.names}
+        table = pa.Table.from_batches(texts).combine_chunks()
+        columns = zip(table.column_names, table.columns, strict=True)
+        return {name: guess(one_chunk(column), how.null, how.decimal, how.thousands) for name, column in columns}
 
-def fitting(con: Any, table: Any, decimal: str) -> dict[str, set[str]]:
-    """Return the types that all cells of each column can be read as."""
-    found = {name: by_few(column.drop_null().slice(0, FEW), decimal) for name, column in columns_of(table)}
-    asked = [(name, kind) for name, kinds in found.items() for kind in kinds & WRITTEN.keys()]
-    tests = []
-    for name, kind in asked:
-        cell = duck.name(name)
-        point = pointed(cell, decimal) if kind == "DOUBLE" else cell
-        test = f"regexp_full_match({point}, {duck.quoted(WRITTEN[kind])})"
-        tests.append(f"{test} and try_cast({cell} as {kind}) is not null" if kind in CALENDAR else test)
-    if tests:
-        con.register("looked_at", table)
-        answers = ", ".join(
-            f"bool_and({test}) filter ({duck.name(n)} is not null)" for (n, _), test in zip(asked, tests, strict=True)
-        )
-        (fits,) = con.execute(f"select {answers} from looked_at").fetchall()
-        con.unregister("looked_at")
-        for (name, kind), fit in zip(asked, fits, strict=True):
-            if not fit:
-                found[name].discard(kind)
-    return found
-
-
-def columns_of(table: Any) -> Iterator[tuple[str, Any]]:
-    """Return the names and the columns of a table."""
-    return zip(table.column_names, table.columns, strict=True)
+    def line_of(self, row: int) -> int | None:
+        """Return the line in which a row begins; the first row after the header is row 0."""
+        try:
+            with self._stream() as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+                lines = csv.reader(text, delimiter=self.dialect.delimiter)
+                next(lines)
+                at, begin = -1, lines.line_num + 1
+                for cells in lines:
+                    at += bool(cells)
+                    if at == row:
+                        return begin
+                    begin = lines.line_num + 1
+        except (csv.Error, UnicodeDecodeError, OSError):
+            pass
+        return None
 
 
-def by_few(cells: Any, decimal: str) -> set[str]:
-    """Return the types that some cells look like, quickly; none if there are no cells."""
-    texts = cells.to_pylist()
-    if not texts:
-        return set()
-    plain = {"DOUBLE": [text.replace(".", "_").replace(decimal, ".") if decimal != "." else text for text in texts]}
-    kinds = {k for k, form in WRITTEN.items() if all(re.fullmatch(form, text) for text in plain.get(k, texts))}
-    return kinds | {"VARCHAR"}
-
-
-def pointed(cell: str, decimal: str) -> str:
-    """Return the SQL of a number with a point before its fraction."""
-    return cell if decimal == "." else f"replace(replace({cell}, '.', '_'), {duck.quoted(decimal)}, '.')"
-
-
-def likeliest(kinds: set[str]) -> str:
-    """Return the narrowest of the types that fit; text, if nothing is known."""
-    order = [*WRITTEN, "VARCHAR", *sorted(kinds)]
-    return next((kind for kind in order if kind in kinds), "VARCHAR")
+def one_chunk(column: Any) -> Any:
+    """Return a column that lies in one piece."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,8 +16,8 @@ from typing import Any
 from ..errors import InvalidSetting, UnreadableRows
 from .duck import not_utf8
 
-# How much of a file is looked at to see how it is written.
-HEAD = 1 << 18
+# How much of a file is looked at to see how it is written, and how much at most for the names of its columns.
+HEAD, LONGEST = 1 << 18, 1 << 28
 DELIMITERS = (",", "\t", ";", "|")
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 # What DuckDB reads by itself; files in other encodings are rewritten in UTF-8 first.
@@ -64,7 +65,10 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
     """Return how a file is written; the first line names the columns."""
     head = head_of(path)
     encoding = encoding_of(head, encoding)
-    text = decoded(head, encoding, shown)
+    while not (text := decoded(head, encoding, shown)).count("\n") and HEAD <= len(head) < LONGEST:
+        if len(longer := head_of(path, 4 * len(head))) == len(head):
+            break
+        head = longer  # the names of very many columns
     if not text.strip():
         raise UnreadableRows(shown, None, "it is empty. A file has a line with the names of the columns, then rows.")
     delimiter = delimiter or likely_delimiter(text)
@@ -118,7 +122,8 @@ def columns_by(text: str, delimiter: str) -> tuple[bool, int]:
 def checked_names(shown: str, names: list[str]) -> tuple[str, ...]:
     """Return the names of the columns, if they tell them apart; one without a name is called after its place."""
     given = tuple(name or f"column {at + 1}" for at, name in enumerate(names))
-    twice = next((name for name in given if given.count(name) > 1), None)
+    often = Counter(given)
+    twice = next((name for name in given if often[name] > 1), None) if len(often) < len(given) else None
     if twice:
         raise UnreadableRows(shown, 1, f"two columns are called {twice!r}; give each a name of its own.")
     return given

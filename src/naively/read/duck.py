@@ -178,10 +178,9 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     if bad:
         why = f"{bad[1]} is of another type than the values of its key in the objects that were looked at first. "
         return UnreadableRows(path, line, f"{why}To read them all as text: nv.File(..., types={{…: 'text'}}).")
-    ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if ragged:
-        found = f"{ragged[2]} cells, but the header names {ragged[1]} columns"
-        return UnreadableRows(path, line, f"{found}. Mend the line; a cell that holds the delimiter needs quotes.")
+    uneven = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if uneven:
+        return ragged(path, line, int(uneven[2]), int(uneven[1]))
     if "nicode" in text or "utf-8" in text:
         return not_utf8(path, line)
     if "unterminated quote" in text or "quote should be followed" in text:
@@ -189,6 +188,12 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     if re.search(r"line size|Maximum line", text):
         return UnreadableRows(path, line, "the line is longer than 2 MB; is a quote before it never closed?")
     return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
+
+
+def ragged(path: str, line: int | None, found: int, named: int) -> UnreadableRows:
+    """Return the error about a line with too few or too many cells."""
+    why = f"{found} cells, but the header names {named} columns"
+    return UnreadableRows(path, line, f"{why}. Mend the line; a cell that holds the delimiter needs quotes.")
 
 
 def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, where: str = "") -> UnreadableRows:

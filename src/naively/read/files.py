@@ -17,30 +17,21 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
-from ..schema import Column, Schema, Type, family_of, likely
+from ..schema import Schema, Type, likely
+from .batches import Found, read_batches
 from .block import ROWS
-from .delimited import Delimited, likeliest
+from .cells import ARROW, Cell
+from .columns import READ_AS, Columns
+from .delimited import Delimited
 from .dialect import head_of, packing
-from .duck import PIECE, PROSE, TYPES, blocks, filled
-from .typed import Database, JsonLines, Parquet, together
+from .duck import PIECE, PROSE, TYPES, blocks, filled, wrong_type
+from .typed import Database, JsonLines, Parquet
 
-# Rows that are looked at to decide what a column holds: of the first file, and of some others.
-LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
 # How much longer packed texts are, about, than the file they are packed in.
 PACKED = 3
 FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
-ARROW: dict[str, Any] = {
-    "VARCHAR": pa.string(),
-    PROSE: pa.string(),
-    "BOOLEAN": pa.bool_(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
-}
-READ_AS: dict[str, str] = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE"}
-NULL = ("", "NA", "N/A", "NaN", "null", "?")
+# Blocks hold so many cells at most: of wide tables, fewer rows.
+CELLS = 1 << 24
 
 
 class Block(NamedTuple):
@@ -66,10 +57,13 @@ class File:
         By default what the file looks like. Any delimiter is "csv"; "json" has an object a line.
     table, query : str, optional
         What to read of a DuckDB database; not needed if it has a single table.
-    null : sequence of str
-        Cells of delimited text that stand for no value.
-    decimal : "." or ","
-        What comes before the fraction of a number in delimited text.
+    null : sequence of str, optional
+        Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
+        like), and among numbers and times also -, unknown and others: see docs/files.md.
+    decimal : "." or ",", optional
+        What comes before the fraction of a number in delimited text. By default the cells of a column decide.
+    thousands : ",", ".", " " or "'", optional
+        What groups the digits of numbers in delimited text, such as 1,234. By default the cells of a column decide.
     delimiter, encoding : str, optional
         By default the likely delimiter, and UTF-8.
     limit : int, optional
@@ -94,8 +88,9 @@ class File:
     format: str | None = None
     table: str | None = None
     query: str | None = None
-    null: Sequence[str] = NULL
-    decimal: str = "."
+    null: Sequence[str] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
     limit: int | None = None
@@ -104,14 +99,19 @@ class File:
     def __post_init__(self) -> None:
         if self.format not in (None, *FORMATS):
             raise InvalidSetting(f"format={self.format!r} is unknown; use one of {sorted(FORMATS)}, or None.")
-        if self.decimal not in (".", ","):
+        if self.decimal not in (None, ".", ","):
             raise InvalidSetting(f"decimal={self.decimal!r} must be '.' or ','.")
+        if self.thousands not in (None, ",", ".", " ", "'") or (self.thousands and self.thousands == self.decimal):
+            raise InvalidSetting(
+                f"thousands={self.thousands!r} must be ',', '.', a blank or an apostrophe, and not the decimal sign."
+            )
         if self.limit is not None and not self.limit >= 1:
             raise InvalidSetting(f"limit={self.limit!r} must be a whole number of 1 or more, or None.")
         wrong = [kind for kind in (self.types or {}).values() if kind not in (*READ_AS, "time")]
         if wrong:
             raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
-        object.__setattr__(self, "null", (self.null,) if isinstance(self.null, str) else tuple(self.null))
+        if self.null is not None:
+            object.__setattr__(self, "null", (self.null,) if isinstance(self.null, str) else tuple(self.null))
 
     # -- which files --------------------------------------------------------------------------------------------
 
@@ -183,29 +183,9 @@ class File:
         return (*own, *(key for key in self._places[0][1] if key not in own))
 
     @cached_property
-    def _kinds(self) -> dict[str, str]:
-        """What DuckDB calls the type of each column, decided by a sample."""
-        parts, names = self._parts, self.columns()
-        found = {name: kinds for name, kinds in parts[0].sample(LOOKED_AT).items() if name in names}
-        step = max(len(parts) // OTHERS, 1)
-        for part in parts[step::step]:
-            for name, kinds in part.sample(LOOKED_AT_OTHERS).items():
-                if name in found and kinds:
-                    found[name] = self._both(found[name], kinds)
-        for key in self._places[0][1]:
-            found.setdefault(key, {"VARCHAR"})
-        decided = {name: likeliest(found[name]) for name in names if name in found}
-        return {name: self._said(name, kind) for name, kind in decided.items()}
-
-    def _both(self, a: set[str], b: set[str]) -> set[str]:
-        if not a:
-            return b
-        return a & b if self.as_written else together(a | b)
-
-    def _said(self, name: str, kind: str) -> str:
-        own = TYPES.get(kind)  # none, if the column holds what cannot be counted
-        said = (self.types or {}).get(name, own)
-        return kind if said == own else "TIMESTAMP" if said == "time" else READ_AS[str(said)]
+    def _columns(self) -> Columns:
+        """What the columns hold, decided by a sample."""
+        return Columns(self._parts, self.columns(), tuple(self._places[0][1]), self)
 
     @property
     def as_written(self) -> bool:
@@ -214,31 +194,24 @@ class File:
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column, as the schema would say; None of one that cannot be counted."""
-        return {name: TYPES.get(kind) for name, kind in self._kinds.items()}
+        return self._columns.held()
+
+    def of_classes(self, name: str) -> Type | None:
+        """Return the type of a column as that of the classes."""
+        self.check(name)
+        return TYPES.get(self._columns.apart(name).kind)
+
+    def like(self, schema: Schema) -> File:
+        """Return the same files, columns of a schema read as it says; others stay as they are written."""
+        other = self.but()
+        vars(other)["_columns"] = self._columns.like(schema)
+        return other
 
     def schema(self, families: Any = None, apart: Sequence[str] = ()) -> Schema:
         """Return what the columns are, apart from some. A column of texts that shall be categories stays as written."""
         for name in apart:
             self.check(name)
-        kinds = {name: kind for name, kind in self._kinds.items() if name not in apart}
-        columns = []
-        for name, kind in kinds.items():
-            if kind not in TYPES:
-                raise UnreadableRows(
-                    self.paths[0],
-                    None,
-                    f"column {name!r} holds {kind}, which cannot be counted; ignore it: ignore=[{name!r}].",
-                )
-            asked = families.get(name) if isinstance(families, Mapping) else None
-            column = Column(name, TYPES[kind])
-            if asked is not None:
-                as_text = self.as_written and family_of(name, asked).name in ("categorical", "words")
-                column = Column(name, "text" if as_text else TYPES[kind], asked)
-            columns.append(column)
-        schema = Schema(tuple(columns))
-        for name in families if isinstance(families, Mapping) else ():
-            schema[name]  # says which columns there are, if this is none
-        return schema
+        return self._columns.schema(families, apart)
 
     def check(self, name: str) -> None:
         """Refuse a name that is none of the columns."""
@@ -262,18 +235,20 @@ class File:
         threads: int | None = None,
         rows: int = ROWS,
         number: str | None = None,
+        found: Found | None = None,
     ) -> Iterator[Block]:
         """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
 
         Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
-        columns beside those of the schema, one may be a number whatever the sample looks like.
+        columns beside those of the schema, one may be a number whatever the sample looks like. Which texts stood for
+        no value, and how often, is added to `found`.
         """
-        types = dict(self._kinds) if schema is None else {column.name: self._as(column) for column in schema}
-        types |= {name: "DOUBLE" if name == number else self._kinds[name] for name in beside}
-        left = self.limit
+        columns = self._columns
+        cells = columns.cells if schema is None else columns.under(schema, beside, number)
+        left, rows = self.limit, min(rows, max(CELLS // max(len(cells), 1), 1))
         for at in which:
             begin = 0
-            for table in self._tables(at, types, rows, left, threads):
+            for table in self._tables(at, cells, rows, left, threads, found):
                 yield Block(at, begin, table)
                 begin += table.num_rows
             left = None if left is None else left - begin
@@ -281,38 +256,41 @@ class File:
                 return
 
     def _tables(
-        self, at: int, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+        self,
+        at: int,
+        cells: Mapping[str, Cell],
+        rows: int,
+        limit: int | None,
+        threads: int | None,
+        found: Found | None = None,
     ) -> Iterator[Any]:
         part, hive = self._parts[at], self._places[at][1]
-        constant = {name: hive[name] for name in types if name in hive and name not in part.names}
-        lacking = [name for name in types if name not in part.names and name not in constant]
+        own = frozenset(part.names)
+        constant = {name: hive[name] for name in cells if name in hive and name not in own}
+        lacking = [name for name in cells if name not in own and name not in constant]
         if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
             raise UnreadableRows(self.paths[at], None, why)
-        read = {name: kind for name, kind in types.items() if name not in constant}
-        long = [name for name, kind in read.items() if kind == PROSE]
+        read = {name: cell for name, cell in cells.items() if name not in constant}
+        long = [name for name, cell in read.items() if cell.kind == PROSE]
         each = min(rows, PIECE) if long else rows
-        tables = blocks(part.batches(read, each, limit, threads), each)
+        asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
+
+        def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
+            line = part.line_of(row) if self.as_written else None
+            return wrong_type(self.paths[at], line, name, text, kind, "" if line else f"row {row}, ")
+
+        tables = blocks(read_batches(part.batches(asked, each, limit, threads), read, found, refused), each)
         for table in filled(tables, rows, long) if long else tables:
-            yield with_constants(table, constant, types) if constant else table
-
-    def _as(self, column: Column) -> str:
-        """Return what a column is read as, so that it is what the schema says."""
-        if column.type == "time":
-            own = self._kinds.get(column.name, "TIMESTAMP")
-            return own if TYPES.get(own) == "time" else "TIMESTAMP"
-        if column.type == "text" and column.family.name == "words":
-            return PROSE
-        measured = column.type in ("whole", "number") and column.family.name != "categorical"
-        return "DOUBLE" if measured else READ_AS[column.type]
+            yield with_constants(table, constant, cells) if constant else table
 
 
-def with_constants(table: Any, constant: Mapping[str, str], types: Mapping[str, str]) -> Any:
+def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell]) -> Any:
     """Return a table with columns that hold the same everywhere: what the names of folders say."""
     for name, value in constant.items():
-        cell = pa.scalar(value).cast(ARROW[types[name]])
+        cell = pa.scalar(value).cast(ARROW.get(cells[name].kind, pa.string()))
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
-    return table.select(list(types))
+    return table.select(list(cells))
 
 
 def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:

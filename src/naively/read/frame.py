@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +13,13 @@ from scipy import sparse
 
 from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Schema, family_of, likely
+from ..written import USUAL
 from .values import Values, is_missing
 
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"
+# Families of numbers; texts that are numbers may have one.
+MEASURED = ("gaussian", "poisson", "bins", "bernoulli")
 
 
 class Frame:
@@ -44,7 +48,24 @@ class Frame:
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
             return Schema(tuple(Column(name, "text", "words") for name in self.columns))  # type: ignore[arg-type]
-        return Schema(tuple(column_of(name, values, given.get(name)) for name, values in self.columns.items()))
+        columns = (column_of(name, values, given.get(name)) for name, values in self.columns.items())
+        return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
+
+    def _looked_at(self, column: Column, family: Any) -> Column:
+        """Return a column of texts that may be numbers as those; the cells of arrays are taken as they are.
+
+        One row does not show what a column holds, so that its texts stay texts.
+        """
+        values = self.columns[column.name]
+        if not self.named or not isinstance(values, Values) or values.type != "text" or values.categorical:
+            return column
+        asked = None if family is None else family_of(column.name, family)
+        if asked is not None and asked.name == "words":
+            return column
+        numbers = values.written() if asked is None or (asked.name in MEASURED and self.rows > 1) else None
+        if numbers is None or self.rows < 2:
+            return replace(column, written=USUAL)
+        return Column(column.name, "whole" if "BIGINT" in numbers.kinds else "number", written=numbers.written)
 
     def on(self, schema: Schema) -> Frame:
         """Return the columns of a schema, by name; by position where one of the two has no names."""
@@ -62,16 +83,21 @@ class Frame:
         return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
 
     def _of_kinds(self, schema: Schema) -> Frame:
-        """Refuse vectors where single values were learned, and the reverse."""
+        """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
+        read: dict[str, Values] = {}
         for column in schema:
             found = self.columns[column.name]
+            if isinstance(found, Values) and found.type == "text" and column.of_texts:
+                read[column.name] = found.as_in(column)
             if isinstance(found, Values) is (column.type == "vector"):
                 now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
                 raise InvalidInput(
                     f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
                     "Convert it to what it was."
                 )
-        return self
+        if not read:
+            return self
+        return Frame(self.columns | read, self.rows, named=self.named, library=self.library, matrix=self.matrix)
 
     def take(self, at: Any) -> Frame:
         """Return some rows, in this order."""

@@ -12,8 +12,11 @@ import pyarrow as pa
 from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..schema import NOUNS, Column, Schema, likely, same_kind
-from .values import is_missing, seconds, type_of_value
+from ..schema import Column, Schema, likely, same_kind
+from ..written import USUAL
+from .cells import Cell, NotRead, converted, one_number
+from .missing import exact_names
+from .values import another_type, is_missing, kind_for, seconds, type_of_value
 
 # More rows than this are quicker as columns.
 FEW = 16
@@ -82,9 +85,13 @@ def label_reader(column: Column) -> Reader:
     if isinstance(column.family, Bins):
         return bin_reader(column, column.family)
 
+    none = frozenset(exact_names(column.written))
+
     def label(value: Any) -> Any:
         if type(value) is str and column.type == "text":
-            return value
+            return None if value in none else value
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
         if is_missing(value):
             return None
         check(column, value)
@@ -112,6 +119,8 @@ def number_reader(column: Column) -> Reader:
     def number(value: Any) -> float:
         if type(value) is float:
             return value
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
         if is_missing(value):
             return np.nan
         check(column, value)
@@ -124,6 +133,19 @@ def number_reader(column: Column) -> Reader:
         return found
 
     return events if isinstance(column.family, Poisson) else number
+
+
+def value_of(column: Column, text: str) -> Any:
+    """Return the value that a text is in a column of anything but texts, None if it stands for none."""
+    written = column.written or USUAL
+    if column.measured and column.type != "time":  # at once, for those who ask row by row
+        found = one_number(text, written)
+        return text if found is None else found
+    texts = pa.array([text], pa.string())
+    try:
+        return converted(texts, Cell(kind_for(column, texts), written))[0][0].as_py()
+    except NotRead:
+        return text  # of another type than the column, as will be said
 
 
 def real(column: Column, value: Any) -> float:
@@ -141,10 +163,7 @@ def check(column: Column, value: Any) -> None:
     found = type_of_value(value)
     if found is not None and same_kind(found, column.type):
         return
-    raise InvalidInput(
-        f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {value!r}. "
-        "Convert it to what it was."
-    )
+    raise another_type(column, value)
 
 
 def texts_in(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:

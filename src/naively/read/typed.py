@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 
 from ..errors import InvalidInput, UnreadableRows
 from ..schema import likely
+from ..written import USUAL, Written
 from . import duck
+from .cells import FEW, TEXT, Guess, guess
 from .dialect import packing
-from .values import type_of_arrow
+from .values import plain_texts, type_of_arrow
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
@@ -35,6 +37,24 @@ def kind_of(name: str, kind: Any) -> set[str]:
     except InvalidInput:
         return {str(kind)}
     return set() if found is None else {ARROW[found]}
+
+
+def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[str, Guess]:
+    """Return what each column can be read as: the type it has, but texts that are all numbers as those.
+
+    Many rows are read only of columns whose first ones may be numbers.
+    """
+    found = {name: Guess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.sample(rows).items()}
+    own = [name for name in part.texts if name in found and found[name].kinds == TEXT]
+    for most in (FEW, rows):
+        texts = [name for name in own if most == FEW or "DOUBLE" in found[name].kinds]
+        for batch in part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1) if texts else ():
+            for name in texts:
+                one = guess(plain_texts(batch.column(name)), missing)
+                numbers = "DOUBLE" in one.kinds
+                found[name] = Guess(one.kinds if numbers else TEXT, TEXT, one.written if numbers else Written(missing))
+            break
+    return found
 
 
 def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
@@ -78,6 +98,11 @@ class Parquet:
     def row_bytes(self) -> float:
         """About how many bytes of the file a row takes."""
         return float(self.path.stat().st_size / max(self._open().metadata.num_rows, 1))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts; those of a categorical type are none."""
+        return tuple(field.name for field in self._types if is_text(field.type))
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have: the one it has."""
@@ -128,6 +153,11 @@ class JsonLines:
         head = head_of(self.path)
         share = min(self.path.stat().st_size / max(len(head), 1), 1.0) if packing(self.path) else 1.0
         return share * len(head) / max(head.count(b"\n"), 1)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The keys of texts."""
+        return tuple(name for name, kinds in self._found.items() if kinds == {"VARCHAR"})
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each key has in the first objects."""
@@ -209,6 +239,11 @@ class Database:
     def row_bytes(self) -> float:
         """About how many bytes a row takes: that is not known."""
         return 0.0
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts; those of a categorical type are none."""
+        return tuple(field.name for field in self._types if is_text(field.type))
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have: the one it has."""

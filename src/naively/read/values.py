@@ -7,6 +7,7 @@ or as numbers (float64, NaN where there is none). Nothing is copied but the bloc
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ import pyarrow.compute as pc
 from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
+from ..written import USUAL
+from .cells import FEW as LOOKED_AT
+from .cells import TIMES, Cell, Guess, NotRead, converted, guess
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
@@ -45,6 +49,7 @@ class Values:
     ) -> None:
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
+        self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
 
     @property
     def categorical(self) -> bool:
@@ -95,6 +100,25 @@ class Values:
     def holds_nan(self) -> bool:
         """Tell whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
+
+    def written(self) -> Guess | None:
+        """Return how texts are numbers, if all of them are; soon None, for labels."""
+        for end in (min(len(self), LOOKED_AT), len(self)):
+            found = guess(plain_texts(self._arrow(0, end)))
+            if not found.kinds & {"DOUBLE"}:
+                return None
+        return found
+
+    def as_in(self, column: Column) -> Values:
+        """Return texts as what a column holds: numbers, times or booleans."""
+        array = plain_texts(self._arrow(0, len(self)))
+        try:
+            found, none = converted(array, Cell(kind_for(column, array), column.written or USUAL))
+        except NotRead as error:
+            raise another_type(column, error.text) from None
+        other = self.on(found)
+        other.type, other.none = column.type, none
+        return other
 
     def __len__(self) -> int:
         return len(self.data)
@@ -164,6 +188,32 @@ class Values:
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         return array
+
+
+def plain_texts(array: Any) -> Any:
+    """Return texts as Arrow computes with them: neither codes nor views."""
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+
+
+def kind_for(column: Column, texts: Any) -> str:
+    """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
+    if column.type == "time":
+        zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
+        return "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+    if column.type == "boolean":
+        return "BOOLEAN"
+    return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
+
+
+def another_type(column: Column, value: Any) -> InvalidInput:
+    """Return the error about a value that is not what its column held."""
+    written = column.written
+    how = "" if written is None or written.plain else f" written as {written}"
+    return InvalidInput(
+        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds {value!r}. "
+        "Convert it to what it was."
+    )
 
 
 def lying(array: Any, kind: Any) -> npt.NDArray[Any]:

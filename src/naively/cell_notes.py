@@ -1,0 +1,82 @@
+"""Remarks on cells: numbers that are written in some other way, texts that were read as missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from .read.batches import Found
+from .read.missing import OF_CLASSES, is_no_number
+from .read.notation import LIKELY, Unclear, notation, number_from
+from .schema import Schema
+from .statistics.axis import Floats
+from .written import USUAL
+
+# So many labels are looked at, and so many names listed; labels are almost numbers if so many of the rows hold one.
+LOOKED_AT, SHOWN, ALMOST = 10_000, 3, 0.9
+
+
+def about_cells(schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None) -> list[str]:
+    """Return remarks on numbers that are written as nobody said they were, and on texts that were read as missing."""
+    odd = ((c.name, c.written) for c in schema if c.type in ("whole", "number") and c.written and not c.written.plain)
+    remarks = [
+        f"{name!r} holds numbers written as {written}, and they are read as numbers; to take them as labels: "
+        f'families={{{name!r}: "categorical"}}.'
+        for name, written in odd
+        if not replace(
+            written,
+            decimal="." if written.decimal == decimal else written.decimal,
+            thousands="" if written.thousands == thousands else written.thousands,
+        ).plain
+    ]
+    missing = about_missing(found)
+    return remarks if missing is None else [*remarks, missing]
+
+
+def about_missing(found: Found) -> str | None:
+    """Return a remark on texts that were read as missing, if they are not those that everybody knows."""
+    names = {text: [name for name, none in found.items() if text in none] for text in texts_in(found)}
+    told = [
+        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {listed(names[text])})"
+        for text, times in texts_in(found).items()
+        if text not in OF_CLASSES
+    ]
+    return f"Read as missing: {', '.join(told)}; in files, null= says which texts are, and no others." if told else None
+
+
+def texts_in(found: Found) -> Counter[str]:
+    """Return how often each text was read as missing, the most frequent first."""
+    every: Counter[str] = sum(found.values(), Counter())
+    return Counter(dict(every.most_common()))
+
+
+def listed(names: list[str]) -> str:
+    """Return a few names, and how many more there are."""
+    more = f" and {len(names) - SHOWN} more columns" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more
+
+
+def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
+    """Return a remark on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
+    some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
+    some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]
+    numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
+    if not numbers:
+        return None
+    if len(numbers) == len(some) and isinstance(found := notation(pa.array(numbers)), Unclear):
+        return (
+            f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
+            f"they are taken as labels. Convert the column, or read the file with thousands={found.sign!r} or "
+            f"decimal={found.sign!r}"
+        )
+    plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
+    if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
+        others = listed([label for label, _ in plain]).replace(" columns", "")
+        return (
+            f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so "
+            "by null= (with all other texts that do); if they are mistakes, correct them."
+        )
+    return None

@@ -1,0 +1,135 @@
+"""Files of very many columns: what reading them costs grows with their bytes, and cells are those of narrow files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import naively as nv
+from naively.errors import UnreadableRows
+from naively.read import delimited
+from naively.read.dialect import HEAD, checked_names
+
+MEASURED = """
+import resource, sys, time
+import naively as nv
+start = time.process_time()
+counts = nv.count(sys.argv[1], target="label")
+scale = 2**20 if sys.platform == "darwin" else 2**10
+print(len(counts.columns), counts.rows.sum(), time.process_time() - start,
+      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale)
+"""
+
+
+def written(path, rows, columns, seed=0, names=None):
+    """Write whole numbers and a label at the end of each row."""
+    table = np.random.default_rng(seed).integers(0, 1000, (rows, columns))
+    names = names or [f"c{at}" for at in range(columns)]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join([*names, "label"]) + "\n")
+        for at, line in enumerate(table.tolist()):
+            file.write(",".join(map(str, line)) + f",{'ab'[at % 2]}\n")
+    return table
+
+
+def measured(path):
+    """Return the columns and rows that a process of its own counts, its seconds of CPU and its megabytes."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "NAIVELY_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, env=env, check=True
+    )
+    columns, rows, seconds, megabytes = map(float, done.stdout.split())
+    return int(columns), int(rows), seconds, megabytes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no module resource")
+def test_three_thousand_columns_take_seconds_and_little_memory(tmp_path):
+    """60 rows of 3,000 numbers are 700 KB; twice 300 MB and 1 s of reading are let through, for slow machines."""
+    written(tmp_path / "t.csv", 60, 3000)
+    columns, rows, seconds, megabytes = measured(tmp_path / "t.csv")
+    assert (columns, rows) == (3000, 60)
+    assert megabytes < 600
+    assert seconds < 10
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no module resource")
+def test_twenty_thousand_columns_are_counted(tmp_path):
+    written(tmp_path / "t.csv", 300, 20_000)
+    columns, rows, seconds, megabytes = measured(tmp_path / "t.csv")
+    assert (columns, rows) == (20_000, 300)
+    assert megabytes < 1200
+    assert seconds < 60
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_wide_file_holds_what_the_same_table_in_memory_holds(tmp_path, packed):
+    table = written(tmp_path / "t.csv", 40, 1500)
+    path = tmp_path / "t.csv"
+    if packed:
+        path = tmp_path / "t.csv.gz"
+        path.write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+    memory = {f"c{at}": table[:, at] for at in range(1500)}
+    labels = ["ab"[at % 2] for at in range(40)]
+
+    assert nv.count(path, target="label") == nv.count(memory, labels)
+
+
+ODD = 'one,"two, three","""four""",,five\n1,"a, b","say ""x""",NA,\n2,"two\nlines",天气,?,-\n3,"",\' \',NULL,2.5\n'
+
+
+def test_cells_are_the_same_whoever_reads_them(tmp_path, monkeypatch):
+    """Quotes, cells of several lines, empty cells, a column without a name, texts for no value."""
+    path = tmp_path / "t.csv"
+    path.write_text(ODD, encoding="utf-8")
+    narrow = next(nv.File(path).batches()).to_pydict()
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    wide = next(nv.File(path).batches())
+
+    assert wide.to_pydict() == narrow
+    assert wide.column_names == ["one", "two, three", '"four"', "column 4", "five"]
+    assert wide["five"].to_pylist() == [None, None, 2.5]
+    assert next(nv.File(path, limit=2).batches()).num_rows == 2
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_line_of_too_few_cells_is_refused_with_its_line(tmp_path, monkeypatch, wide):
+    monkeypatch.setattr(delimited, "WIDE", 2 if wide else 1000)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c\n" + "1,2,x\n" * 20 + "3,y\n")
+    with pytest.raises(UnreadableRows, match=r"line 22: 2 cells, but the header names 3 columns\. Mend the line"):
+        nv.count(path, target="c")
+
+
+def test_a_wide_file_of_another_encoding_is_read_or_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "WIDE", 2)
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b,c\n1,Grüße,x\n".encode("latin-1") + b"2,y,z\n" * 3)
+    assert next(nv.File(path, encoding="latin-1").batches())["b"].to_pylist()[0] == "Grüße"
+    with pytest.raises(UnreadableRows, match="not UTF-8"):
+        nv.count(path, target="c")
+
+
+def test_names_may_be_longer_than_the_head_that_is_looked_at(tmp_path):
+    names = [f"{'a_long_name_of_a_column_':<60}{at}".replace(" ", "_") for at in range(1 + HEAD // 50)]
+    table = written(tmp_path / "t.csv", 3, len(names), names=names)
+    file = nv.File(tmp_path / "t.csv")
+
+    assert file.columns() == (*names, "label")
+    assert_array_equal(next(file.batches())[names[-1]].to_pylist(), table[:, -1])
+
+
+def test_names_are_told_apart_in_one_pass():
+    names = [f"c{at}" for at in range(200_000)]
+    start = time.process_time()
+    assert len(checked_names("t.csv", names)) == len(names)
+    assert time.process_time() - start < 5
+    with pytest.raises(UnreadableRows, match="two columns are called 'c7'"):
+        checked_names("t.csv", [*names, "c7"])
