@@ -254,7 +254,7 @@ def test_classes_and_weights_are_columns(tmp_path):
         nv.NaiveBayes().fit(path, target="y", sample_weight=[1.0, 2.0])
     with pytest.raises(InvalidInput, match="ignore=, weight= and progress= are for files"):
         nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
-    with pytest.raises(InvalidInput, match=r"cross_validate.*files\.fit"):
+    with pytest.raises(InvalidInput, match="folds=10 must lie between 2 and the number of rows, 2"):
         nv.cross_validate(path, target="y")
 
 
@@ -302,7 +302,7 @@ def test_a_refused_file_changes_nothing(tmp_path):
 
 def test_columns_that_cannot_be_counted_are_refused_unless_left_out(tmp_path):
     path = cases.write_parquet(tmp_path / "t.parquet", pa.table({"x": [1, 2], "list": [[1], [2]], "y": ["a", "b"]}))
-    with pytest.raises(InvalidInput, match=r"column 'list' holds list<.*leave it out: ignore="):
+    with pytest.raises(InvalidInput, match=r"column 'list' holds list<.*ignore it: ignore=\['list'\]"):
         nv.count(path, target="y")
     assert nv.count(path, target="y", ignore=["list"]).rows.sum() == 2
     lines = write(tmp_path, '{"x": 1, "y": "a", "deep": {"z": 1}}\n', "t.json")
@@ -315,7 +315,7 @@ def test_a_database_says_which_tables_it_has(tmp_path):
     con.execute("create table train as select 1 as x, 'a' as y; create table test as select 2 as x, 'b' as y")
     con.close()
     path = tmp_path / "t.duckdb"
-    with pytest.raises(InvalidInput, match=r"it has the tables \['test', 'train'\]; say which"):
+    with pytest.raises(InvalidInput, match=r"it has the tables 'test', 'train'; say which"):
         nv.count(path, target="y")
     with pytest.raises(InvalidInput, match="it has no table 'trian'; did you mean 'train'"):
         nv.count(nv.File(path, table="trian"), target="y")
