@@ -279,7 +279,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
 
     assert nb.counts_ == nv.count(rows, target="label")
     assert_allclose(done.scores.posterior, expected, rtol=1e-9)
-    assert np.bincount(fold).tolist() == [100] * 4
+    assert np.ptp(np.bincount(fold)) <= 2
     assert done.rows == 400
     assert done.missing == sum(rows[name].null_count for name in FEATURES)
 
