@@ -256,6 +256,8 @@ def test_classes_and_weights_are_columns(tmp_path):
         nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
     with pytest.raises(InvalidInput, match="folds=10 must lie between 2 and the number of rows, 2"):
         nv.cross_validate(path, target="y")
+    with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
+        nv.cross_validate(path, target="y", sample_weight=[1.0, 2.0])
 
 
 def test_rows_without_a_label_are_refused_or_skipped(tmp_path):

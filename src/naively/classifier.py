@@ -113,7 +113,7 @@ class Classifier(Answers, Tuned):
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         self._fit_rows(rows)
         if isinstance(rows, FileRows):
-            check_scale_of_file(rows)
+            check_scale_of_file(rows, self._leaves_open)
         labels = self._learned.classes.labels
         if is_doubtful(labels):
             warnings.warn(about_target(labels)[0], TargetWarning, stacklevel=levels_to_caller())
@@ -127,7 +127,7 @@ class Classifier(Answers, Tuned):
             rows.sampling = self._leaves_open
             weigh_file(rows, self.class_weight, [*declared, *to_come])
         else:
-            check_scale(rows.weights)
+            check_scale(rows.weights, self._leaves_open)
             rows = weighed(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
         counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)

@@ -24,6 +24,9 @@ LEAST = 0.1
 # occurred; others do not, and from here on rows would vouch for themselves.
 MOST = 2.0
 
+# Fewer rows say little under any weights, and no more than that is chosen from them.
+FEW = 50
+
 ByClass = Mapping[Any, float]
 
 
@@ -112,22 +115,24 @@ def refuse_balanced(setting: Any, what: str) -> None:
 # -- the scale of weights ----------------------------------------------------------------------------------------------
 
 
-def check_scale(weights: Floats | None, normalized: str = "w * len(w) / w.sum()") -> None:
-    """Warn if the weights of rows do not stand for so many rows."""
+def check_scale(weights: Floats | None, choosing: bool) -> None:
+    """Warn if the weights of rows do not stand for so many rows; a model may choose what else it needs on them."""
     if weights is not None:
         heavy = weights[weights > 0]
-        warn_of_scale(len(heavy), float(heavy.sum()), bool((heavy == np.floor(heavy)).all()), normalized)
+        often = not choosing or bool((heavy == np.floor(heavy)).all())
+        warn_of_scale(len(heavy), float(heavy.sum()), often, "w * len(w) / w.sum()")
 
 
-def check_scale_of_file(rows: FileRows) -> None:
+def check_scale_of_file(rows: FileRows, choosing: bool) -> None:
     """Warn if the weights in files do not stand for so many rows."""
     if rows.weight is not None:
-        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
+        heavy, total, whole = rows.weighed
+        warn_of_scale(heavy, total, whole or not choosing, "files.fit(..., normalize_weight=True)")
 
 
-def warn_of_scale(rows: int, total: float, whole: bool, normalized: str) -> None:
-    """Warn of weights whose sum is far from the number of rows, unless they say how often each row occurred."""
-    if rows * LEAST <= total and (total <= rows * MOST or whole):
+def warn_of_scale(rows: int, total: float, often: bool, normalized: str) -> None:
+    """Warn of weights whose sum is far from the number of rows, unless rows may have occurred so often."""
+    if rows < FEW or (rows * LEAST <= total and (total <= rows * MOST or often)):
         return
     why = (
         "so few rows are outweighed by the smoothing"
