@@ -65,4 +65,5 @@ def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:
         each = (shares[there] * weights[there, None]).T
         return np.array([np.bincount(bins, part, size) for part in each])
     classes = int(y.max(initial=0)) + 1
-    return np.bincount(y[there] * size + bins, weights[there], classes * size).reshape(classes, size)
+    counted = np.bincount(y[there] * size + bins, weights[there], classes * size)
+    return np.asarray(counted, dtype=np.float64).reshape(classes, size)
