@@ -38,6 +38,8 @@ class Measured:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Measured:
         """Return what to_json described."""
+        if not all(isinstance(figure, (int, float)) for one in data["told"].values() for figure in one):
+            raise TypeError("what was measured is no number")
         told = {str(name): Information(*map(float, one)) for name, one in data["told"].items()}
         return cls(told, float(data["of"]), bool(data["fresh"]))
 
