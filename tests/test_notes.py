@@ -239,3 +239,14 @@ def test_columns_are_listed_with_their_mutual_information(tmp_path):
     assert "… and 51 more: --json" in shown
     assert len(facts["columns"]) == 151
     assert facts["columns"][0]["bits"] == pytest.approx(1.0)
+
+
+def test_noise_is_said_to_hold_nothing():
+    """Where no evidence is of use, the summary does not speak of evidence."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"a{at}": rng.integers(0, 4, 300) for at in range(20)})
+    nb = nv.NaiveBayes().fit(table, rng.choice(["no", "yes"], 300))
+
+    if not nb.tuning_.learned.weights:
+        assert "nothing held up in leave-one-out, so that the prior answers" in nb.summary()
+    assert "evidence of nothing" not in nb.summary()

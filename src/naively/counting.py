@@ -144,11 +144,14 @@ def thinned(counter: TableCounter, rows: Rows | FileRows) -> Thinned | None:
     binned = set() if grid is None else {bins.name for bins in grid.numbers}
     if all(column.name in binned for column in counter.of_numbers):
         return None
-    found = rows.thinned if isinstance(rows, FileRows) else Thinned(counter.of_numbers)
-    if not isinstance(rows, FileRows):
+    if isinstance(rows, FileRows):
+        found = rows.thinned
+    else:
+        found = Thinned(counter.of_numbers)
         y = rows.target.shares if isinstance(rows.target, Shares) else rows.target.codes
         found.add(frame_of(rows.source), y, rows.weights)
-    found.of = float(counter.rows.sum())
+    if found is not None:
+        found.of = float(counter.rows.sum())
     return found
 
 

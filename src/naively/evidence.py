@@ -165,11 +165,11 @@ class Evidence:
         # Part by part they lie one after the other; a line takes one of each.
         lines = (np.arange(rows)[:, None] + rows * np.arange(len(names))).ravel()
         said = {"own": self.own, "joint": self.joint, "pair": self.scores}
-        scores = np.empty((rows, len(names), len(self.classes)))
-        scores[:, 0] = self.prior
+        each = np.empty((rows, len(names), len(self.classes)))
+        each[:, 0] = self.prior
         for line, (at, part) in enumerate(kinds, 1):
-            scores[:, line] = said[part][:, at]  # type: ignore[index]
-        scores = scores.reshape(-1, len(self.classes))
+            each[:, line] = said[part][:, at]  # type: ignore[index]
+        scores = each.reshape(-1, len(self.classes))
         places = {
             "row": np.repeat(np.arange(rows), len(names)),
             "column": pa.array(names).take(pa.array(lines // max(rows, 1))),
@@ -312,7 +312,7 @@ class Evidence:
         words = self._lines_of_words(row, name, longest)
         if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
             return [line._replace(note=note), *words]
-        if not self.own[row, at].any():
+        if not (self.scores[row, at] - joint[row, at]).any():
             return [line._replace(note=f"joint terms alone: {self.behind.joint}"), *words]
         notes = zip((OWN, JOINT), parts, (note, self.behind.joint), strict=True)
         both = [Line(part, "", amount(by), share(by, longest), why) for part, by, why in notes]

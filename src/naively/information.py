@@ -75,7 +75,7 @@ def of_values(n: Floats) -> Information:
         """Return by how many bits the other rows with its value raise the class of a row, [pseudo-count, cell]."""
         raised = others + pseudo[:, None] * prior
         raised /= (beside + pseudo[:, None]) * prior
-        return np.log2(raised)
+        return np.asarray(np.log2(raised))
 
     steps = max(AT_ONCE // len(k), 1)
     bits = np.concatenate([leads(PSEUDO[at : at + steps]) @ here for at in range(0, len(PSEUDO), steps)]) / rows

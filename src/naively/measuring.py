@@ -38,6 +38,8 @@ class Measured:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Measured:
         """Return what to_json described."""
+        if not all(isinstance(figure, (int, float)) for one in data["told"].values() for figure in one):
+            raise TypeError("what was measured is no number")
         told = {str(name): Information(*map(float, one)) for name, one in data["told"].items()}
         return cls(told, float(data["of"]), bool(data["fresh"]))
 
@@ -65,4 +67,5 @@ def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:
         each = (shares[there] * weights[there, None]).T
         return np.array([np.bincount(bins, part, size) for part in each])
     classes = int(y.max(initial=0)) + 1
-    return np.bincount(y[there] * size + bins, weights[there], classes * size).reshape(classes, size)
+    counted = np.bincount(y[there] * size + bins, weights[there], classes * size)
+    return np.asarray(counted, dtype=np.float64).reshape(classes, size)

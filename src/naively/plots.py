@@ -114,7 +114,7 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
 
 
 def importance(nb: Any) -> Any:
-    """Return how much each column tells about the class, in bits, the most telling first.
+    """Return the mutual information of each column and the class, in bits, the highest first.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def importance(nb: Any) -> Any:
     pairs = zip(told["column"].to_list(), told["bits"].to_list(), strict=True)
     bars = [{"column": str(column), "bits": bits} for column, bits in pairs if bits == bits]
     base = alt.Chart(alt.InlineData(values=bars)).encode(
-        x=alt.X("bits:Q", title="bits about the class"), y=alt.Y("column:N", title=None, sort=None)
+        x=alt.X("bits:Q", title="mutual information with the class (bits)"), y=alt.Y("column:N", title=None, sort=None)
     )
     return base.mark_bar(color=FOR).properties(width=SIZE)
 

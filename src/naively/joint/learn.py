@@ -50,8 +50,9 @@ class Learned:
         parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
         parts += ["all columns at once"] * bool(met["linear"])
         stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
+        weighed = f"the evidence of {', '.join(parts)}, each weighed on rows left out"
         return [
-            f"columns together: the evidence of {', '.join(parts) or 'nothing'}, each weighed on rows left out",
+            f"columns together: {weighed if parts else 'nothing held up in leave-one-out, so that the prior answers'}",
             f"weights: {said_of_weights(self.weights)}",
             f"the log-loss of {self.rows:,} rows, each left out, is {', '.join(stages)}",
         ]
