@@ -9,6 +9,10 @@ import shlex
 OPTIONS = (
     (r"families=\{['\"](.+?)['\"]: ['\"]words['\"]\}", lambda m: f"--text {shlex.quote(m[1])}"),
     (r"families=\{['\"](.+?)['\"]: ['\"](\w+)['\"]\}", lambda m: f"--family {shlex.quote(m[1])}={m[2]}"),
+    (
+        r"families=\{['\"](.+?)['\"]: nv\.Ordinal\(levels=\[…\]\)\}",
+        lambda m: f"--family {shlex.quote(m[1])}=ordinal:LOWEST,…,HIGHEST",
+    ),
     (r"columns=\[\.\.\.\] without ['\"](.+?)['\"](?=\W*$)", lambda m: f"--ignore {shlex.quote(m[1])}"),
     (r"target=['\"]…['\"]", lambda m: "--target"),
     (

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..families import Ordinal
 from ..schema import Column, Schema, Type, family_of, likely
 from .block import ROWS
 from .delimited import Delimited, likeliest
@@ -232,7 +233,7 @@ class File:
             asked = families.get(name) if isinstance(families, Mapping) else None
             column = Column(name, TYPES[kind])
             if asked is not None:
-                as_text = self.as_written and family_of(name, asked).name in ("categorical", "words")
+                as_text = self.as_written and wants_text(family_of(name, asked))
                 column = Column(name, "text" if as_text else TYPES[kind], asked)
             columns.append(column)
         schema = Schema(tuple(columns))
@@ -303,8 +304,14 @@ class File:
             return own if TYPES.get(own) == "time" else "TIMESTAMP"
         if column.type == "text" and column.family.name == "words":
             return PROSE
-        measured = column.type in ("whole", "number") and column.family.name != "categorical"
+        measured = column.type in ("whole", "number") and column.family.name not in ("categorical", "ordinal")
         return "DOUBLE" if measured else READ_AS[column.type]
+
+
+def wants_text(family: Any) -> bool:
+    """Tell whether a family takes the cells of a text file as they are written."""
+    written = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
+    return written or family.name in ("categorical", "words")
 
 
 def with_constants(table: Any, constant: Mapping[str, str], types: Mapping[str, str]) -> Any:
