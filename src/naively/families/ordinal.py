@@ -207,7 +207,9 @@ def kernel(levels: int, size: int) -> Floats:
 def checked_levels(levels: Any) -> tuple[Any, ...]:
     """Return levels as a tuple, if they are several and each stands once."""
     if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
-        raise InvalidSetting(f"Ordinal(levels={levels!r}) must be a list of levels, lowest first: ['low', 'mid', 'high'].")
+        raise InvalidSetting(
+            f"Ordinal(levels={levels!r}) must be a list of levels, lowest first: ['low', 'mid', 'high']."
+        )
     found = tuple(label.item() if isinstance(label, np.generic) else label for label in levels)
     if None in found or len(set(found)) < len(found):
         raise InvalidSetting(f"Ordinal(levels={list(found)!r}) must name each level once, and no missing value.")

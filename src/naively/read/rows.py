@@ -13,6 +13,7 @@ from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from ..schema import NOUNS, Column, Schema, likely, same_kind
+from .extension import plain_cell
 from .values import is_missing, seconds, type_of_value
 
 # More rows than this are quicker as columns.
@@ -30,6 +31,8 @@ def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
         if not 0 < len(X) <= FEW:
             return None
         return X if all(type(row) is dict for row in X) else few_texts(X, schema)
+    if schema is not None and type(X).__name__ == "Series" and hasattr(X, "index"):
+        return row_of_series(X, schema)
     if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
         return None
     return rows_of_frame(X, schema)
@@ -61,6 +64,17 @@ def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
     return None
 
 
+def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return a row that is a series, such as frame.iloc[0]: it has all columns by name; None if it is a column."""
+    names = list(X.index)
+    alone = len(schema) == 1 and schema.columns[0].type == "text"  # else texts with numbers as their index
+    if len(set(names)) < len(names) or not set(schema.names) <= set(map(str, names)):
+        return None
+    if alone and not all(isinstance(name, str) for name in names):
+        return None
+    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
+
+
 def is_column(value: Any) -> bool:
     """Tell whether a value is a column of values rather than a single one."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
@@ -87,6 +101,7 @@ def label_reader(column: Column) -> Reader:
             return value
         if is_missing(value):
             return None
+        value = plain_cell(value)
         check(column, value)
         return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
 
@@ -114,6 +129,7 @@ def number_reader(column: Column) -> Reader:
             return value
         if is_missing(value):
             return np.nan
+        value = plain_cell(value)
         check(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
+from .extension import known_objects, levels_of, refuse
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
@@ -42,7 +43,12 @@ class Values:
         levels: tuple[Any, ...] | None = None,
         views: Any = None,
         kind: Type | None = None,
+        ordered: bool = False,
     ) -> None:
+        if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
+            data, found, in_order = known_objects(data)
+            levels, ordered = (found, in_order) if levels is None else (levels, ordered)
+        self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
 
@@ -120,7 +126,7 @@ class Values:
         which = array.indices.cast(pa.int32(), safe=False)
         if which.null_count:
             which = which.fill_null(-1)
-        return Labels(array.dictionary.to_pylist(), lying(which, np.int32))
+        return Labels(list(levels_of(array.dictionary)), lying(which, np.int32))
 
     def texts(self, begin: int, end: int) -> Any:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
@@ -257,11 +263,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
     if None in found:
-        strange = next(kind for kind, value in kinds.items() if type_of_value(value) is None)
-        raise InvalidInput(
-            f"Column {name!r} holds objects of type {strange.__name__}, which are neither texts nor numbers nor times. "
-            "Take them apart into columns of their own, or leave the column out."
-        )
+        refuse(name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None))
     if found <= {"boolean", "whole", "number"} and len(found) > 1:
         return "number"
     if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
