@@ -264,8 +264,8 @@ def check_levels(a: Column, b: Column) -> None:
     ours, theirs = (c.family.levels if isinstance(c.family, Ordinal) else None for c in (a, b))
     if ours and theirs and [level for level in ours if level in theirs] != list(theirs):
         raise DoesNotFit(
-            f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both the same: "
-            "nv.Ordinal(levels=[…])."
+            f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both the "
+            "same: nv.Ordinal(levels=[…])."
         )
 
 

@@ -69,8 +69,8 @@ class Ordinal:
             in_order(known, column)
         elif strange := [label for label in known if label not in self.levels]:
             raise InvalidInput(
-                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. Correct "
-                f"the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
+                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
+                f"Correct the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
             )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> OrdinalTable:
