@@ -330,8 +330,10 @@ class LogTables:
     def _left_apart(self, x: Labels, y: Codes, weights: Floats | None, threads: int) -> Floats:
         """Return the same where some columns leave rows out by themselves."""
         rest = [at for at, table in enumerate(self.tables) if not table.left_alone]
-        others = LogTables(self.classes, tuple(self.tables[at] for at in rest))
-        out = others.leave_one_out(np.asarray(x)[:, rest], y, weights, threads)
+        out = np.zeros((len(x), len(self.classes)))
+        if rest:
+            others = LogTables(self.classes, tuple(self.tables[at] for at in rest))
+            out = others.leave_one_out(np.asarray(x)[:, rest], y, weights, threads)
         for at, table in enumerate(self.tables):
             if table.left_alone:
                 out += table.leave_one_out(np.asarray(x)[:, at], y, weights, threads)

@@ -15,6 +15,7 @@ from ..statistics import Axis
 from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .learn import Learned
+from .levels import KINDS
 from .linear import by_column
 from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs, of_values
@@ -102,15 +103,24 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
                 to = counted.levels(at, level)
                 table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
         said.append(table)
-    for at, (n, place) in enumerate(zip(counted.tables, places, strict=True), len(grid.numbers)):
+    for at, place in enumerate(places, len(grid.numbers)):
         own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
         own = own + there[at] if len(own) else own
         flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
-        said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
+        said.append(said_of_labels(counted, at, learned) + flags[place])
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))
     return Tables(learned.bias, lookups, Slopes(classes, levels), PairTables(classes, grid.offsets, *pairs))
+
+
+def said_of_labels(counted: Counted, at: int, learned: Learned) -> Floats:
+    """Return what each value of a column of labels says alone, [value, class], all kinds of evidence together."""
+    place = at - len(counted.grid.numbers)
+    n, levels, weight = counted.tables[place], counted.levels_of(place), learned.weights.get
+    if levels is None:
+        return weight(Piece("value", "labels", (at,)), 0.0) * of_values(n)
+    return np.asarray(sum(weight(Piece("value", kind, (at,)), 0.0) * levels.said(kind) for kind in KINDS))
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:
