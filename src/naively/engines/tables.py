@@ -354,6 +354,8 @@ def levels_of(column: Column) -> tuple[Any, ...]:
     if isinstance(column.family, Bins):
         return tuple(column.family.values)
     if isinstance(column.family, Ordinal):
+        if column.family.levels is None:
+            column.family.check(column.name, column.levels or ())
         return column.family.levels or column.levels or ()
     return column.levels or ()
 

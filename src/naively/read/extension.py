@@ -6,6 +6,7 @@ intervals have an order, so theirs are levels. Nothing here imports pandas; its 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,16 @@ def plain_cell(value: Any) -> Any:
     """Return a cell as Python's own types have it: an interval as its text, a period as the time when it begins."""
     if is_of_pandas(value, "Interval"):
         return str(value)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return in_seconds(value)
     return value.start_time.to_pydatetime() if is_of_pandas(value, "Period") else value
+
+
+def in_seconds(times: Any) -> Any:
+    """Return times of NumPy in a unit that Arrow has: months, hours and the like as seconds."""
+    unit = np.datetime_data(times.dtype)[0]
+    known = ("s", "ms", "us", "ns", *(["D"] if isinstance(times, np.ndarray) and times.dtype.kind == "M" else []))
+    return times if unit in known else times.astype(f"{times.dtype.kind}8[s]")
 
 
 def known_objects(data: npt.NDArray[Any]) -> Known:
@@ -83,7 +93,15 @@ def known_categories(series: Any) -> Known:
 
 def levels_of(labels: Any) -> tuple[Any, ...]:
     """Return the labels that an Arrow array declares; times as their texts, which is how they are counted."""
-    return tuple((labels.cast(pa.string()) if pa.types.is_temporal(labels.type) else labels).to_pylist())
+    return tuple((time_texts(labels) if pa.types.is_temporal(labels.type) else labels).to_pylist())
+
+
+def time_texts(times: Any) -> Any:
+    """Return times as texts, which are the same whatever unit they were held in."""
+    if pa.types.is_timestamp(times.type) and times.type.unit != "us":
+        with suppress(pa.ArrowInvalid):  # nanoseconds are kept
+            times = times.cast(pa.timestamp("us", times.type.tz))
+    return times.cast(pa.string())
 
 
 def refuse(name: str, data: npt.NDArray[Any], row: int) -> None:

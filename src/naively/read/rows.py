@@ -13,7 +13,7 @@ from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from ..schema import NOUNS, Column, Schema, likely, same_kind
-from .extension import plain_cell
+from .extension import plain_cell, time_texts
 from .values import is_missing, seconds, type_of_value
 
 # More rows than this are quicker as columns.
@@ -103,7 +103,7 @@ def label_reader(column: Column) -> Reader:
             return None
         value = plain_cell(value)
         check(column, value)
-        return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
+        return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
 
     return label
 

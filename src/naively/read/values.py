@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ..errors import InvalidInput
 from ..schema import NOUNS, Column, Type, same_kind
 from ..statistics.axis import Floats
-from .extension import known_objects, levels_of, refuse
+from .extension import in_seconds, known_objects, levels_of, refuse, time_texts
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
@@ -118,7 +118,7 @@ class Values:
         """Return the labels of some rows."""
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
-            array = array.cast(pa.string())
+            array = time_texts(array)
         if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
             array = array.cast(pa.float32())
         if not pa.types.is_dictionary(array.type):
@@ -279,7 +279,7 @@ def arrow_of(name: str, data: npt.NDArray[Any]) -> Any:
     if data.dtype.kind == "T":
         data = data.astype(object)
     if data.dtype.kind != "O":
-        return pa.array(data, from_pandas=True)
+        return pa.array(in_seconds(data) if data.dtype.kind in "mM" else data, from_pandas=True)
     values = [None if is_missing(value) else value for value in data]
     try:
         return pa.array(values, from_pandas=True)
