@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from .classifier import Classifier, holding
 from .errors import DoesNotFit, InvalidInput
@@ -13,7 +13,11 @@ from .statistics import Counts
 Merged = TypeVar("Merged", bound=Classifier)
 
 
-def merge(*models: Merged | Iterable[Merged], names: Sequence[Any] | None = None) -> Merged:
+@overload
+def merge(models: Iterable[Merged], /, *, names: Sequence[Any] | None = None) -> Merged: ...
+@overload
+def merge(*models: Merged, names: Sequence[Any] | None = None) -> Merged: ...
+def merge(*models: Any, names: Sequence[Any] | None = None) -> Any:
     """Return the model of the rows of all models, given one by one or as a list; the first gives columns and settings.
 
     What was fitted on top of the counts is taken from the model of the most rows until `calibrate` fits it anew. Models

@@ -111,11 +111,11 @@ class OrdinalTable(LogTable):
     def mixing(self, imagined: float) -> Floats:
         """Return which part of each value's rows counts for which, [class, value, value]."""
         share = self._share(self._with_level, imagined)[:, None, None]
-        return (1 - share) * np.eye(len(self.values)) + share * kernel(self.ordered, len(self.values))
+        return np.asarray((1 - share) * np.eye(len(self.values)) + share * kernel(self.ordered, len(self.values)))
 
     def shared(self, imagined: float) -> Floats:
         """Return the counts after neighbours have shared, [class, value]."""
-        return np.einsum("kvw,kw->kv", self.mixing(imagined), self.n)
+        return np.asarray(np.einsum("kvw,kw->kv", self.mixing(imagined), self.n))
 
     @cached_property
     def _imagined(self) -> float:

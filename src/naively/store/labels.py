@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -121,8 +122,7 @@ def from_json(value: Any) -> Any:
     if isinstance(value, dict):
         ((name, text),) = value.items()
         if name in ("interval", "period"):
-            import pandas
-
+            pandas = import_module("pandas")
             return pandas.Interval(*text) if name == "interval" else pandas.Period(*text)
         return {"date": date, "datetime": datetime}[name].fromisoformat(text)
     return plain_label(value)
