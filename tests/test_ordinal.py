@@ -253,6 +253,20 @@ def test_levels_are_left_out_of_learning_without_labels_where_they_maximise_noth
         book(families=families, unlabelled="em", estimate="map", smoothing=2.0).fit({"x": GRADES}, y)
 
 
+def test_many_rows_are_left_out_as_a_few(monkeypatch):
+    """Rows that are alike are worked out once; one that was never counted is still named."""
+    x, y = simulated(2, 300)
+    table = as_frame(x, ordered=True)
+    nb = book().fit(table, y)
+    few = nb.leave_one_out(table, y).posterior
+
+    monkeypatch.setattr("naively.families.ordinal.MANY", 10)
+    assert_array_equal(nb.leave_one_out(table, y).posterior, few)
+    once = book(families={"c": "ordinal"}).fit({"c": [1] * 19 + [2]}, ["a", "b"] * 10)
+    with pytest.raises(InvalidInput, match=r"^Row 18 was never counted"):
+        once.leave_one_out({"c": [1] * 18 + [2, 1]}, ["a", "b"] * 10)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [3, 4, 7])
 def test_evidence_of_levels_left_out_is_that_of_all_other_rows(kind, size):
