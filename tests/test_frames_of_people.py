@@ -149,6 +149,7 @@ def test_intervals_are_levels_in_their_order_and_texts_in_a_file(kind, model, tm
     assert_array_equal(nv.load(tmp_path / "model.parquet").predict_proba(frame), p)
 
 
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_a_row_as_a_series_is_the_frame_of_that_row(model):
     frame = pd.DataFrame({"word": WORDS, "x": X, "code": CODES, "flag": X > 0, "day": pd.to_datetime(DAYS), "cut": CUT})
@@ -158,10 +159,15 @@ def test_a_row_as_a_series_is_the_frame_of_that_row(model):
         assert_array_equal(nb.predict_proba(row), nb.predict_proba(alone))
         assert_array_equal(nb.predict(row), nb.predict(alone))
         assert_array_equal(nb.explain(row).scores, nb.explain(alone).scores)
+        counted = nb.counts_
+        assert nb.partial_fit(row, str(Y[at])).counts_ == counted + nv.count(alone, [Y[at]], schema=nb.schema_)
+        assert nb.forget(row, [Y[at]]).counts_ == counted
     numbers = nv.NaiveBayes(model=model).fit(frame[["x", "code"]], Y)
     assert_array_equal(numbers.predict_proba(frame[["x", "code"]].iloc[4]), numbers.predict_proba(frame.iloc[[4]]))
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="Expected 2D array"):
         numbers.predict(frame["x"])  # a column is no row
+    with pytest.raises(InvalidInput, match="The table has no column 'code'"):
+        numbers.predict(frame.iloc[4][["x", "word"]])
 
 
 def test_a_series_of_texts_is_a_column_of_texts():

@@ -184,6 +184,7 @@ def test_types_with_an_order_become_ordinal_by_themselves(library):
     nb = book().fit({"x": ORDERED_COLUMNS[library]}, Y)
 
     assert nb.schema_["x"].family == nv.Ordinal(levels=LEVELS)
+    assert str(nb.schema_) == "x  text  ordinal, 'low' < 'mid' < 'high' < 'top'"
     assert nb.counts_.columns["x"] == asked.counts_.columns["x"]
     assert_array_equal(nb.predict_proba({"x": ORDERED_COLUMNS[library]}), asked.predict_proba({"x": GRADES}))
     named = book(families={"x": "ordinal"}).fit({"x": ORDERED_COLUMNS[library]}, Y)

@@ -65,12 +65,16 @@ def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
 
 
 def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
-    """Return a row that is a series, such as frame.iloc[0]: it has all columns by name; None if it is a column."""
+    """Return a row that is a series, such as frame.iloc[0]: it knows columns by name; None if it is a column."""
     names = list(X.index)
-    alone = len(schema) == 1 and schema.columns[0].type == "text"  # else texts with numbers as their index
-    if len(set(names)) < len(names) or not set(schema.names) <= set(map(str, names)):
+    if len(set(names)) < len(names):
         return None
-    if alone and not all(isinstance(name, str) for name in names):
+    if all(isinstance(name, str) for name in names):
+        row = any(name in schema for name in names)  # one that it lacks is missed by name, as in a dict
+    else:  # numbers may be names of columns, or the index of texts
+        alone = len(schema) == 1 and schema.columns[0].type == "text"
+        row = not alone and set(schema.names) <= set(map(str, names))
+    if not row:
         return None
     return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
 
