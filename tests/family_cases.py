@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from naively import Bernoulli, Bins, Categorical, Gaussian, Poisson, Settings, Words
+from naively import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
 from naively.engines import memory
 from naively.statistics import Axis, MomentsAccumulator, Table, TableAccumulator
 
@@ -58,6 +58,9 @@ class Case:
     def _categorical(self, rng: Any) -> list[Any]:
         return ["red", "red", "blue", None, "red", "once", "blue", "only b", "red", None, "blue"]
 
+    def _ordinal(self, rng: Any) -> list[Any]:
+        return self._categorical(rng) if self.family.levels else [3, 3, 1, None, 3, 2, 1, 5, 3, None, 1]
+
     def _bernoulli(self, rng: Any) -> Any:
         x = (rng.random((11, 5)) < 0.4).astype(float)
         x[:, 3], x[:, 4] = np.eye(11)[5], np.eye(11)[8]  # flags of one row each
@@ -91,7 +94,7 @@ class Case:
 
     def count(self, rows: Rows, classes: Axis = CLASSES) -> Any:
         """Return the statistic of these rows."""
-        if self.family.name == "categorical":
+        if self.family.name in ("categorical", "ordinal"):
             return table_of(rows, classes, self.declared)
         if self.family.name == "bins":
             return table_of_bins(self.family, rows, classes)
@@ -120,7 +123,7 @@ class Case:
 
     def read(self, likelihood: Any, rows: Rows) -> Any:
         """Return the rows as the likelihood reads them: codes, or only the columns it knows."""
-        if self.family.name == "categorical":
+        if self.family.name in ("categorical", "ordinal"):
             return likelihood.codes(rows.cells)
         if self.family.name == "bins":
             return likelihood.codes([None if bin_ < 0 else bin_ for bin_ in self.family.codes(rows.cells).tolist()])
@@ -136,7 +139,8 @@ class Case:
 
 def table_of(rows: Rows, classes: Axis, declared: bool) -> Table:
     """Count labels by hand; those declared stay when nothing is left of them."""
-    values = Axis(rows.cells, ["red", "blue", "once", "only b", "never"] if declared else ())
+    known = [1, 2, 3, 5, 9] if any(isinstance(cell, int) for cell in rows.cells) else LEVELS
+    values = Axis(rows.cells, known if declared else ())
     n = np.zeros((len(classes), len(values)))
     np.add.at(n, (rows.y, values.places(rows.cells)), rows.weights)
     return Table(classes, values, n)
@@ -164,6 +168,7 @@ def cases() -> list[Case]:
                     settings = Settings(how, smoothing, missing, unseen)
                     spreads = ["even"] if how == "map" else ["even", "overall"]
                     found += [Case(Categorical(spread=spread), settings, declared) for spread in spreads]
+                    found += [Case(family, settings, declared) for family in ORDINALS]
             found += [Case(Bernoulli(threshold=threshold), plain, declared) for threshold in (0.0, None)]
             found += [Case(family, plain, declared) for family in WORDS]
         found += [Case(Bernoulli(), plain, as_sparse=True), Case(Words(), plain, as_sparse=True)]
@@ -176,8 +181,10 @@ def cases() -> list[Case]:
     return found
 
 
+LEVELS = ("blue", "once", "red", "only b", "never")
+ORDINALS = (Ordinal(), Ordinal(levels=LEVELS, tie=3.0))
 BINS = Bins(cuts=(0.0, 2.0, 3.0, 9.0, 11.0))
 WORDS = (Words(), Words(complement=True), Words(complement=True, norm=True))
 CASES = cases()
-FAMILIES = (Categorical(), Bernoulli(), *WORDS, Gaussian(), Poisson(), BINS)
+FAMILIES = (Categorical(), *ORDINALS, Bernoulli(), *WORDS, Gaussian(), Poisson(), BINS)
 DEFAULTS = [Case(family, Settings()) for family in FAMILIES]

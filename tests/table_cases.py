@@ -30,6 +30,10 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"colour": COLOURS, "shape": SHAPES},
         {name: nv.Categorical(spread="overall") for name in ("colour", "shape")},
     ),
+    "levels": (
+        {"colour": COLOURS, "shape": SHAPES, "visits": VISITS},
+        {"colour": nv.Ordinal(levels=["blue", "once", "red", "only c", "never"]), "visits": nv.Ordinal(tie=2.0)},
+    ),
     "flags": ({"member": MEMBERS, "visits": VISITS}, {"member": "bernoulli", "visits": "bernoulli"}),
     "numbers": ({"size": SIZES, "weight": WEIGHED}, {}),
     "numbers with ε": ({"size": SIZES, "weight": WEIGHED}, {"size": nv.Gaussian(epsilon=0.5)}),

@@ -542,7 +542,7 @@ REFUSED_LABELS = {
     "measurements": ([0.5, 1.0, 2.0, 3.0], "Unknown label type: continuous. The label .*0.5.* is no whole number"),
     "measurements of Arrow": (pa.array([0.5, 1, 2, 3]), "Unknown label type: continuous"),
     "infinity": ([np.inf, 1.0, 2.0, 3.0], "Unknown label type: continuous"),
-    "dates": ([dt.date(2026, 1, 1)] * 4, "Unknown label type"),
+    "times": ([dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * 4, "Unknown label type"),
     "dates of pandas": (pd.Series(pd.date_range("2026", periods=4)), "Unknown label type"),
     "dates of NumPy": (np.full(4, "2026", "M8[D]"), "Unknown label type"),
     "dates of Polars": (pl.Series([dt.date(2026, 1, 1)] * 4), "Unknown label type"),

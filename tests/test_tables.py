@@ -181,7 +181,7 @@ KINDS = {
     "a dictionary of Arrow": (pa.array(["a", None, "c"]).dictionary_encode(), "text", "categorical"),
     "categories of pandas": (pd.Series(["a", None, "c"], dtype="category"), "text", "categorical"),
     "categories of Polars": (pl.Series(["a", None, "c"], dtype=pl.Categorical), "text", "categorical"),
-    "Enum of Polars": (pl.Series(["a", None, "c"], dtype=pl.Enum(["c", "b", "a"])), "text", "categorical"),
+    "Enum of Polars": (pl.Series(["a", None, "c"], dtype=pl.Enum(["c", "b", "a"])), "text", "ordinal"),
     "booleans": ([True, False, None], "boolean", "categorical"),
     "booleans of NumPy": (np.array([True, False, True]), "boolean", "categorical"),
     "booleans of pandas": (pd.Series([True, None, False], dtype="boolean"), "boolean", "categorical"),
@@ -236,7 +236,7 @@ def test_few_rows_have_the_kind_of_many(kind):
 )
 def test_declared_levels_are_values_that_may_come(values):
     """A level that no row has has its share of the smoothing: (0 + 1) / (N + 3)."""
-    nb = book().fit({"x": values}, ["a", "a", "b"])
+    nb = book(families={"x": "categorical"}).fit({"x": values}, ["a", "a", "b"])
 
     assert nb.schema_["x"].levels == ("no", "yes", "maybe")
     assert nb.counts_.columns["x"].values.labels == ("maybe", "no", "yes")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .estimator import NaiveBayes
     from .evaluate import Scores
     from .evidence import Evidence
-    from .families import Bernoulli, Bins, Categorical, Gaussian, Poisson, Settings, Words
+    from .families import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
     from .loading import load
     from .merging import merge
     from .read.files import File
@@ -51,6 +51,7 @@ _HOMES = {
     "Bins": "families",
     "Categorical": "families",
     "Gaussian": "families",
+    "Ordinal": "families",
     "Poisson": "families",
     "Settings": "families",
     "Words": "families",
@@ -72,6 +73,7 @@ __all__ = [
     "LeftOutWarning",
     "Moments",
     "NaiveBayes",
+    "Ordinal",
     "Poisson",
     "Schema",
     "Scores",

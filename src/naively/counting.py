@@ -102,7 +102,8 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         if isinstance(weights, str):
             source, weights = without_weights(source, weights, target)
         source = source if schema is None else source.on(schema)
-    if type(X) is dict and target is None and is_label(y) and few_rows(X, schema) is not None:
+    alone = type(X) is dict or type(X).__name__ == "Series"
+    if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
     n = source.rows if isinstance(source, Frame) else len(source)
     found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)

@@ -16,7 +16,8 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[mi
     ----------
     families : dict or Schema, optional
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
-        categories and booleans are categorical; numbers, dates and times are Gaussian; sparse matrices are words.
+        categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
+        Gaussian; sparse matrices are words.
     model : "auto", "textbook" or "refined"
         "auto" takes columns together: bins of numbers, pairs of columns and all of them at once, each believed as
         strongly as rows left out show to be right; `fit` goes over the rows twice. "textbook": columns are independent

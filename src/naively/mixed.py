@@ -13,7 +13,7 @@ from .engines.tables import joined
 from .engines.wide import cells_in, is_text
 from .errors import InvalidInput, RowRefused, infinite
 from .estimate import likelihood
-from .families import Bernoulli, Bins, Categorical, Family, Settings
+from .families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from .families.categorical import LogTable, LogTables
 from .families.dense import Densely
 from .model import Model
@@ -46,7 +46,7 @@ class LabelColumn:
 
     def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
         self.column, self.settings = column, settings
-        merged, rare = merge_rare(table, None if isinstance(column.family, Bins) else most)
+        merged, rare = merge_rare(table, None if isinstance(column.family, (Bins, Ordinal)) else most)
         family = Categorical(column.family.smoothing) if isinstance(column.family, Bernoulli) else column.family
         self.table: LogTable = family.estimate(merged, counts.rows, counts.classes, settings)  # type: ignore[assignment]
         self.places = {label: at for at, label in enumerate(self.table.values.labels)}

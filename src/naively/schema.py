@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from .errors import DoesNotFit, InvalidInput, InvalidSetting
-from .families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Words
+from .families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
+from .families.ordinal import shown_few
 from .grid import Grid
 from .statistics import Moments, WordTable
 from .text.tokens import Unsaved, in_json, revived
@@ -49,7 +50,7 @@ class Column:
                 f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers above "
                 f"a threshold. Use families={{{self.name!r}: 'categorical'}}."
             )
-        if family.name in ("categorical", "bins") and self.type == "vector":
+        if family.name in NOT_VECTORS and self.type == "vector":
             raise InvalidSetting(
                 f"Column {self.name!r} holds vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', "
                 "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name."
@@ -62,7 +63,7 @@ class Column:
         """How the column is counted."""
         if self.type == "vector" or isinstance(self.family, Words):
             return "vectors"  # a text is a vector of its words
-        return "labels" if isinstance(self.family, (Categorical, Bernoulli, Bins)) else "numbers"
+        return "labels" if isinstance(self.family, (Categorical, Ordinal, Bernoulli, Bins)) else "numbers"
 
     @property
     def measured(self) -> bool:
@@ -85,7 +86,7 @@ NOUNS = {
 }
 
 
-NOT_VECTORS = {"categorical": "categories", "bins": "single numbers"}
+NOT_VECTORS = {"categorical": "categories", "ordinal": "single levels", "bins": "single numbers"}
 
 
 def check_words(name: str, of_type: Type, family: Words) -> None:
@@ -211,6 +212,8 @@ class Schema:
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
                     "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...])."
                 )
+            if column.name in other:
+                check_levels(column, other[column.name])
         return self
 
     @classmethod
@@ -252,7 +255,27 @@ def with_family(column: Column, family: Any) -> Column:
     new, cuts = replace(column, family=family), cuts_of(column)
     if isinstance(new.family, Bins) and new.family.cuts is None and cuts is not None:
         return replace(new, family=replace(new.family, cuts=cuts))
+    if isinstance(new.family, Ordinal) and new.family.levels is None:
+        return replace(new, family=replace(new.family, levels=known_order(column)))
     return new
+
+
+def known_order(column: Column) -> tuple[Any, ...] | None:
+    """Return the levels of a column if they stand in an order that somebody chose; the alphabet's is none."""
+    if isinstance(column.family, Ordinal):
+        return column.family.levels
+    chosen = column.levels is not None and list(column.levels) != sorted(column.levels, key=str)
+    return column.levels if chosen else None
+
+
+def check_levels(a: Column, b: Column) -> None:
+    """Refuse levels that stand in another order, or that only the second column has."""
+    ours, theirs = (c.family.levels if isinstance(c.family, Ordinal) else None for c in (a, b))
+    if ours and theirs and [level for level in ours if level in theirs] != list(theirs):
+        raise DoesNotFit(
+            f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both the "
+            "same: nv.Ordinal(levels=[…])."
+        )
 
 
 def cuts_of(column: Column) -> tuple[float, ...] | None:
@@ -265,6 +288,9 @@ def said(column: Column) -> str:
     own = settings_of(column.family)
     if isinstance(column.family, Bins) and own.pop("cuts", None) is not None:
         own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
+    if isinstance(column.family, Ordinal) and own.pop("levels", None) is not None:
+        more = f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else ""
+        return f"ordinal{more}, {shown_few(column.family.levels or ())}"
     family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
     return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +58,7 @@ class TogetherModel(TableModel):
         super().__init__(counts, schema, settings, log_prior, max_categories)
         assert counts.joint is not None
         self.counted = Counted(joint_of(counts, schema), [table.n for table in self._label_tables])
+        self.counted = replace(self.counted, ordered=[getattr(table, "ordered", 0) for table in self._label_tables])
         self.learned, self._counts = learned, counts
         self.imagined: dict[str, float] = {}  # by column of texts, how many of them with every word
         if learned is not None:

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from .counting import Rows
 from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, LikelihoodFell
-from .mixed import TableModel
+from .families import Ordinal
+from .mixed import LABELS, TableModel
 from .read.frame import Frame, frame_of
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
@@ -214,7 +215,10 @@ def belief(model: TableModel, key: str) -> float:
     try:
         return model.model.likelihoods[key].log_belief()
     except InvalidSetting as error:
-        columns = model.numbers[key][1] if key in model.numbers else (model.schema[key],)
+        if key == LABELS:  # of all labels, only levels may have no density
+            columns = tuple(one.column for one in model.labels if isinstance(one.column.family, Ordinal))
+        else:
+            columns = model.numbers[key][1] if key in model.numbers else (model.schema[key],)
         names = ", ".join(repr(column.name) for column in columns)
         raise InvalidSetting(f"Of {names}: {error}") from None
 

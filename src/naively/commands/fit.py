@@ -49,7 +49,8 @@ Example:
     "--family",
     multiple=True,
     metavar="COLUMN=FAMILY",
-    help="What a column is: categorical, gaussian, bins, poisson, bernoulli, words.",
+    help="What a column is: categorical, ordinal, gaussian, bins, poisson, bernoulli, words. Levels that are texts are "
+    "named lowest first: grade=ordinal:low,mid,high.",
 )
 @options.texts
 @options.WEIGHT

@@ -74,13 +74,28 @@ def families_of(file: File, pairs: Sequence[str], texts: dict[str, Any] | None =
         name, sign, family = pair.rpartition("=")
         if not sign or not name:
             raise click.BadParameter(f"{pair!r} is no pair such as visits=poisson.", param_hint="--family")
-        found[column_of(file, name, "--family")] = family
+        found[column_of(file, name, "--family")] = with_levels(family)
     said = dict(texts or {})
     columns = [column_of(file, name, "--text") for name in said.pop("text", ())]
     columns += [name for name, family in found.items() if family == "words" and name not in columns]
     if said and not columns:
         raise click.UsageError(f"--{next(iter(said)).replace('_', '-')} is about texts; name their column by --text.")
     return (found | dict.fromkeys(columns, words_of(said))) or None
+
+
+def with_levels(family: str) -> Any:
+    """Return a family by its name; ordinal:low,mid,high names its levels, too."""
+    kind, sign, levels = family.partition(":")
+    if kind != "ordinal" or not sign:
+        return family
+    from ..families import Ordinal
+
+    named = [level.strip() for level in levels.split(",")]
+    if len(named) < 2 or not all(named):
+        raise click.BadParameter(
+            f"{family!r} must name its levels, lowest first, such as ordinal:low,mid,high.", param_hint="--family"
+        )
+    return Ordinal(levels=tuple(named))
 
 
 def words_of(said: dict[str, Any]) -> Any:

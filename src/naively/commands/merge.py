@@ -30,7 +30,7 @@ def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> No
     from ..figures import whole
 
     with noted(quiet):
-        nb = merging.merge([inputs.loaded(model) for model in models], models)
+        nb = merging.merge([inputs.loaded(model) for model in models], names=models)
     nb.save(out)
     rows = float(nb.counts_.rows.sum())
     if as_json:

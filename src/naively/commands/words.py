@@ -29,6 +29,10 @@ NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|thousand
 # Settings as the library names them, and the options that stand for them; other texts stay as they were written.
 OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),
+    (
+        rf"\bfamilies=\{{{{({TEXT}): nv\.Ordinal\(levels=\[…\]\)\}}}}",
+        lambda found: f"--family {shlex.quote(literal_eval(found[0]))}=ordinal:LOWEST,…,HIGHEST",
+    ),
     (rf"\bcolumns=\[\.\.\.\] without ({TEXTS})", lambda found: option("ignore", found[0])),
     (rf"\bignore=\[({TEXTS})\]", lambda found: option("ignore", found[0])),
     (rf"\bnv\.File\(\.\.\., null=\[\.\.\., ({TEXT})\]\)", lambda found: option("null", found[0])),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
-from ..families import Bernoulli, Bins
+from ..families import Bernoulli, Bins, Ordinal
 from ..read.block import ROWS, codes_of, numbers_of
 from ..read.coder import Coder
 from ..read.frame import Frame
@@ -65,7 +65,7 @@ class TableCounter:
         self._empty()
 
     def _make_readers(self) -> None:
-        self._labels = [(c.name, coded(label_reader(c), w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._labels = [(c.name, coded(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
 
     def _empty(self) -> None:
@@ -332,9 +332,19 @@ class TableCounter:
         return counter
 
 
-def coded(read: Reader, words: Vocabulary) -> Reader:
+def coded(column: Column, words: Vocabulary) -> Reader:
     """Return what makes a code of a value, a new one if its label is new."""
-    return lambda value: words.code(read(value))
+    read, family = label_reader(column), column.family
+    if not isinstance(family, Ordinal):
+        return lambda value: words.code(read(value))
+
+    def level(value: Any) -> int:
+        label = read(value)
+        if label not in words.places:
+            family.check(column.name, (*words.places, label))
+        return words.code(label)
+
+    return level
 
 
 def levels_of(column: Column) -> tuple[Any, ...]:
@@ -343,6 +353,10 @@ def levels_of(column: Column) -> tuple[Any, ...]:
         return (False, True)
     if isinstance(column.family, Bins):
         return tuple(column.family.values)
+    if isinstance(column.family, Ordinal):
+        if column.family.levels is None:
+            column.family.check(column.name, column.levels or ())
+        return column.family.levels or column.levels or ()
     return column.levels or ()
 
 

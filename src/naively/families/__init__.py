@@ -8,11 +8,13 @@ from .bins import Bins
 from .categorical import Categorical
 from .family import Family, Likelihood, Settings
 from .gaussian import Gaussian
+from .ordinal import Ordinal
 from .poisson import Poisson
 from .words import Words
 
 FAMILIES: dict[str, type[Family]] = {
     "categorical": Categorical,
+    "ordinal": Ordinal,
     "bernoulli": Bernoulli,
     "words": Words,
     "gaussian": Gaussian,
@@ -28,6 +30,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "Likelihood",
+    "Ordinal",
     "Poisson",
     "Settings",
     "Words",

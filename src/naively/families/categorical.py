@@ -99,6 +99,8 @@ class LogTable:
     values: Axis
     n: Floats
 
+    left_alone: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
+
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(value | class), [class, value]."""
@@ -317,10 +319,24 @@ class LogTables:
 
     def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
+        if any(table.left_alone for table in self.tables):
+            return self._left_apart(x, y, weights, threads)
         out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
         if _kernels.left_codes(x, y, weights, self.offsets, padded(self.stack), *self._left, out, threads) >= 0:
             for column, table in enumerate(self.tables):
                 table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
+        return out
+
+    def _left_apart(self, x: Labels, y: Codes, weights: Floats | None, threads: int) -> Floats:
+        """Return the same where some columns leave rows out by themselves."""
+        rest = [at for at, table in enumerate(self.tables) if not table.left_alone]
+        out = np.zeros((len(x), len(self.classes)))
+        if rest:
+            others = LogTables(self.classes, tuple(self.tables[at] for at in rest))
+            out = others.leave_one_out(np.asarray(x)[:, rest], y, weights, threads)
+        for at, table in enumerate(self.tables):
+            if table.left_alone:
+                out += table.leave_one_out(np.asarray(x)[:, at], y, weights, threads)
         return out
 
     @cached_property

@@ -12,6 +12,7 @@ import numpy as np
 from ..families.family import Codes
 from ..grid import Grid
 from ..statistics.axis import Floats
+from .levels import EACH, KINDS
 from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
 from .tables import Single
@@ -127,7 +128,7 @@ def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats) -> f
 
 def whole(pieces: Mapping[Piece, Any], rows: int) -> Floats:
     """Return what single columns say of so many rows together, each by its wider bins."""
-    levels, kinds = (OF_NUMBERS[0], "labels"), ("vectors", WAYS[0])
+    levels, kinds = (OF_NUMBERS[0], "labels", EACH), ("vectors", WAYS[0])
     said = [part for piece, part in pieces.items() if piece.level in levels or piece.kind in kinds]
     return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
 
@@ -155,9 +156,16 @@ def add_to(totals: Pieces, block: Piece, said: Single) -> None:
 
 def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
-    numbers = sum(block.kind == "value" and block.level != "labels" for block in blocks)
+    levels = sum(block.level in KINDS for block in blocks)
+    numbers = sum(map(is_shared, blocks)) - levels
     of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
-    return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
+    shared = {block: 1 / levels if block.level in KINDS else 1 / numbers for block in blocks if is_shared(block)}
+    return np.array([shared.get(block, of[block.kind]) for block in blocks])
+
+
+def is_shared(block: Piece) -> bool:
+    """Tell whether several kinds of evidence say the same of a column: numbers and levels have several."""
+    return block.kind == "value" and block.level != "labels"
 
 
 def few(singles: Pieces, rated: Rated) -> Pieces:

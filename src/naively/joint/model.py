@@ -15,6 +15,7 @@ from ..statistics import Axis
 from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .learn import Learned
+from .levels import KINDS
 from .linear import by_column
 from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
 from .tables import of_pairs as said_of_pairs
@@ -100,8 +101,8 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
                 to = counted.levels(at, level)
                 table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
         said.append(table)
-    for at, n in enumerate(counted.tables, len(grid.numbers)):
-        said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + linear[at])
+    for at in range(len(grid.numbers), len(grid.numbers) + len(counted.tables)):
+        said.append(said_of_labels(counted, at, learned) + linear[at])
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups, of_pairs = Lookups(classes, tuple(said)), PairTables(classes, grid.offsets, *pairs)
@@ -120,6 +121,15 @@ def linear_tables(counted: Counted, places: Sequence[Codes], slopes: Floats, the
         own = own + there[at] if len(own) else own
         out.append(np.vstack([own, none])[place])  # -1 finds the last: not on the grid
     return out
+
+
+def said_of_labels(counted: Counted, at: int, learned: Learned) -> Floats:
+    """Return what each value of a column of labels says alone, [value, class], all kinds of evidence together."""
+    place = at - len(counted.grid.numbers)
+    n, levels, weight = counted.tables[place], counted.levels_of(place), learned.weights.get
+    if levels is None:
+        return weight(Piece("value", "labels", (at,)), 0.0) * of_values(n)
+    return np.asarray(sum(weight(Piece("value", kind, (at,)), 0.0) * levels.said(kind) for kind in KINDS))
 
 
 def pair_tables(counted: Counted, learned: Learned) -> tuple[tuple[tuple[int, int], ...], tuple[Floats, ...]]:

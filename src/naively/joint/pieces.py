@@ -15,6 +15,7 @@ from ..grid import Cells, Grid
 from ..statistics.axis import Floats
 from ..statistics.joint import Joint
 from .bell import Bell
+from .levels import FEWEST, Levels
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import ROUGH, WIDER
@@ -44,6 +45,12 @@ class Counted:
 
     joint: Joint
     tables: Sequence[Floats]
+    ordered: Sequence[int] = ()  # how many values of each table are levels that have an order; they come first
+
+    def levels_of(self, at: int) -> Levels | None:
+        """Return a column of labels as one of levels, if it is one."""
+        size = self.ordered[at] if at < len(self.ordered) else 0
+        return Levels(self.tables[at], size) if size >= FEWEST else None
 
     @property
     def grid(self) -> Grid:
@@ -137,8 +144,12 @@ class Left:
                 x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
                 yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, fine, self.taken)
         for at, n in enumerate(self.counted.tables):
-            said = of_values_left(n, self.sample.labels[:, at], self.taken)
-            yield Piece("value", "labels", (len(self.grid.numbers) + at,)), said
+            column, codes = (len(self.grid.numbers) + at,), self.sample.labels[:, at]
+            if (levels := self.counted.levels_of(at)) is not None:
+                for kind, said in levels.left(codes, self.taken):
+                    yield Piece("value", kind, column), said
+            else:
+                yield Piece("value", "labels", column), of_values_left(n, codes, self.taken)
 
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""

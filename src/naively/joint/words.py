@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from .levels import DENSITY, EACH, NEAR
 from .pieces import BELL, Piece
 from .wording import WAYS
 
@@ -13,6 +14,9 @@ NAMES = {
     ("value", BELL): "each number by a bell curve",
     ("value", 0): "each number by its finest bins",
     ("value", "labels"): "each column of labels",
+    ("value", EACH): "each level",
+    ("value", NEAR): "each level with a neighbour",
+    ("value", DENSITY): "each level by a density over all levels",
     ("pair", 0): "each pair of columns",
     ("linear", "numbers"): "all columns at once",
     ("linear", "bins"): "all columns at once, numbers by bins",

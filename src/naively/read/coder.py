@@ -11,7 +11,7 @@ import numpy as np
 from .. import _kernels
 from ..buffers import laid
 from ..errors import InvalidInput, infinite
-from ..families import Bernoulli, Bins
+from ..families import Bernoulli, Bins, Ordinal
 from ..schema import Column
 from ..statistics.accumulators import Codes
 from .missing import exact_names, is_one_of, tally
@@ -50,9 +50,19 @@ class Coder:
             new = self._fill_labels((self._told_apart if told_apart else Values.labels)(values, begin, end), out)
         else:
             new = self._fill(texts, out)
+        if new and isinstance(family, Ordinal):
+            self._check_levels(family, new)
         if self.refuse and (out == self.unseen).any():
             self._refuse(values, begin, int(np.argmax(out == self.unseen)))
         return new
+
+    def _check_levels(self, family: Ordinal, new: list[Any]) -> None:
+        """Refuse labels that are no levels; the compiled dictionary forgets them, too."""
+        try:
+            family.check(self.column.name, (*self.places, *new))
+        except InvalidInput:
+            self._texts, self._known = _kernels.TextCodes(), 0
+            raise
 
     def _told_apart(self, values: Values, begin: int, end: int) -> Labels:
         """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import UnreadableRows
+from ..families import Ordinal
 from ..schema import Column, Schema, Type, family_of, same_kind
 from ..written import USUAL, Written
 from .cells import TEXT, Cell, Guess
@@ -108,7 +109,7 @@ class Columns:
             return own if TYPES.get(own) == "time" else "TIMESTAMP"
         if column.type == "text" and column.family.name == "words":
             return PROSE
-        measured = column.type in ("whole", "number") and column.family.name != "categorical"
+        measured = column.type in ("whole", "number") and column.family.name not in ("categorical", "ordinal")
         return "DOUBLE" if measured else READ_AS[column.type]
 
     def _written(self, column: Column) -> Written:
@@ -138,15 +139,21 @@ class Columns:
 
     def _column(self, name: str, cell: Cell, asked: Any) -> Column:
         """Return what a column is. Texts that shall be categories stay as they are, and so do words."""
-        family = None if asked is None else family_of(name, asked).name
-        if family in ("categorical", "words") and (self.as_written or name in self.texts):
-            return Column(name, "text", asked, written=None if family == "words" else Written(self.how.null))
+        family = None if asked is None else family_of(name, asked)
+        if family is not None and wants_text(family) and (self.as_written or name in self.texts):
+            return Column(name, "text", asked, written=None if family.name == "words" else Written(self.how.null))
         categories = cell.kind == "VARCHAR" and not self.as_written and name not in self.texts  # by their type
         return Column(name, TYPES[cell.kind], asked, written=None if categories else cell.written)
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column; None of one that cannot be counted."""
         return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
+
+
+def wants_text(family: Any) -> bool:
+    """Tell whether a family takes the cells of a text file as they are written."""
+    levels = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
+    return levels or family.name in ("categorical", "words")
 
 
 def likeliest(kinds: frozenset[str]) -> str:

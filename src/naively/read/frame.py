@@ -12,8 +12,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..errors import InvalidInput
+from ..families import Ordinal
 from ..schema import NOUNS, Column, Schema, family_of, likely
 from ..written import USUAL
+from .extension import known_series, levels_of
 from .values import Values, is_missing
 
 # The name of the only column of a sparse matrix, and of a list of texts.
@@ -138,6 +140,8 @@ def column_of(name: str, values: Any, family: Any = None) -> Column:
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
         categories: Any = "categorical" if values.categorical else None
+        if values.ordered:
+            categories = Ordinal(levels=values.levels)
         return Column(name, values.type or "text", categories, values.levels)
     return Column(name, "vector", None if sparse.issparse(values) else "gaussian")  # type: ignore[arg-type]
 
@@ -256,7 +260,7 @@ def values_of(name: str, value: Any) -> Any:
     if sparse.issparse(value):
         return numbers_only(name, value.tocsr())
     if isinstance(value, (pa.Array, pa.ChunkedArray)):
-        return Values(name, value)
+        return arrow_values(name, value)
     if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
         array = np.asarray(value)
         return numbers_only(name, array) if array.ndim != 1 else Values(name, array)
@@ -303,7 +307,7 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
 def frame_of_arrow(X: Any) -> Frame:
     """Return an Arrow table as a frame."""
     refuse_twice(list(X.schema.names))
-    columns = {name: Values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
+    columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
     return Frame(columns, X.num_rows, library="pyarrow")
 
 
@@ -329,21 +333,25 @@ def series_values(name: str, series: Any) -> Any:
     kind = series.dtype
     if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
         return Values(name, np.asarray(series))
-    levels = declared(series)
     if isinstance(series, (pa.Array, pa.ChunkedArray)):
-        return Values(name, series)
+        return arrow_values(name, series)
     if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
-        return Values(name, series, levels, import_module("polars").CompatLevel.newest())
-    array = pa.array(series, from_pandas=True)
-    return Values(name, array, levels)
+        # The categories of its Categorical are those met so far, by any column; an Enum declares them in order.
+        levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
+        newest = import_module("polars").CompatLevel.newest()
+        return Values(name, series, levels, newest, ordered=levels is not None)
+    if (known := known_series(series)) is not None:
+        return Values(name, known.data, known.levels, ordered=known.ordered)
+    return arrow_values(name, pa.array(series, from_pandas=True))
 
 
-def declared(series: Any) -> tuple[Any, ...] | None:
-    """Return the levels that a categorical type declares."""
-    levels = getattr(series.dtype, "categories", None)
-    if levels is None or (hasattr(series, "to_arrow") and type(series.dtype).__name__ == "Categorical"):
-        return None  # those of Polars' Categorical are the ones met so far, by any column
-    return tuple(label.item() if hasattr(label, "item") else label for label in levels if not is_missing(label))
+def arrow_values(name: str, array: Any) -> Values:
+    """Return an Arrow array as Values; a dictionary that has an order declares its levels."""
+    if not (pa.types.is_dictionary(array.type) and array.type.ordered):
+        return Values(name, array)
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    levels = dict.fromkeys(level for chunk in chunks for level in levels_of(chunk.dictionary) if level is not None)
+    return Values(name, array, tuple(levels), ordered=True)
 
 
 def checked(columns: dict[str, Any], rows: int) -> Frame:

@@ -15,6 +15,7 @@ from ..families.poisson import NEVER_NEGATIVE
 from ..schema import Column, Schema, likely, same_kind
 from ..written import USUAL
 from .cells import Cell, NotRead, converted, one_number
+from .extension import plain_cell, time_texts
 from .missing import exact_names
 from .values import another_type, is_missing, kind_for, seconds, type_of_value
 
@@ -33,6 +34,8 @@ def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
         if not 0 < len(X) <= FEW:
             return None
         return X if all(type(row) is dict for row in X) else few_texts(X, schema)
+    if schema is not None and type(X).__name__ == "Series" and hasattr(X, "index"):
+        return row_of_series(X, schema)
     if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
         return None
     return rows_of_frame(X, schema)
@@ -62,6 +65,21 @@ def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
     if library == "pandas":
         return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
     return None
+
+
+def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return a row that is a series, such as frame.iloc[0]: it knows columns by name; None if it is a column."""
+    names = list(X.index)
+    if len(set(names)) < len(names):
+        return None
+    if all(isinstance(name, str) for name in names):
+        row = any(name in schema for name in names)  # one that it lacks is missed by name, as in a dict
+    else:  # numbers may be names of columns, or the index of texts
+        alone = len(schema) == 1 and schema.columns[0].type == "text"
+        row = not alone and set(schema.names) <= set(map(str, names))
+    if not row:
+        return None
+    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
 
 
 def is_column(value: Any) -> bool:
@@ -94,8 +112,9 @@ def label_reader(column: Column) -> Reader:
             value = value_of(column, value)
         if is_missing(value):
             return None
+        value = plain_cell(value)
         check(column, value)
-        return pa.scalar(value).cast(pa.string()).as_py() if column.type == "time" else value
+        return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
 
     return label
 
@@ -123,6 +142,7 @@ def number_reader(column: Column) -> Reader:
             value = value_of(column, value)
         if is_missing(value):
             return np.nan
+        value = plain_cell(value)
         check(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 

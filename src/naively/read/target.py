@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -10,9 +11,11 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..statistics.axis import Floats
+from .extension import is_of_pandas
 from .frame import frame_of, objects, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
+IN_TIME = "; convert them to dates or texts, e.g. y.dt.date or y.astype(str)"
 ONE = np.zeros(1, dtype=np.int32)
 
 
@@ -97,12 +100,15 @@ def labels_of(y: Any) -> Target:
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         return labels_of_objects(y)
     if isinstance(y, np.ndarray) and y.dtype.kind not in "biufUT":
-        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}.")
+        more = IN_TIME if y.dtype.kind in "mM" else ""
+        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}{more}.")
+    if is_of_objects(getattr(y, "dtype", None)):
+        return labels_of_objects(np.asarray(y, dtype=object))
     values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
     if values.type == "time":
-        raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times.")
+        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found times{IN_TIME}.")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
     dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
@@ -136,13 +142,26 @@ def labels_of_objects(y: npt.NDArray[Any]) -> Target:
 
 def check_kinds(labels: list[Any]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
-    kinds = {"enum" if isinstance(label, Enum) else type_of_value(label) for label in labels}
+    kinds = {kind_of(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise InvalidInput(
             f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
             "Convert them to text."
         )
+
+
+def kind_of(label: Any) -> str | None:
+    """Return which kind of class a label is; all labels must be of one."""
+    if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
+        return type(label).__name__ if not isinstance(label, Enum) else "enum"
+    return type_of_value(label)
+
+
+def is_of_objects(dtype: Any) -> bool:
+    """Tell whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
+    of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
 
 
 def typed(labels: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -22,6 +22,7 @@ from ..statistics.axis import Floats
 from ..written import USUAL
 from .cells import FEW as LOOKED_AT
 from .cells import TIMES, Cell, Guess, NotRead, converted, guess
+from .extension import in_seconds, known_objects, levels_of, refuse, time_texts
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
@@ -46,7 +47,12 @@ class Values:
         levels: tuple[Any, ...] | None = None,
         views: Any = None,
         kind: Type | None = None,
+        ordered: bool = False,
     ) -> None:
+        if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
+            data, found, in_order = known_objects(data)
+            levels, ordered = (found, in_order) if levels is None else (levels, ordered)
+        self.ordered = ordered  # whether the levels have an order
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
         self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
@@ -136,7 +142,7 @@ class Values:
         """Return the labels of some rows."""
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
-            array = array.cast(pa.string())
+            array = time_texts(array)
         if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
             array = array.cast(pa.float32())
         if not pa.types.is_dictionary(array.type):
@@ -144,7 +150,7 @@ class Values:
         which = array.indices.cast(pa.int32(), safe=False)
         if which.null_count:
             which = which.fill_null(-1)
-        return Labels(array.dictionary.to_pylist(), lying(which, np.int32))
+        return Labels(list(levels_of(array.dictionary)), lying(which, np.int32))
 
     def texts(self, begin: int, end: int) -> Any:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
@@ -307,11 +313,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
     if None in found:
-        strange = next(kind for kind, value in kinds.items() if type_of_value(value) is None)
-        raise InvalidInput(
-            f"Column {name!r} holds objects of type {strange.__name__}, which are neither texts nor numbers nor times. "
-            "Take them apart into columns of their own, or leave the column out."
-        )
+        refuse(name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None))
     if found <= {"boolean", "whole", "number"} and len(found) > 1:
         return "number"
     if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
@@ -327,7 +329,7 @@ def arrow_of(name: str, data: npt.NDArray[Any]) -> Any:
     if data.dtype.kind == "T":
         data = data.astype(object)
     if data.dtype.kind != "O":
-        return pa.array(data, from_pandas=True)
+        return pa.array(in_seconds(data) if data.dtype.kind in "mM" else data, from_pandas=True)
     values = [None if is_missing(value) else value for value in data]
     try:
         return pa.array(values, from_pandas=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -54,19 +55,32 @@ def plain_label(label: Any) -> Any:
         label = label.item()
     # A time zone has rules that a file cannot hold; a number that is none equals no label, not even itself.
     in_zone = isinstance(label, datetime) and label.tzinfo is not None
+    if pandas_kind(label) and label == label:
+        return label
     if label is not None and (type(label) not in KINDS or in_zone or label != label):
         raise InvalidInput(
             f"a file cannot hold the label {label!r} ({type(label).__name__}); "
-            "labels may be text, numbers, True and False, dates, and times without a zone."
+            "labels may be text, numbers, True and False, dates, times without a zone, and pandas' periods and "
+            "intervals of numbers."
         )
     return label
+
+
+def pandas_kind(label: Any) -> str | None:
+    """Return whether a label is an interval of numbers or a period of pandas, which JSON describes; None if neither."""
+    kind = type(label)
+    if kind.__module__.partition(".")[0] != "pandas" or kind.__name__ not in ("Interval", "Period"):
+        return None
+    if kind.__name__ == "Interval" and not isinstance(label.left, (int, float, np.integer, np.floating)):
+        return None
+    return kind.__name__.lower()
 
 
 def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
     """Return the name of the type that all labels have, and their texts as an Arrow array."""
     values = plain(labels)
     types = {type(label) for label in values if label is not None}
-    kind = KINDS[types.pop() if types else str] if len(types) < 2 else None
+    kind = KINDS.get(types.pop() if types else str) if len(types) < 2 else None
     if kind is KINDS[int] and not all(-(2**63) <= label < 2**63 for label in values if label is not None):
         kind = None  # Arrow has no room for them; JSON has
     text = json_text if kind is None else kind.text
@@ -94,7 +108,11 @@ def decoded(name: str, texts: Any) -> Any:
 
 
 def to_json(label: Any) -> Any:
-    """Return a label as JSON: itself, but for dates and times, which name their type."""
+    """Return a label as JSON: itself, but for dates, times, intervals and periods, which name their type."""
+    if pandas_kind(label) == "interval":
+        return {"interval": [plain_label(label.left), plain_label(label.right), label.closed]}
+    if pandas_kind(label) == "period":
+        return {"period": [str(label), label.freqstr]}
     kind = KINDS.get(type(label))
     return {kind.name: kind.text(label)} if kind and isinstance(label, date) else label
 
@@ -103,6 +121,9 @@ def from_json(value: Any) -> Any:
     """Return the label that was written as this JSON."""
     if isinstance(value, dict):
         ((name, text),) = value.items()
+        if name in ("interval", "period"):
+            pandas = import_module("pandas")
+            return pandas.Interval(*text) if name == "interval" else pandas.Period(*text)
         return {"date": date, "datetime": datetime}[name].fromisoformat(text)
     return plain_label(value)
 

@@ -1,0 +1,253 @@
+"""One level a row, of levels that have an order: school grades, answers from "never" to "always", groups of age."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInput, InvalidSetting
+from ..statistics import Axis, Table
+from ..statistics.accumulators import as_codes
+from ..statistics.arithmetic import take_away
+from ..statistics.axis import Floats
+from . import shares
+from .categorical import Categorical, Labels, LogTable, scored
+from .cumulants import Cumulants, of_share
+from .family import Codes, Settings, row_weights
+
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
+# What a row that is shared keeps at its own level, and gives to each neighbour: the narrowest symmetric kernel.
+OWN, NEIGHBOUR = 0.5, 0.25
+# Of more rows than these it pays to look for those that are alike.
+MANY = 1 << 12
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """One level a row. P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbours share their counts.
+
+    ñ = (1 − t)·n + t·(n₋ / 4 + n / 2 + n₊ / 4), with n₋ and n₊ the counts of the levels below and above (beyond the
+    ends, of the end itself) and t = M / (N + M), M = tie·λ·S². So few rows are smoothed, and many speak for themselves.
+
+    Parameters
+    ----------
+    levels : sequence, optional
+        The levels in their order, lowest first. By default those of a type that has an order, or numbers by size.
+    smoothing : float, optional
+        λ of this column; by default the model's.
+    tie : float
+        How strongly neighbours share: 0 is ``categorical``.
+    """
+
+    levels: tuple[Any, ...] | None = None
+    smoothing: float | None = None
+    tie: float = 1.0
+
+    name: ClassVar[str] = "ordinal"
+    statistic: ClassVar[type[Table]] = Table
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.tie, Real) and 0 <= self.tie < np.inf):
+            raise InvalidSetting(f"Ordinal(tie={self.tie!r}) must be finite and not negative; 0 shares nothing.")
+        if self.levels is not None:
+            object.__setattr__(self, "levels", checked_levels(self.levels))
+
+    def ordered(self, labels: Iterable[Any]) -> list[Any]:
+        """Return labels in their order, the missing one left out; an error if they have none."""
+        known = [label for label in labels if label is not None]
+        return in_order(known) if self.levels is None else [label for label in self.levels if label in set(known)]
+
+    def check(self, column: str, labels: Iterable[Any]) -> None:
+        """Refuse labels that have no place among the levels."""
+        known = [label for label in labels if label is not None]
+        if self.levels is None:
+            in_order(known, column)
+        elif strange := [label for label in known if label not in self.levels]:
+            raise InvalidInput(
+                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
+                f"Correct the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
+            )
+
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> OrdinalTable:
+        """Return log P(level | class); the values of the table stand in the order of the levels."""
+        settings = settings.alone(self.smoothing)
+        known = Table(values=Axis.declared(self.levels or ())) + statistic
+        values, n = scored(known, classes, settings)
+        levels = self.ordered(values.labels)
+        others = [label for label in values.labels if label not in set(levels)]  # these have no neighbours
+        laid = Axis.ordered([*levels, *others], values.fixed)
+        family = Categorical(self.smoothing)
+        return OrdinalTable(family, settings, classes, laid, n[:, values.places(laid.labels)], len(levels), self.tie)
+
+
+@dataclass(frozen=True)
+class OrdinalTable(LogTable):
+    """The likelihood of one column of levels, given as codes: the levels first, in their order."""
+
+    ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbours
+    tie: float = 1.0
+
+    left_alone: ClassVar[bool] = True  # leaving a row out changes what neighbours say, too: that is done here
+
+    def _strength(self, imagined: Any) -> Any:
+        """Return how many rows the neighbourhood is worth; two levels are neighbours in any order."""
+        return self.tie * imagined * self.ordered**2 if self.ordered > 2 else 0.0
+
+    def _share(self, n: Any, imagined: Any) -> Any:
+        """Return the part of the counts that is shared, given how many rows have a level."""
+        strength = self._strength(imagined)
+        return strength / (n + strength) if strength else np.zeros(np.shape(n))
+
+    @cached_property
+    def _with_level(self) -> Floats:
+        """How many rows of each class have a level."""
+        return np.asarray(self.n[:, : self.ordered].sum(axis=1))
+
+    def mixing(self, imagined: float) -> Floats:
+        """Return which part of each value's rows counts for which, [class, value, value]."""
+        share = self._share(self._with_level, imagined)[:, None, None]
+        return np.asarray((1 - share) * np.eye(len(self.values)) + share * kernel(self.ordered, len(self.values)))
+
+    def shared(self, imagined: float) -> Floats:
+        """Return the counts after neighbours have shared, [class, value]."""
+        return np.asarray(np.einsum("kvw,kw->kv", self.mixing(imagined), self.n))
+
+    @cached_property
+    def _imagined(self) -> float:
+        return float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+
+    @cached_property
+    def log_p(self) -> Floats:
+        """Logarithms of P(value | class), [class, value]."""
+        n = self.shared(self._imagined)
+        return self._log_share(n, self.n.sum(axis=1, keepdims=True), len(self.values), np.ones(1))
+
+    @cached_property
+    def cumulants(self) -> Cumulants:
+        """How little is known of log P(value | class), [value, class]; the last line is for values never met.
+
+        P is a mixture of a Dirichlet's shares; the Beta of the same mean and variance stands for it.
+        """
+        plain, imagined = super().cumulants, self.settings.smoothing
+        if not self._strength(imagined):
+            return plain
+        mixing, whole = self.mixing(imagined), self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
+        share = (self.n + imagined) / whole[:, None]
+        mean = np.einsum("kvw,kw->kv", mixing, share)
+        second = np.einsum("kvw,kw->kv", mixing**2, share)
+        rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
+        part, of = of_share(mean * rows, rows)
+        return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
+
+    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+        """Return log P(value | class) of each code as if its row had never been counted."""
+        x, y, w = np.asarray(x).reshape(-1), as_codes(np.asarray(y)), row_weights(weights, len(x))
+        if len(x) > MANY and w.min() == w.max():  # rows of the same value and class are alike
+            _, first, which = np.unique(x * np.int64(len(self.classes)) + y, return_index=True, return_inverse=True)
+            with suppress(InvalidInput):  # of a row that is refused the number is found below
+                return np.asarray(self._left(x[first], y[first], w[first])[which])
+        return self._left(x, y, w)
+
+    def _left(self, x: Labels, y: Codes, w: Floats) -> Floats:
+        self.check_counted(x, y, w)
+        lines = np.vstack([self.log_p.T, self.log_unseen, np.zeros(len(self.classes))])
+        code = np.where(x < 0, -1, np.minimum(x, len(self.values)))
+        out = lines[code]
+        counted = (code >= 0) & (w > 0)
+        gone = counted & (take_away(self.left.met[code], w) == 0) & (self.left.kept[code] == 0)
+        stays = np.flatnonzero(counted & ~gone)
+        out[stays, y[stays]] = self._own(code[stays], y[stays], w[stays])
+        for row in np.flatnonzero(gone):  # rows whose value nobody else has: no more than there are values
+            total = self.left.total.copy()
+            total[y[row]] = take_away(total[y[row]], w[row])
+            out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
+        return out
+
+    def _own(self, code: npt.NDArray[Any], y: Codes, w: Floats) -> Floats:
+        """Return log P(value | own class) of values that stay known without the row."""
+        n, total, level = take_away(self.n[y, code], w), take_away(self.left.total[y], w), code < self.ordered
+        below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
+        near = [np.where(side == code, n, self.n[y, side]) for side in (below, above)]
+        rows = take_away(self._with_level[y], np.where(level, w, 0.0))
+        share = np.where(level, self._share(rows, self._imagined), 0.0)
+        spread = OWN * n + NEIGHBOUR * (near[0] + near[1])
+        return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
+
+    def log_belief(self) -> float:
+        """Return 0 where nothing is believed; what neighbours share is the mode of no prior."""
+        if self._strength(self._imagined):
+            raise InvalidSetting(
+                "levels that share with their neighbours maximise no likelihood. To learn from rows without a label "
+                "set smoothing=1 or estimate='mle', nv.Ordinal(tie=0), or the family 'categorical'."
+            )
+        return super().log_belief()
+
+    def fraction(self, k: int, code: int) -> str:
+        """Return P(value | class k) as the textbook writes it, of the counts after neighbours have shared."""
+        if not 0 <= code < self.ordered:
+            return super().fraction(k, code)
+        n = float(self.shared(self._imagined)[k, code])
+        return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
+
+
+def kernel(levels: int, size: int) -> Floats:
+    """Return how a row that is shared counts for its own level and its neighbours; values beyond the levels keep it.
+
+    >>> kernel(3, 4)
+    array([[0.75, 0.25, 0.  , 0.  ],
+           [0.25, 0.5 , 0.25, 0.  ],
+           [0.  , 0.25, 0.75, 0.  ],
+           [0.  , 0.  , 0.  , 1.  ]])
+    """
+    out, at = np.eye(size), np.arange(levels)
+    out[at, at] = OWN
+    for side in (np.maximum(at - 1, 0), np.minimum(at + 1, levels - 1)):
+        np.add.at(out, (at, side), NEIGHBOUR)
+    return out
+
+
+def checked_levels(levels: Any) -> tuple[Any, ...]:
+    """Return levels as a tuple, if they are several and each stands once."""
+    if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
+        raise InvalidSetting(
+            f"Ordinal(levels={levels!r}) must be a list of levels, lowest first: ['low', 'mid', 'high']."
+        )
+    found = tuple(label.item() if isinstance(label, np.generic) else label for label in levels)
+    if None in found or len(set(found)) < len(found):
+        raise InvalidSetting(f"Ordinal(levels={list(found)!r}) must name each level once, and no missing value.")
+    return found
+
+
+def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
+    """Return numbers by size, and texts by the numbers in them; an error about this column if they have none.
+
+    >>> in_order(["grade 10", "grade 2"]), in_order(["10", "-2.5"]), in_order(["65+", "18-40", "41-64"])
+    (['grade 2', 'grade 10'], ['-2.5', '10'], ['18-40', '41-64', '65+'])
+    """
+    if not all(isinstance(label, str) for label in labels):
+        return sorted(labels)
+    try:
+        return sorted(labels, key=float)
+    except ValueError:
+        pass
+    parts = {label: NUMBER.split(label) for label in labels}
+    if len({cut[0] for cut in parts.values()}) > 1 or not all(len(cut) > 1 for cut in parts.values()):
+        raise InvalidSetting(
+            f"Column {column!r} is to be ordinal, but texts such as {', '.join(map(repr, sorted(labels)[:3]))} have no "
+            f"order of their own. Name the levels, lowest first: families={{{column!r}: nv.Ordinal(levels=[…])}}, or "
+            "give a type that has an order, such as pandas.CategoricalDtype([…], ordered=True)."
+        )
+    return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
+
+
+def shown_few(levels: Sequence[Any]) -> str:
+    """Return the first of some levels as they are written."""
+    return " < ".join([repr(level) for level in levels[:6]] + ["…"] * (len(levels) > 6))

@@ -1,0 +1,354 @@
+"""Levels that have an order: neighbours share strength, and all that is true of other families stays true."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import naively as nv
+from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.families.ordinal import in_order, kernel
+from naively.joint.levels import KINDS, Levels
+from naively.joint.tables import Taken
+from naively.statistics import Axis
+
+from .textbook import book
+
+LEVELS = ("low", "mid", "high", "top")
+GRADES = ["low", "mid", "mid", "high", None, "top", "low", "mid", "top", "high", "low", "mid"]
+Y = ["a", "a", "b", "b", "a", "b", "a", "a", "b", "b", "a", "b"]
+ORDERED = pd.CategoricalDtype(list(LEVELS), ordered=True)
+TABLE = nv.Table(["a", "b"], list(LEVELS), [[1, 5, 3, 0], [0, 2, 4, 14]])
+
+
+def estimated(family, table=TABLE, **settings):
+    return family.estimate(table, table.n.sum(axis=1), table.classes, nv.Settings(**settings))
+
+
+def simulated(seed, rows, levels=8):
+    """Return places of levels and classes: higher levels speak for the second class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    lean = np.exp(np.outer([-1, 1], np.linspace(-1, 1, levels)))
+    x = np.stack([[rng.choice(levels, p=lean[k] / lean[k].sum()) for k in y] for _ in range(3)], axis=1)
+    return x, y
+
+
+def as_frame(x, ordered, levels=8):
+    """Return places as categories, whose names do not tell their order."""
+    names = [f"level {name}" for name in "hgfedcba"[:levels]]
+    kind = pd.CategoricalDtype(names, ordered=ordered)
+    return pd.DataFrame(
+        {f"c{at}": pd.Categorical(np.array(names)[column], dtype=kind) for at, column in enumerate(x.T)}
+    )
+
+
+# -- the formula --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("estimate", "imagined"), [("bayes", 2.0), ("map", 1.0), ("mle", 0.0)])
+@pytest.mark.parametrize("tie", [0.5, 1.0, 4.0])
+def test_a_level_is_laplaces_formula_of_counts_shared_with_its_neighbours(estimate, imagined, tie):
+    got = np.exp(estimated(nv.Ordinal(levels=LEVELS, tie=tie), estimate=estimate, smoothing=2.0).log_p)
+
+    n = np.array([TABLE.n[:, TABLE.values.place(level)] for level in LEVELS]).T
+    around = np.concatenate([n[:, :1], n, n[:, -1:]], axis=1)  # beyond the ends lie the ends themselves
+    rows = n.sum(axis=1, keepdims=True)
+    strength = tie * imagined * 4**2
+    t = strength / (rows + strength)
+    shared = (1 - t) * n + t * (around[:, :-2] / 4 + n / 2 + around[:, 2:] / 4)
+    assert_allclose(got, (shared + imagined) / (rows + 4 * imagined))
+    assert_allclose(got.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("unseen", ["skip", "smooth"])
+@pytest.mark.parametrize("missing", ["skip", "value"])
+@pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
+def test_probabilities_sum_to_one_with_missing_and_unseen_levels(estimate, missing, unseen):
+    table = nv.Table(["a", "b"], [*LEVELS, None], [[1, 5, 3, 0, 2], [0, 2, 4, 14, 1]])
+    found = estimated(
+        nv.Ordinal(levels=LEVELS), table, estimate=estimate, smoothing=1.5, missing=missing, unseen=unseen
+    )
+
+    rest = np.exp(found.log_unseen) if unseen == "smooth" else 0.0
+    assert_allclose(np.exp(found.log_p).sum(axis=1) + rest, 1.0)
+    assert found.values.labels[:4] == LEVELS
+
+
+def test_without_a_tie_or_with_two_levels_it_is_categorical():
+    plain = estimated(nv.Categorical())
+    untied = estimated(nv.Ordinal(levels=LEVELS, tie=0.0))
+    assert_allclose(untied.log_p, plain.log_p[:, plain.values.places(untied.values.labels)])
+
+    two = nv.Table(["a", "b"], ["no", "yes"], [[1, 5], [7, 2]])
+    assert_allclose(estimated(nv.Ordinal(levels=["no", "yes"]), two).log_p, estimated(nv.Categorical(), two).log_p)
+
+
+def test_without_smoothing_levels_are_plain_frequencies():
+    mle = estimated(nv.Ordinal(levels=LEVELS), estimate="mle").log_p
+    assert_allclose(np.exp(mle) * TABLE.n.sum(axis=1, keepdims=True), TABLE.n[:, TABLE.values.places(LEVELS)])
+    assert_allclose(estimated(nv.Ordinal(levels=LEVELS), smoothing=0.0).log_p, mle)
+    assert_allclose(np.exp(estimated(nv.Ordinal(levels=LEVELS), smoothing=1e-9).log_p), np.exp(mle), atol=1e-7)
+
+
+def test_many_rows_speak_for_themselves():
+    """What neighbours share shrinks with the rows: a thousand times the table is the table's frequencies."""
+    many = estimated(nv.Ordinal(levels=LEVELS), TABLE * 1e6)
+    assert_allclose(np.exp(many.log_p), np.exp(estimated(nv.Ordinal(levels=LEVELS), estimate="mle").log_p), atol=1e-4)
+
+
+def test_a_shared_row_stays_one_row():
+    assert_allclose(kernel(5, 7).sum(axis=0), 1.0)
+    assert_allclose(kernel(5, 7).sum(axis=1), 1.0)
+
+
+def test_an_empty_level_is_more_probable_beside_a_full_one():
+    nb = book(families={"x": nv.Ordinal(levels=["1st", "2nd", "3rd", "4th"])}).fit(
+        {"x": ["1st"] * 9 + ["4th"] * 9}, ["a", "b"] * 9
+    )
+    alone = book(families={"x": nv.Ordinal(levels=["1st", "2nd", "3rd", "4th"])}).fit({"x": ["1st"] * 9}, ["a"] * 9)
+
+    p = alone.probabilities("x")["a"].to_numpy()
+    assert p[0] > p[1] > p[2] == p[3]
+    assert nb.probabilities("x")["value"].tolist() == ["1st", "2nd", "3rd", "4th"]
+
+
+def test_the_interval_is_that_of_draws_of_the_posterior():
+    """Shares of a Dirichlet, mixed with their neighbours: mean and variance of the logarithm as drawn."""
+    likelihood = estimated(nv.Ordinal(levels=LEVELS, tie=2.0))
+    found = likelihood.uncertainty(np.arange(4))
+
+    rng, mixing = np.random.default_rng(0), likelihood.mixing(1.0)
+    for k in range(2):
+        theta = rng.dirichlet(likelihood.n[k] + 1.0, 200_000)
+        logs = np.log(theta @ mixing[k].T)
+        assert_allclose(found.mean[:, k], logs.mean(axis=0), atol=0.05)
+        assert_allclose(np.sqrt(found.variance[:, k]), logs.std(axis=0), rtol=0.15)
+
+
+# -- the order -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "order"),
+    [
+        ([10, 2, -1], [-1, 2, 10]),
+        (["10", "9", "-1.5"], ["-1.5", "9", "10"]),
+        (["grade 10", "grade 9"], ["grade 9", "grade 10"]),
+        (["65+", "18-40", "41-64"], ["18-40", "41-64", "65+"]),
+        ([True, False], [False, True]),
+    ],
+)
+def test_numbers_and_texts_with_numbers_have_an_order_of_their_own(given, order):
+    assert in_order(given) == order
+
+
+def test_texts_without_an_order_are_refused_with_advice():
+    words = r"Column 'x' is to be ordinal, but texts such as 'high', 'low', 'mid' have no order .*Ordinal\(levels="
+    with pytest.raises(InvalidSetting, match=words):
+        book(families={"x": "ordinal"}).fit({"x": GRADES}, Y)
+    with pytest.raises(InvalidSetting, match=words):
+        book(families={"x": "ordinal"}).partial_fit([{"x": "low"}, {"x": "mid"}, {"x": "high"}], ["a", "b", "a"])
+
+
+def test_a_cell_that_is_no_level_is_refused_and_changes_nothing():
+    nb = book(families={"x": nv.Ordinal(levels=LEVELS)}).fit({"x": GRADES}, Y)
+    before = nb.counts_
+
+    for rows in ({"x": "huge"}, {"x": ["low", "huge"] * 20}, pd.DataFrame({"x": ["huge", "low"] * 20})):
+        y = "a" if isinstance(rows["x"], str) else ["a", "b"] * 20
+        with pytest.raises(InvalidInput, match="Column 'x' holds 'huge', which is none of its levels 'low' < 'mid'"):
+            nb.partial_fit(rows, y)
+    assert nb.counts_ == before
+    with pytest.raises(InvalidInput, match="holds 'huge'"):  # nor is it known afterwards
+        nb.partial_fit(pd.DataFrame({"x": ["huge"] * 40}), ["a"] * 40)
+    assert_allclose(nb.predict_proba({"x": "huge"}), nb.predict_proba({"x": None}))  # when asked, it says nothing
+
+
+ORDERED_COLUMNS = {
+    "pandas": pd.Series(GRADES, dtype=ORDERED),
+    "Polars": pl.Series(GRADES, dtype=pl.Enum(LEVELS)),
+    "Arrow": pa.DictionaryArray.from_arrays(
+        pa.array([None if g is None else LEVELS.index(g) for g in GRADES]), pa.array(LEVELS), ordered=True
+    ),
+}
+
+
+@pytest.mark.parametrize("library", ORDERED_COLUMNS)
+def test_types_with_an_order_become_ordinal_by_themselves(library):
+    asked = book(families={"x": nv.Ordinal(levels=LEVELS)}).fit({"x": GRADES}, Y)
+    nb = book().fit({"x": ORDERED_COLUMNS[library]}, Y)
+
+    assert nb.schema_["x"].family == nv.Ordinal(levels=LEVELS)
+    assert str(nb.schema_) == "x  text  ordinal, 'low' < 'mid' < 'high' < 'top'"
+    assert nb.counts_.columns["x"] == asked.counts_.columns["x"]
+    assert_array_equal(nb.predict_proba({"x": ORDERED_COLUMNS[library]}), asked.predict_proba({"x": GRADES}))
+    named = book(families={"x": "ordinal"}).fit({"x": ORDERED_COLUMNS[library]}, Y)
+    assert named.schema_["x"].family.levels == LEVELS
+
+
+def test_categories_in_an_order_of_their_own_are_levels_if_asked():
+    """Those that pandas sorted by the alphabet are not: nobody chose that order."""
+    chosen = pd.Series(GRADES, dtype=pd.CategoricalDtype(list(LEVELS)))
+    assert book().fit({"x": chosen}, Y).schema_["x"].family == nv.Categorical()
+    assert book(families={"x": "ordinal"}).fit({"x": chosen}, Y).schema_["x"].family.levels == LEVELS
+    with pytest.raises(InvalidSetting, match="have no order of their own"):
+        book(families={"x": "ordinal"}).fit({"x": pd.Series(GRADES).astype("category")}, Y)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: nv.Ordinal(levels="low"), r"Ordinal\(levels='low'\) must be a list of levels, lowest first"),
+        (lambda: nv.Ordinal(levels=["low", "low"]), "must name each level once"),
+        (lambda: nv.Ordinal(levels=["low", None]), "must name each level once, and no missing value"),
+        (lambda: nv.Ordinal(tie=-1.0), r"Ordinal\(tie=-1.0\) must be finite and not negative"),
+        (lambda: book(families={"v": "ordinal"}).fit({"v": np.eye(4)}, list("abab")), "which are no single levels"),
+    ],
+)
+def test_what_cannot_be_levels_is_refused(make, words):
+    with pytest.raises(InvalidSetting, match=words):
+        make()
+
+
+# -- a model like any other --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
+@pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
+def test_rows_add_and_go_merge_and_keep_in_a_file(model, tmp_path):
+    x, y = simulated(0, 120)
+    table = as_frame(x, ordered=True)
+    nb = nv.NaiveBayes(model=model).fit(table, y)
+    p = nb.predict_proba(table)
+
+    assert_allclose(nb.predict_proba(table.iloc[3]), p[[3]])
+    assert_allclose(nb.predict_proba(dict(table.iloc[3])), p[[3]])
+    nb.save(tmp_path / "model.parquet")
+    same = nv.load(tmp_path / "model.parquet")
+    assert same.schema_["c0"].family == nb.schema_["c0"].family
+    assert_array_equal(same.predict_proba(table), p)
+    assert nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json()))) == nb.schema_
+    counts = nb.counts_
+    more = nb.partial_fit(table.iloc[:7], y[:7]).forget(table.iloc[:7], y[:7])
+    assert more.counts_ == counts
+    assert "c0: most frequent is" in nb.summary()
+
+
+def test_models_of_levels_in_another_order_do_not_merge():
+    a, b = (book(families={"x": nv.Ordinal(levels=order)}).fit({"x": GRADES}, Y) for order in (LEVELS, LEVELS[::-1]))
+    assert nv.merge(a, a).counts_ == a.counts_ + a.counts_
+    with pytest.raises(DoesNotFit, match=r"Column 'x' has the levels \['low'.*give both the same"):
+        nv.merge(a, b)
+
+
+def test_levels_are_left_out_of_learning_without_labels_where_they_maximise_nothing():
+    y = [*Y[:6], *[None] * 6]
+    families = {"x": nv.Ordinal(levels=LEVELS)}
+    nv.NaiveBayes(families=families, unlabelled="em", estimate="mle", model="textbook").fit({"x": GRADES}, y)
+    with pytest.raises(InvalidSetting, match=r"Of 'x': levels .* maximise no likelihood.*'categorical'"):
+        book(families=families, unlabelled="em", estimate="map", smoothing=2.0).fit({"x": GRADES}, y)
+
+
+def test_many_rows_are_left_out_as_a_few(monkeypatch):
+    """Rows that are alike are worked out once; one that was never counted is still named."""
+    x, y = simulated(2, 300)
+    table = as_frame(x, ordered=True)
+    nb = book().fit(table, y)
+    few = nb.leave_one_out(table, y).posterior
+
+    monkeypatch.setattr("naively.families.ordinal.MANY", 10)
+    assert_array_equal(nb.leave_one_out(table, y).posterior, few)
+    once = book(families={"c": "ordinal"}).fit({"c": [1] * 19 + [2]}, ["a", "b"] * 10)
+    with pytest.raises(InvalidInput, match=r"^Row 18 was never counted"):
+        once.leave_one_out({"c": [1] * 18 + [2, 1]}, ["a", "b"] * 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [3, 4, 7])
+def test_evidence_of_levels_left_out_is_that_of_all_other_rows(kind, size):
+    """In the default model: each kind of evidence, with a value beyond the levels, which has no neighbours."""
+    rng = np.random.default_rng(size)
+    codes, y = rng.integers(-1, size + 1, 60).astype(np.int32), rng.integers(0, 3, 60).astype(np.int32)
+    weights = rng.choice([0.25, 1.0], 60)
+    n = np.zeros((3, size + 1))
+    np.add.at(n, (y[codes >= 0], codes[codes >= 0]), weights[codes >= 0])
+
+    got = dict(Levels(n, size).left(codes, Taken(y, weights)))[kind]
+
+    for row, (code, k, w) in enumerate(zip(codes, y, weights, strict=True)):
+        less = n.copy()
+        less[k, code] -= w if code >= 0 else 0.0
+        beyond = code < 0 or (code == size and kind != KINDS[0])
+        expected = np.zeros(3) if beyond else Levels(less, size).said(kind)[code]
+        assert_allclose(got[:, row], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "gain"), [(100, 0.02), (1000, 0.0)])
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_an_order_that_tells_something_is_worth_rows(model, rows, gain):
+    """Few rows are answered better than as categories, many are answered no worse."""
+    losses = []
+    for ordered in (True, False):
+        of = []
+        for seed in range(3):
+            x, y = simulated(seed, rows + 2000)
+            table = as_frame(x, ordered)
+            p = nv.NaiveBayes(model=model).fit(table[:rows], y[:rows]).predict_proba(table[rows:])
+            of.append(-np.log(p[np.arange(2000), y[rows:]]).mean())
+        losses.append(np.mean(of))
+    assert losses[0] < losses[1] - gain
+
+
+# -- files and the command line ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Return a file of grades, as words and as numbers."""
+    rows = pd.DataFrame({"grade": GRADES * 6, "number": [1, 2, 10, 3] * 18, "y": Y * 6})
+    rows.to_csv(tmp_path / "grades.csv", index=False)
+    return tmp_path / "grades.csv", rows
+
+
+@pytest.mark.parametrize("model", ["textbook", "auto"])
+def test_a_file_and_the_same_table_give_the_same_levels(csv, model):
+    path, rows = csv
+    families = {"grade": nv.Ordinal(levels=LEVELS), "number": "ordinal"}
+    a = nv.NaiveBayes(families=families, model=model).fit(path, target="y")
+    b = nv.NaiveBayes(families=families, model=model).fit(rows, target="y")
+
+    assert a.counts_.columns == b.counts_.columns
+    assert_allclose(a.predict_proba(rows), b.predict_proba(rows))
+    assert a.probabilities("number")["value"].tolist() == ["1", "2", "3", "10"]
+
+
+def test_levels_are_named_on_the_command_line(csv, tmp_path):
+    from click.testing import CliRunner
+
+    from naively.commands import main
+
+    def ran(*words):
+        return CliRunner().invoke(
+            main, ["fit", str(csv[0]), "--target", "y", "-o", str(tmp_path / "m.parquet"), *words]
+        )
+
+    done = ran("--family", "grade=ordinal:low,mid,high,top", "--family", "number=ordinal")
+    assert done.exit_code == 0, done.output
+    assert nv.load(tmp_path / "m.parquet").schema_["grade"].family == nv.Ordinal(levels=LEVELS)
+    assert nv.load(tmp_path / "m.parquet").schema_["number"].family == nv.Ordinal()
+    asked = ran("--family", "grade=ordinal")
+    assert asked.exit_code != 0
+    assert "--family grade=ordinal:LOWEST,…,HIGHEST" in asked.output
+    assert (
+        "must name its levels, lowest first, such as ordinal:low,mid,high" in ran("--family", "grade=ordinal:").output
+    )
+
+
+def test_values_of_an_axis_stand_in_the_order_of_the_levels():
+    counts = nv.Table(["a"], Axis.declared(["high", "low", "mid"]), [[1, 2, 3]])
+    assert estimated(nv.Ordinal(levels=["low", "mid", "high"]), counts).n.tolist() == [[2, 3, 1]]
