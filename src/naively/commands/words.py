@@ -30,7 +30,7 @@ NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|thousand
 OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),
     (
-        rf"\bfamilies=\{{{{({TEXT}): nv\.Ordinal\(levels=\[…\]\)\}}}}",
+        rf"\bfamilies=\{{({TEXT}): nv\.Ordinal\(levels=\[…\]\)\}}",
         lambda found: f"--family {shlex.quote(literal_eval(found[0]))}=ordinal:LOWEST,…,HIGHEST",
     ),
     (rf"\bcolumns=\[\.\.\.\] without ({TEXTS})", lambda found: option("ignore", found[0])),
