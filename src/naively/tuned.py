@@ -30,6 +30,7 @@ from .refined import RefinedModel
 from .refining import Again, refine
 from .resample import left_out, of_weight, truth_of
 from .schema import Schema
+from .screening import screened_of
 from .settings import log_prior, prior_without, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -47,6 +48,7 @@ class Tuned(Fresh):
         temperature: Any
         prior: Any
         columns: Any
+        missing: str
         unseen: str
         max_categories: int | None
         prior_smoothing: float
@@ -183,7 +185,8 @@ class Tuned(Fresh):
 
     def _takes_together(self, rows: Rows) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
-        return self.model != "textbook" and self._expected is None and enough(rows, self._numbers)
+        numbers = self._numbers if self.model == "refined" else 0
+        return self.model != "textbook" and self._expected is None and enough(rows, numbers)
 
     @property
     def _numbers(self) -> int:
@@ -195,15 +198,18 @@ class Tuned(Fresh):
         if self.model == "refined":
             return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
+        screened = screened_of(counter, rows, self.missing == "value", threads)
         if counter.together is None:
-            remark = count_together(counter, rows, threads, None if blocks is None else blocks())
-            hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
+            used = None if screened is None else screened.names
+            remarks = [None if screened is None else screened.remark]
+            remarks += [count_together(counter, rows, threads, None if blocks is None else blocks(), used)]
+            hints = (*self._schema.hints, *filter(None, remarks))
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
-        part, y, weights = looked_at(model, counter, rows, truth_of(rows, counts), threads)
-        found = weights_of(model, part, y, weights, threads)
+        part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
+        found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
         book = self._by_the_book(part, y, weights)
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         loss = list(found.loss.values())[-1]

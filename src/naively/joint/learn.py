@@ -155,7 +155,7 @@ def add_to(totals: Pieces, block: Piece, said: Single) -> None:
 def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
     numbers = sum(block.kind == "value" and block.level != "labels" for block in blocks)
-    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
+    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, "rest": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
     return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
 
 

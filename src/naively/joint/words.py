@@ -14,6 +14,7 @@ NAMES = {
     ("value", 0): "each number by its finest bins",
     ("value", "labels"): "each column of labels",
     ("pair", 0): "each pair of columns",
+    ("rest", None): "all other columns",
     ("linear", "numbers"): "all columns at once",
     ("linear", "bins"): "all columns at once, numbers by bins",
 }
