@@ -76,7 +76,7 @@ def fitted(name):
     return nv.NaiveBayes(model="auto").fit(X, y), X, y, time.process_time() - begin
 
 
-SLOW = ("500 columns of numbers", "one number 30 times")
+SLOW = ("one number 30 times",)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in EXTREMES])
@@ -102,9 +102,9 @@ def test_extreme_tables_take_little_memory(name):
 
 
 LEFT_OUT = {
-    "500 columns of labels": "There are too many columns (500) to count pairs of them.",
+    "500 columns of labels": "499 of 500 columns show no gain on their own and are not used.",
     "2,000 categories": "In pairs of columns only 64 labels of a column are told apart.",
-    "1,100 columns of numbers": "1100 columns of numbers are too many to take them together, fewer than 1024 can be",
+    "1,100 columns of numbers": "1,099 of 1,100 columns show no gain on their own and are not used.",
     "1,000 classes": "with, at least 50 rows of at most 300 classes",
     "five rows": "with, at least 50 rows of at most 300 classes",
 }

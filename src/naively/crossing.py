@@ -16,6 +16,7 @@ from .evaluate import Scores
 from .model import Model
 from .read.files import file_of
 from .resample import Places, counted_apart, counts_of, folds_of, hard, some
+from .screening import anew
 from .settings import check_settings, scored_by
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
@@ -81,7 +82,7 @@ def cross_validate(
         )
     rows = rows_of(X, y, target, sample_weight, nb.unlabelled)
     codes, threads, held = hard(rows).codes, allowed(nb.threads), None
-    schema = rows.schema(nb.families, nb.model != "textbook")
+    schema = anew(rows.schema(nb.families, nb.model != "textbook"))
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)
         schema, held = nb.schema_, nb.tuning_

@@ -26,6 +26,7 @@ from .model import Model
 from .read.files import File, file_of
 from .refining import PASSES
 from .resample import some
+from .screening import Used, narrow, narrowed, screened_of, union_of
 from .settings import check_from_file, check_settings, scored_by
 from .statistics import Counts
 from .threads import allowed
@@ -157,32 +158,53 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     for part in parts:
         counter.absorb(part)
     sample = sampled(rows, counter) if rows.sampling else None
-    remark = together_apart(nb, rows, counter, parts, sample)
-    nb._settle(counter, rows)
-    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
-    whole = nb.counts_
     others = samples_without(sample, rows, folds)
+    used = choices(nb, counter, sample, others)
+    remark = together_apart(nb, rows, counter, parts, sample, used)
+    union = None if used[0] is None else narrow(counter, used[0])
+    nb._settle(counter, rows)
+    whole = nb.counts_ if union is None else union
+    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
     kinds = [nb.model] if nb._tuning.learned is None else [nb.model, "textbook"]
     models = [
-        [model_without(nb, whole, part.value(), other, kind) for kind in kinds]
-        for part, other in zip(parts, others, strict=True)
+        [model_without(nb, whole, part.value(), other, kind, names) for kind in kinds]
+        for part, other, names in zip(parts, others, used[1:], strict=True)
     ]
     del parts
     found = answered(nb, rows, counter, models, whole)
     return found[0], found[1] if len(found) > 1 else None
 
 
+def choices(nb: Classifier, counter: TableCounter, sample: Rows | None, others: Sequence[Rows | None]) -> list[Used]:
+    """Return the columns of a wide table that are counted together: by all rows, and by those outside each fold.
+
+    What is chosen by classes must not have seen the rows that it is scored on. None stands for all columns.
+    """
+    parts = (sample, *others)
+    if nb.model != "auto" or sample is None or not enough(sample):
+        return [None] * len(parts)
+    found = [
+        screened_of(counter, part, nb.missing == "value", allowed(nb.threads)) for part in parts if part is not None
+    ]
+    return [None if one is None else one.names for one in found]
+
+
 def together_apart(
-    nb: Classifier, rows: FileRows, counter: TableCounter, parts: Sequence[TableCounter], sample: Rows | None
+    nb: Classifier,
+    rows: FileRows,
+    counter: TableCounter,
+    parts: Sequence[TableCounter],
+    sample: Rows | None,
+    used: Sequence[Used],
 ) -> str | None:
     """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
 
-    Bins are laid out once for all folds, from rows without their classes.
+    Bins are laid out once for all folds, from rows without their classes, for every column that one of them uses.
     """
-    if nb.model != "auto" or sample is None or not enough(sample, len(counter.of_numbers)):
+    if nb.model != "auto" or sample is None or not enough(sample):
         return None
     threads = allowed(nb.threads)
-    grid, remark = laid_out(counter, sample, threads)
+    grid, remark = laid_out(counter, sample, threads, union_of(used, len(counter.classes)))
     add_together(parts, grid, rows.again(counter, threads, lambda part: fold_of(part, len(parts)), wide=False), threads)
     add_up(counter, parts)
     return remark
@@ -201,12 +223,15 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
     return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
 
 
-def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str) -> TableModel:
+def model_without(
+    nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str, used: Used
+) -> TableModel:
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
-    rest = whole - part
+    rest = narrowed(whole - part, used)
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
-    other = type(nb).from_counts(rest, nb.schema_, **{**nb.get_params(deep=False), "model": kind})
+    schema = replace(nb.schema_, grid=None if rest.joint is None else rest.joint.grid)
+    other = type(nb).from_counts(rest, schema, **{**nb.get_params(deep=False), "model": kind})
     if sample is not None:
         other._tune_if_asked(sample)
     return other._table_model

@@ -90,14 +90,9 @@ class Grid:
 
     def places_among(self, numbers: Sequence[str], labels: Sequence[str]) -> tuple[Places, Places] | None:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
-        parts = (self.numbers, numbers), (self.labels, labels)
-        if all(len(own) == len(names) for own, names in parts):
+        if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
             return None
-        places = ({name: at for at, name in enumerate(names)} for _, names in parts)
-        first, second = (
-            np.array([at[c.name] for c in own], dtype=np.intp) for at, (own, _) in zip(places, parts, strict=True)
-        )
-        return first, second
+        return places([c.name for c in self.numbers], numbers), places([c.name for c in self.labels], labels)
 
     def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
         """Return the grid of some columns, and which fine bins and which features are theirs."""
@@ -162,6 +157,12 @@ class Grid:
         parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
         numbers = [Bins(**part) for part in parts]
         return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
+
+
+def places(names: Sequence[str], among: Sequence[str]) -> Places:
+    """Return where names stand among others."""
+    place = {name: at for at, name in enumerate(among)}
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 @dataclass(frozen=True)

@@ -84,13 +84,13 @@ def laid_out(
     counter: TableCounter, rows: Rows, threads: int, used: Sequence[str] | None = None
 ) -> tuple[Grid, str | None]:
     """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
-    frame, used = frame_of(rows.source), None if used is None else set(used)
+    frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     at = np.arange(frame.rows) if frame.rows <= ROWS else chosen(counter, frame, hard(rows).codes, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
-    of_numbers = [column for column in counter.of_numbers if used is None or column.name in used]
+    of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
     numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
-    labels = [at for at, column in enumerate(counter.of_labels) if used is None or column.name in used]
+    labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     return first_look(counter, of_numbers, numbers, weights[at], labels)
 
 
@@ -141,7 +141,7 @@ def weights_of(
 
 
 def without_noise(sample: Sample, prior: Floats) -> Sample:
-    """Return rows without the evidence of the columns that have no weight of their own, where it shows no clear gain."""
+    """Return rows without what the columns say that have no weight of their own, where that shows no clear gain."""
     said = sample.wide.get(REST)
     if said is None:
         return sample

@@ -1,13 +1,16 @@
-"""Which columns of a wide table are counted together, chosen on its rows; and which of them each row may speak about.
+"""Which columns of a wide table are counted together, chosen on its rows; and which of them are shown in each row.
 
 A column that was chosen because of a row looks better in that row than it is. So the choice is made again without each
-of ten folds of the rows: kept is what most of these choices agree on, and where weights are fitted, a column is missing
-in the rows of each fold whose absence would have left it out.
+of ten folds of the rows. Kept is what most of these choices agree on; and where weights are fitted, a column counts as
+missing in the rows of every fold without which it was not chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,22 +20,27 @@ from .choosing import chosen
 from .counting import Rows
 from .engines.tables import TableCounter
 from .families.family import Codes
-from .grid import Grid
+from .grid import Grid, Places
 from .joint.look import most_features
-from .joint.screen import BINS, Places, Rating, beyond_chance, cut_numbers
+from .joint.screen import BINS, Rating, beyond_chance, cut_numbers
 from .read.block import codes_of, numbers_of
 from .read.frame import Frame, frame_of
-from .resample import hard, narrow
+from .resample import hard
+from .resample import narrow as narrowest
+from .schema import Schema
+from .statistics import Counts
 from .statistics.axis import Floats
 
-# Tables of fewer columns are never screened: all of them are counted together.
-NARROW = 100
-# Folds of the rows without which the choice is made again.
+# Tables of at most so many columns are never screened; nor are those that have so many rows for each column, where
+# noise costs less than what pairs of columns may show that predict the class only together.
+NARROW, ROWS_OF_A_COLUMN = 100, 50
+# Folds of the rows without which the choice is made again: without a tenth of the rows it is nearly the same choice.
 FOLDS = 10
-# Cells that are looked at, and at once; but some rows in any case.
+# Cells that are looked at in all, and at once; but some rows in any case.
 CELLS, BLOCK, SOME = 1 << 25, 1 << 20, 1000
 
 Mask = npt.NDArray[np.bool_]
+Used = Sequence[str] | None  # the columns that are counted together; None for all of them
 
 
 class Screened(NamedTuple):
@@ -55,51 +63,41 @@ class Screened(NamedTuple):
         """
         place = {name: at for at, name in enumerate(self.names)}
         known = [place.get(name, len(place)) for name in grid.names]
-        return np.column_stack([self.shown, np.ones(len(self.shown), dtype=np.bool_)])[:, known][self.fold]
+        shown: Mask = np.column_stack([self.shown, np.ones(len(self.shown), dtype=np.bool_)])[:, known][self.fold]
+        return shown
 
-    @property
-    def remark(self) -> str:
-        """What becomes of the other columns, in words."""
-        left = self.looked_at - len(self.names)
-        return f"{left:,} of {self.looked_at:,} columns show no gain on their own and are not used."
-
-
-class Look(NamedTuple):
-    """Columns of one kind as they are rated: which, how many codes each has, and how often each is tried."""
-
-    kind: str
-    sizes: Floats
-    tried: int
+    def remarked(self, hints: tuple[str, ...], grid: Grid, shared: bool) -> tuple[str, ...]:
+        """Return remarks with one on the columns that are not on the grid; it says whether they share a weight."""
+        left = self.looked_at - len(grid.names)
+        told = f"{left:,} of {self.looked_at:,} columns show no gain on their own and "
+        said = [told + ("share one weight." if shared else "are not used.")] * bool(left)
+        return (*(hint for hint in hints if not hint.startswith(told)), *said)
 
 
 def screened_of(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Screened | None:
-    """Return which columns are kept, from rows with their classes; None where all can be counted together.
+    """Return which columns are kept, from rows with their classes; None where all are counted together.
 
     Columns that are counted together already were chosen then; missing says whether missing values count.
     """
-    grid = None if counter.together is None else counter.together.grid
     columns = len(counter.of_numbers) + len(counter.of_labels)
-    wide = is_wide(counter, len(hard(rows).labels)) if grid is None else len(grid.columns) < columns
+    if counter.together is not None:
+        wide = len(counter.together.grid.columns) < columns
+    else:
+        few = counter.rows.sum() < ROWS_OF_A_COLUMN * columns
+        wide = columns > NARROW and (few or columns >= most_features(len(hard(rows).labels)))
     return screen(counter, rows, missing, threads) if wide else None
 
 
-def is_wide(counter: TableCounter, classes: int) -> bool:
-    """Tell whether there are too many columns to count all of them together."""
-    columns = len(counter.of_numbers) + len(counter.of_labels)
-    return columns > NARROW and columns >= most_features(classes)
-
-
 def screen(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Screened:
-    """Return which columns are kept, from rows with their classes; missing says whether missing values count."""
+    """Return which columns are kept, from rows with their classes."""
     frame, target = frame_of(rows.source), hard(rows)
-    names = (*(c.name for c in counter.of_numbers), *(c.name for c in counter.of_labels))
-    most = int(np.clip(CELLS // max(len(names), 1), SOME, max(frame.rows, SOME)))
+    names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
+    most = max(CELLS // len(names), SOME)
     at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     fold = dealt(target.codes[at])
-    rated = Columns(counter, frame.take(at), threads)
     rating = Rating(target.codes[at], weights[at], len(target.labels), fold, FOLDS, missing)
-    kept, shown = choice(rated, rating, most_features(rating.classes) - 1)
+    kept, shown = choice(Columns(counter, frame.take(at), threads), rating, most_features(rating.classes) - 1)
     everywhere = np.full(frame.rows, FOLDS, dtype=np.int32)
     everywhere[at] = fold
     return Screened(tuple(names[column] for column in kept), len(names), everywhere, shown)
@@ -108,82 +106,114 @@ def screen(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Sc
 def dealt(y: Codes) -> Codes:
     """Return a fold for each of some rows, whose order says nothing: each fold has its share of every class."""
     fold = np.empty(len(y), dtype=np.int32)
-    fold[np.argsort(narrow(y), kind="stable")] = np.arange(len(y)) % FOLDS
+    fold[np.argsort(narrowest(y), kind="stable")] = np.arange(len(y)) % FOLDS
     return fold
-
-
-class Columns:
-    """The columns of some rows, cut into bins or coded, a block of them at a time."""
-
-    def __init__(self, counter: TableCounter, frame: Frame, threads: int) -> None:
-        self.counter, self.frame, self.threads = counter, frame, threads
-        self.numbers, self.labels = len(counter.of_numbers), len(counter.of_labels)
-        self.sizes = np.array([len(words) for words in counter.words], dtype=np.int64)
-
-    @property
-    def tried(self) -> int:
-        """How many gains are looked at: numbers are rated in two ways."""
-        return 2 * self.numbers + self.labels
-
-    def gains(self, which: Places, rating: Rating, apart: bool) -> Floats:
-        """Return the gains of some columns, [column]; apart, without each fold in turn, [fold, column]."""
-        out = np.empty((rating.folds, len(which)) if apart else len(which))
-        for at in self._blocks(which, rating):
-            if which[at[0]] < self.numbers:
-                numbers = self._numbers(which[at])
-                codes, middles = cut_numbers(numbers, rating.weights, self.threads)
-                found: Any = lambda n, m=middles: rating.of_numbers(n, m)  # noqa: E731
-                bins = BINS + 1
-            else:
-                codes, found = self._codes(which[at] - self.numbers), rating.of_labels
-                bins = int(codes.max(initial=0)) + 1
-            if apart:
-                out[:, at] = [found(n) for n in rating.without_folds(codes, bins)]
-            else:
-                out[at] = found(rating.counts(codes, bins))
-        return out
-
-    def _blocks(self, which: Places, rating: Rating) -> Iterator[Places]:
-        """Give some columns in blocks of one kind, as many at a time as can be afforded."""
-        numbers, labels = np.flatnonzero(which < self.numbers), np.flatnonzero(which >= self.numbers)
-        labels = labels[np.argsort(self.sizes[which[labels] - self.numbers], kind="stable")]
-        for part, sizes in (
-            (numbers, np.full(len(numbers), BINS + 1)),
-            (labels, self.sizes[which[labels] - self.numbers]),
-        ):
-            begin = 0
-            while begin < len(part):
-                # Sizes grow along the block: the last column of it decides.
-                cost = np.maximum(rating.classes * rating.folds * sizes[begin:], self.frame.rows)
-                fits = cost * np.arange(1, len(cost) + 1) <= BLOCK
-                end = begin + max(int(np.count_nonzero(np.logical_and.accumulate(fits))), 1)
-                yield part[begin:end]
-                begin = end
-
-    def _numbers(self, which: Places) -> Floats:
-        columns = [self.counter.of_numbers[at] for at in which]
-        return np.asarray(numbers_of(self.frame, columns, 0, self.frame.rows), dtype=np.float64)
-
-    def _codes(self, which: Places) -> Codes:
-        coders = [self.counter.coders[at] for at in which]
-        return codes_of(self.frame, coders, 0, self.frame.rows, self.threads)[0]
 
 
 def choice(columns: Columns, rating: Rating, most: int) -> tuple[Places, Mask]:
     """Return the columns that are kept, in their order, and those shown in the rows of each fold, [fold, column]."""
-    everything = np.arange(columns.numbers + columns.labels)
-    gains = columns.gains(everything, rating, apart=False)
+    gains = columns.gains(np.arange(columns.size), rating, apart=False)
     first = beyond_chance(gains, columns.tried, most)
     # Without a tenth of the rows no column gains twice as much as with it: the others need no second look.
     weakest = gains[first[-1]] if len(first) else np.log(columns.tried)
     likely = np.flatnonzero(gains > weakest / 2)
     likely = likely[np.argsort(-gains[likely], kind="stable")][: 2 * most]
-    apart = columns.gains(likely, rating, apart=True)
-    shown = np.zeros((FOLDS + 1, len(everything)), dtype=np.bool_)
-    for fold, found in zip(shown, apart, strict=False):
-        fold[likely[beyond_chance(found, columns.tried, most)]] = True
+    shown = np.zeros((FOLDS + 1, columns.size), dtype=np.bool_)
+    for fold, found in enumerate(columns.gains(likely, rating, apart=True)):
+        shown[fold, likely[beyond_chance(found, columns.tried, most)]] = True
     shown[FOLDS, first] = True
     often = shown[:FOLDS].sum(axis=0)
-    kept = likely[np.argsort(-often[likely], kind="stable")]
-    kept = np.sort(kept[often[kept] > FOLDS / 2][:most])
+    kept = likely[np.argsort(-often[likely], kind="stable")][:most]
+    kept = np.sort(kept[often[kept] > FOLDS / 2])
     return kept, shown[:, kept]
+
+
+# -- several choices over the same counts ------------------------------------------------------------------------------
+
+
+def union_of(choices: Sequence[Used], classes: int) -> Used:
+    """Return the columns that one of several choices uses, the commonest if they are too many; None if that is all."""
+    met = Counter(name for names in choices for name in names or ())
+    return None if None in choices else [name for name, _ in met.most_common(most_features(classes) - 1)]
+
+
+def narrowed(counts: Counts, used: Used) -> Counts:
+    """Return counts with only some columns counted together."""
+    if used is None or counts.joint is None:
+        return counts
+    joint = counts.joint.only(used)
+    schema = None if counts.schema is None else replace(counts.schema, grid=joint.grid)
+    return Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+
+
+def narrow(counter: TableCounter, used: Used) -> Counts:
+    """Let a counter count only some columns together from now on; return what it has counted before."""
+    before = counter.value()
+    joint = narrowed(before, used).joint
+    if joint is not None:
+        counter.schema, counter.together = replace(counter.schema, grid=joint.grid), counter.of_grid(joint.grid)
+        counter.together.take(joint, list(counter.classes.places))
+    return before
+
+
+def anew(schema: Schema) -> Schema:
+    """Return a schema whose columns are chosen anew: the choice that it holds has seen the classes of some rows."""
+    columns = len(schema.of_kind("numbers")) + len(schema.of_kind("labels"))
+    chosen_before = schema.grid is not None and len(schema.grid.columns) < columns
+    return replace(schema, grid=None) if chosen_before else schema
+
+
+# -- columns as they are rated -----------------------------------------------------------------------------------------
+
+
+class Columns:
+    """The columns of some rows as they are rated: numbers first, then labels, a block of them at a time."""
+
+    def __init__(self, counter: TableCounter, frame: Frame, threads: int) -> None:
+        self.counter, self.frame, self.threads, self.numbers = counter, frame, threads, len(counter.of_numbers)
+        self.codes = np.array([BINS + 1] * self.numbers + [len(words) for words in counter.words], dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """How many columns there are."""
+        return len(self.codes)
+
+    @property
+    def tried(self) -> int:
+        """How many gains are looked at: numbers are rated in two ways."""
+        return self.size + self.numbers
+
+    def gains(self, which: Places, rating: Rating, apart: bool) -> Floats:
+        """Return the gains of some columns, [column]; apart, without each fold in turn, [fold, column]."""
+        out = np.empty((rating.folds, len(which)) if apart else len(which))
+        for at in self._blocks(which, rating.classes * (rating.folds if apart else 1)):
+            codes, bins, gain = self._coded(which[at], rating)
+            if apart:
+                out[:, at] = [gain(n) for n in rating.without_folds(codes, bins)]
+            else:
+                out[at] = gain(rating.counts(codes, bins))
+        return out
+
+    def _coded(self, which: Places, rating: Rating) -> tuple[Codes, int, Callable[[Floats], Floats]]:
+        """Return the codes of columns of one kind, how many there are, and what makes gains of their counts."""
+        if which[0] < self.numbers:
+            columns = [self.counter.of_numbers[at] for at in which]
+            numbers = np.asarray(numbers_of(self.frame, columns, 0, self.frame.rows), dtype=np.float64)
+            codes, middles = cut_numbers(numbers, rating.weights, self.threads)
+            return codes, BINS + 1, partial(rating.of_numbers, middles=middles)
+        coders = [self.counter.coders[at - self.numbers] for at in which]
+        codes, _ = codes_of(self.frame, coders, 0, self.frame.rows, self.threads)
+        return codes, int(codes.max(initial=0)) + 1, rating.of_labels
+
+    def _blocks(self, which: Places, groups: int) -> Iterator[Places]:
+        """Give places of columns in blocks of one kind, as many as can be afforded; codes grow along each kind."""
+        labels = which >= self.numbers
+        order = np.lexsort((self.codes[which], labels))
+        begin = 0
+        while begin < len(order):
+            part = order[begin:]
+            part = part[labels[part] == labels[part[0]]]
+            costs = np.maximum(groups * self.codes[which[part]], self.frame.rows) * np.arange(1, len(part) + 1)
+            part = part[: max(int(np.searchsorted(costs, BLOCK, "right")), 1)]
+            yield part
+            begin += len(part)

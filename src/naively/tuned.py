@@ -20,6 +20,7 @@ from .freshness import ESTIMATING, WEIGHED, Fresh
 from .grid import Grid
 from .joint.learn import Learned
 from .joint.look import most_features
+from .joint.rest import REST
 from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
@@ -201,15 +202,17 @@ class Tuned(Fresh):
         screened = screened_of(counter, rows, self.missing == "value", threads)
         if counter.together is None:
             used = None if screened is None else screened.names
-            remarks = [None if screened is None else screened.remark]
-            remarks += [count_together(counter, rows, threads, None if blocks is None else blocks(), used)]
-            hints = (*self._schema.hints, *filter(None, remarks))
+            remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used)
+            hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
         part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
         found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
+        if screened is not None:
+            hints = screened.remarked(self._schema.hints, model.counted.grid, bool(found.weights.get(REST)))
+            self._schema = replace(self._schema, hints=hints)
         book = self._by_the_book(part, y, weights)
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         loss = list(found.loss.values())[-1]
@@ -354,7 +357,7 @@ class Tuned(Fresh):
 
 def alone(model: str, numbers: int) -> str:
     """Say why columns are not taken together, or values not adjusted, given how many columns of numbers there are."""
-    if numbers >= most_features(MOST_CLASSES):
+    if model == "refined" and numbers >= most_features(MOST_CLASSES):
         return (
             f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
             f"them together, fewer than {most_features(2)} can be"

@@ -7,13 +7,13 @@ class, so thousands of columns are rated at once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
 from ..families.family import Codes
+from ..grid import Places
 from ..statistics.accumulators import offsets_of
 from ..statistics.axis import Floats
 from .bell import MOST, log_density
@@ -25,8 +25,6 @@ BINS = 2 * WIDER
 # A gain below this is none, however many columns there are: that of a weight which saves half a nat.
 LEAST = 0.5
 
-Places = npt.NDArray[np.intp]
-
 
 class Cut(NamedTuple):
     """Columns of numbers cut into bins: the bin of each row, BINS if it is missing, and the middle of each bin."""
@@ -36,7 +34,7 @@ class Cut(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """Rows by which columns are rated: their classes, what they weigh, their folds, and whether missing values count."""
+    """Rows by which columns are rated: their classes, weights and folds, and whether missing values count."""
 
     y: Codes
     weights: Floats
@@ -126,10 +124,10 @@ def gain_of_values(n: Floats, taken: float) -> Floats:
 
 def gain_of_density(n: Floats, middles: Floats, taken: float) -> Floats:
     """Return the gain of each column given counts [class, bin, column], by a normal density for each class."""
-    whole = n.sum(axis=1, keepdims=True), *((n * middles**by).sum(axis=1, keepdims=True) for by in (1, 2))
-    others = log_density(*whole, middles)
-    left = less(whole[0], taken), whole[1] - taken * middles, whole[2] - taken * middles**2
-    own, top = log_density(*left, middles), others.max(axis=0)
+    rows, sums, squares = ((n * middles**by).sum(axis=1, keepdims=True) for by in (0, 1, 2))
+    others = log_density(rows, sums, squares, middles)
+    own = log_density(less(rows, taken), sums - taken * middles, squares - taken * middles**2, middles)
+    top = others.max(axis=0)
     return gain(n, *(np.maximum(said - top, -MOST) for said in (others, own)))
 
 
