@@ -8,9 +8,8 @@ missing in the rows of every fold without which it was not chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,22 +21,21 @@ from .engines.tables import TableCounter
 from .families.family import Codes
 from .grid import Grid, Places
 from .joint.look import most_features
-from .joint.screen import BINS, Rating, beyond_chance, cut_numbers
+from .joint.screen import BINS, Block, Rating, among, cut_numbers, found_in
 from .read.block import codes_of, numbers_of
 from .read.frame import Frame, frame_of
 from .resample import hard
 from .resample import narrow as narrowest
 from .schema import Schema
 from .statistics import Counts
-from .statistics.axis import Floats
 
 # Tables of at most so many columns are never screened; nor are those that have so many rows for each column, where
 # noise costs less than what pairs of columns may show that predict the class only together.
 NARROW, ROWS_OF_A_COLUMN = 100, 50
 # Folds of the rows without which the choice is made again: without a tenth of the rows it is nearly the same choice.
 FOLDS = 10
-# Cells that are looked at in all, and at once; but some rows in any case.
-CELLS, BLOCK, SOME = 1 << 25, 1 << 20, 1000
+# Cells times classes that are looked at in all, and at once; but some rows in any case.
+CELLS, BLOCK, SOME = 1 << 26, 1 << 20, 1000
 
 Mask = npt.NDArray[np.bool_]
 Used = Sequence[str] | None  # the columns that are counted together; None for all of them
@@ -92,12 +90,13 @@ def screen(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Sc
     """Return which columns are kept, from rows with their classes."""
     frame, target = frame_of(rows.source), hard(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
-    most = max(CELLS // len(names), SOME)
+    most = max(CELLS // (len(names) * len(target.labels)), SOME)
     at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    fold = dealt(target.codes[at])
-    rating = Rating(target.codes[at], weights[at], len(target.labels), fold, FOLDS, missing)
-    kept, shown = choice(Columns(counter, frame.take(at), threads), rating, most_features(rating.classes) - 1)
+    rating = Rating(target.codes[at], weights[at], len(target.labels), missing)
+    fold, blocks = dealt(rating.y), list(blocks_of(counter, frame.take(at), rating, threads))
+    tried = len(names) + len(counter.of_numbers)  # numbers are rated in two ways
+    kept, shown = choice(blocks, rating, fold, tried, most_features(rating.classes) - 1)
     everywhere = np.full(frame.rows, FOLDS, dtype=np.int32)
     everywhere[at] = fold
     return Screened(tuple(names[column] for column in kept), len(names), everywhere, shown)
@@ -110,17 +109,19 @@ def dealt(y: Codes) -> Codes:
     return fold
 
 
-def choice(columns: Columns, rating: Rating, most: int) -> tuple[Places, Mask]:
+def choice(blocks: Sequence[Block], rating: Rating, fold: Codes, tried: int, most: int) -> tuple[Places, Mask]:
     """Return the columns that are kept, in their order, and those shown in the rows of each fold, [fold, column]."""
-    gains = columns.gains(np.arange(columns.size), rating, apart=False)
-    first = beyond_chance(gains, columns.tried, most)
+    size = sum(len(block.places) for block in blocks)
+    first, gains = found_in(blocks, rating, size, tried, most)
     # Without a tenth of the rows no column gains twice as much as with it: the others need no second look.
-    weakest = gains[first[-1]] if len(first) else np.log(columns.tried)
-    likely = np.flatnonzero(gains > weakest / 2)
-    likely = likely[np.argsort(-gains[likely], kind="stable")][: 2 * most]
-    shown = np.zeros((FOLDS + 1, columns.size), dtype=np.bool_)
-    for fold, found in enumerate(columns.gains(likely, rating, apart=True)):
-        shown[fold, likely[beyond_chance(found, columns.tried, most)]] = True
+    weakest = gains[first].min() if len(first) else np.log(tried)
+    likely = np.argsort(-gains, kind="stable")[: 2 * most]
+    likely = likely[gains[likely] > weakest / 2]
+    few = [part for block in blocks if len((part := block.some(among(likely, size))).places)]
+    shown = np.zeros((FOLDS + 1, size), dtype=np.bool_)
+    for at in range(FOLDS if few else 0):
+        others = rating._replace(weights=np.where(fold == at, 0.0, rating.weights))
+        shown[at, found_in(few, others, size, tried, most).columns] = True
     shown[FOLDS, first] = True
     often = shown[:FOLDS].sum(axis=0)
     kept = likely[np.argsort(-often[likely], kind="stable")][:most]
@@ -166,54 +167,19 @@ def anew(schema: Schema) -> Schema:
 # -- columns as they are rated -----------------------------------------------------------------------------------------
 
 
-class Columns:
-    """The columns of some rows as they are rated: numbers first, then labels, a block of them at a time."""
-
-    def __init__(self, counter: TableCounter, frame: Frame, threads: int) -> None:
-        self.counter, self.frame, self.threads, self.numbers = counter, frame, threads, len(counter.of_numbers)
-        self.codes = np.array([BINS + 1] * self.numbers + [len(words) for words in counter.words], dtype=np.int64)
-
-    @property
-    def size(self) -> int:
-        """How many columns there are."""
-        return len(self.codes)
-
-    @property
-    def tried(self) -> int:
-        """How many gains are looked at: numbers are rated in two ways."""
-        return self.size + self.numbers
-
-    def gains(self, which: Places, rating: Rating, apart: bool) -> Floats:
-        """Return the gains of some columns, [column]; apart, without each fold in turn, [fold, column]."""
-        out = np.empty((rating.folds, len(which)) if apart else len(which))
-        for at in self._blocks(which, rating.classes * (rating.folds if apart else 1)):
-            codes, bins, gain = self._coded(which[at], rating)
-            if apart:
-                out[:, at] = [gain(n) for n in rating.without_folds(codes, bins)]
-            else:
-                out[at] = gain(rating.counts(codes, bins))
-        return out
-
-    def _coded(self, which: Places, rating: Rating) -> tuple[Codes, int, Callable[[Floats], Floats]]:
-        """Return the codes of columns of one kind, how many there are, and what makes gains of their counts."""
-        if which[0] < self.numbers:
-            columns = [self.counter.of_numbers[at] for at in which]
-            numbers = np.asarray(numbers_of(self.frame, columns, 0, self.frame.rows), dtype=np.float64)
-            codes, middles = cut_numbers(numbers, rating.weights, self.threads)
-            return codes, BINS + 1, partial(rating.of_numbers, middles=middles)
-        coders = [self.counter.coders[at - self.numbers] for at in which]
-        codes, _ = codes_of(self.frame, coders, 0, self.frame.rows, self.threads)
-        return codes, int(codes.max(initial=0)) + 1, rating.of_labels
-
-    def _blocks(self, which: Places, groups: int) -> Iterator[Places]:
-        """Give places of columns in blocks of one kind, as many as can be afforded; codes grow along each kind."""
-        labels = which >= self.numbers
-        order = np.lexsort((self.codes[which], labels))
-        begin = 0
-        while begin < len(order):
-            part = order[begin:]
-            part = part[labels[part] == labels[part[0]]]
-            costs = np.maximum(groups * self.codes[which[part]], self.frame.rows) * np.arange(1, len(part) + 1)
-            part = part[: max(int(np.searchsorted(costs, BLOCK, "right")), 1)]
-            yield part
-            begin += len(part)
+def blocks_of(counter: TableCounter, frame: Frame, rating: Rating, threads: int) -> Iterator[Block]:
+    """Give the columns of some rows as they are rated, a block of them at a time: numbers first, then labels."""
+    each = max(BLOCK // (max(frame.rows, 2 * BINS) * rating.classes), 1)
+    numbers = len(counter.of_numbers)
+    for begin in range(0, numbers, each):
+        columns = counter.of_numbers[begin : begin + each]
+        x = np.asarray(numbers_of(frame, columns, 0, frame.rows), dtype=np.float64)
+        yield cut_numbers(np.arange(begin, begin + len(columns)), x, rating.weights, threads)
+    sizes = np.array([len(words) for words in counter.words], dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    while len(order):  # labels in the order of how many there are: the last column of a block decides what it takes
+        costs = np.maximum(sizes[order], frame.rows) * rating.classes * np.arange(1, len(order) + 1)
+        part = order[: max(int(np.searchsorted(costs, BLOCK, "right")), 1)]
+        codes, _ = codes_of(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
+        yield Block(numbers + part, codes, None)
+        order = order[len(part) :]
