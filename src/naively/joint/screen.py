@@ -93,7 +93,7 @@ class Rating(NamedTuple):
 
     def gains(self, block: Block, p: Single) -> Floats:
         """Return the gain of each column beside what is known: by that kind of its evidence which gains most."""
-        return np.max([self._gain(said, p) for _, said in self.said(block)], axis=0)
+        return np.asarray(np.max([self._gain(said, p) for _, said in self.said(block)], axis=0))
 
     def _gain(self, said: Single, p: Single) -> Floats:
         """Return by how much the log loss would fall if evidence had a weight, to the second order."""
