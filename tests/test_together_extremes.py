@@ -76,7 +76,7 @@ def fitted(name):
     return nv.NaiveBayes(model="auto").fit(X, y), X, y, time.process_time() - begin
 
 
-SLOW = ("500 columns of numbers", "one number 30 times")
+SLOW = ("one number 30 times",)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in EXTREMES])
@@ -102,9 +102,9 @@ def test_extreme_tables_take_little_memory(name):
 
 
 LEFT_OUT = {
-    "500 columns of labels": "There are too many columns (500) to count pairs of them.",
+    "500 columns of labels": "499 of 500 columns show no gain on their own and are not used.",
     "2,000 categories": "In pairs of columns only the 64 most frequent labels of ",
-    "1,100 columns of numbers": "there are 1,100 columns of numbers, and fewer than 1,024 can be taken together",
+    "1,100 columns of numbers": "1,099 of 1,100 columns show no gain on their own and are not used.",
     "1,000 classes": "there are 1,000 classes, and at most 300 can be",
     "five rows": "there are 5 rows; fit, or calibrate with, at least 50",
 }

@@ -7,6 +7,7 @@ labels decide.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from .text.rows import text_hashes
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
 # lie on the borders of round parts, where a change of units would move them across.
 PARTS, SHIFT = 977.3819, 0.2371
+# Numbers that are hashed at once.
+BLOCK = 1 << 16
 
 
 def chosen(counter: TableCounter, frame: Frame, y: Codes, most: int, threads: int) -> npt.NDArray[np.intp]:
@@ -31,8 +34,8 @@ def chosen(counter: TableCounter, frame: Frame, y: Codes, most: int, threads: in
     numbers = np.empty((frame.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
     codes = np.empty((frame.rows, 0), dtype=np.int32) if codes is None else codes
     hashed = np.zeros(frame.rows, dtype=np.uint64)
-    for column in numbers.T:
-        hashed += stirred(parts_of(column))
+    for columns in in_blocks(numbers):
+        hashed += stirred(parts_of(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         met = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
         hashed += stirred(as_whole(met))[codes[:, at]]
@@ -56,11 +59,19 @@ def held(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
     return out
 
 
-def parts_of(column: Floats) -> Hashes:
+def in_blocks(numbers: Floats) -> Iterator[Floats]:
+    """Give numbers [row, column] some columns at a time: one of many rows, many of few."""
+    each = max(BLOCK // max(len(numbers), 1), 1)
+    for begin in range(0, numbers.shape[1], each):
+        yield numbers[:, begin : begin + each]
+
+
+def parts_of(columns: Floats) -> Hashes:
     """Return in which part of its column's range each number lies, counted from the middle outwards; 0 for a hole."""
-    low, high = (float(edge(column)) / 2 for edge in (np.fmin.reduce, np.fmax.reduce))  # halves: no range overflows
-    out = np.abs(column / 2 - (low / 2 + high / 2))
-    out *= PARTS / (high - low) if high > low else 0.0
+    low, high = (edge(columns, axis=0) / 2 for edge in (np.fmin.reduce, np.fmax.reduce))  # halves: no range overflows
+    out = np.abs(columns / 2 - (low / 2 + high / 2))
+    wide = high > low
+    out *= np.where(wide, PARTS / np.where(wide, high - low, 1.0), 0.0)
     out += 1.0 + SHIFT
     return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
 

@@ -14,6 +14,7 @@ from .file_folds import fit_folds
 from .folds import scores_of_folds
 from .read.files import file_of
 from .resample import folds_of
+from .screening import anew
 from .settings import check_from_file, check_settings
 from .weighing import check_scale, check_scale_of_file, class_weights_of, weigh_file, weighed
 
@@ -75,7 +76,7 @@ def cross_validate(
     check_scale(rows.weights, nb._leaves_open)
     splits = list(folds_of(folds, rows, groups, nb.random_state))
     heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
-    schema = heavy.schema(nb.families, nb.model != "textbook")
+    schema = anew(heavy.schema(nb.families, nb.model != "textbook"))
     rows.source = heavy.source
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)

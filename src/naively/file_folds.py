@@ -24,6 +24,7 @@ from .mixed import TableModel
 from .model import Model
 from .refining import PASSES
 from .resample import Places, dealt_rows, some
+from .screening import Used, anew, narrow, narrowed, screened_of, union_of
 from .settings import scored_by
 from .statistics import Counts
 from .statistics.scaling import by_class
@@ -67,7 +68,7 @@ def fit_few(
     nb: Classifier, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> tuple[Scores, Scores | None]:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled(rows, counter), counter.schema
+    sample, schema = sampled(rows, counter), anew(counter.schema)
     nb._settle(counter, rows)
     rows.finish()
     held = nb.tuning_ if tuning == "fixed" and nb._leaves_open else None
@@ -85,19 +86,35 @@ def fit_many(
     """Fit to rows of which some were kept, and score folds in one more pass; all folds share the bins of numbers."""
     folds = len(parts)
     sample = sampled(rows, counter) if rows.sampling else None
-    remark = together_apart(nb, rows, counter, parts, sample, seed)
-    nb._settle(counter, rows)
-    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
-    whole, held = nb.counts_, nb.tuning_ if tuning == "fixed" else None
     others = samples_without(sample, rows, folds)
+    used = choices(nb, counter, sample, others)
+    remark = together_apart(nb, rows, counter, parts, sample, seed, used)
+    union = None if used[0] is None else narrow(counter, used[0])
+    nb._settle(counter, rows)
+    whole, held = nb.counts_ if union is None else union, nb.tuning_ if tuning == "fixed" else None
+    nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
     kinds = [nb.model] if nb._tuning.learned is None else [nb.model, "textbook"]
     models = [
-        [model_without(nb, *rest, kind, held) for kind in kinds]
-        for rest in (weighed_anew(nb, rows, whole - part.value(), o) for part, o in zip(parts, others, strict=True))
+        [model_without(nb, *weighed_anew(nb, rows, whole - part.value(), other), kind, held, names) for kind in kinds]
+        for part, other, names in zip(parts, others, used[1:], strict=True)
     ]
     parts.clear()
     found = answered(nb, rows, counter, models, whole, dealing(counter, folds, seed), tuning)
     return found[0], found[1] if len(found) > 1 else None
+
+
+def choices(nb: Classifier, counter: TableCounter, sample: Rows | None, others: Sequence[Rows | None]) -> list[Used]:
+    """Return the columns of a wide table that are counted together: by all rows, and by those outside each fold.
+
+    What is chosen by classes must not have seen the rows that it is scored on. None stands for all columns.
+    """
+    parts = (sample, *others)
+    if nb.model != "auto" or sample is None or not enough(sample):
+        return [None] * len(parts)
+    found = [
+        screened_of(counter, part, nb.missing == "value", allowed(nb.threads)) for part in parts if part is not None
+    ]
+    return [None if one is None else one.names for one in found]
 
 
 def together_apart(
@@ -107,15 +124,16 @@ def together_apart(
     parts: Sequence[TableCounter],
     sample: Rows | None,
     seed: int,
+    used: Sequence[Used],
 ) -> str | None:
     """Count columns together, each fold apart, if the model takes them so; return a remark if not all is affordable.
 
-    Bins are laid out once for all folds, from rows without their classes.
+    Bins are laid out once for all folds, from rows without their classes, for every column that one of them uses.
     """
-    if nb.model != "auto" or sample is None or not enough(sample, len(counter.of_numbers)):
+    if nb.model != "auto" or sample is None or not enough(sample):
         return None
     threads = allowed(nb.threads)
-    grid, remark = laid_out(counter, weighed(sample, rows.by_class), threads)
+    grid, remark = laid_out(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
     share = dealing(counter, len(parts), seed)
     add_together(parts, grid, rows.again(counter, threads, share, wide=False), threads)
     add_up(counter, parts)
@@ -148,11 +166,15 @@ def weighed_anew(nb: Classifier, rows: FileRows, rest: Counts, sample: Rows | No
     return rest, None if sample is None else weighed(sample, weights)
 
 
-def model_without(nb: Classifier, rest: Counts, sample: Rows | None, kind: str, held: Tuning | None) -> TableModel:
+def model_without(
+    nb: Classifier, rest: Counts, sample: Rows | None, kind: str, held: Tuning | None, used: Used
+) -> TableModel:
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
+    rest = narrowed(rest, used)
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
-    other = type(nb).from_counts(rest, nb.schema_, **{**nb.get_params(deep=False), "model": kind})
+    schema = replace(nb.schema_, grid=None if rest.joint is None else rest.joint.grid)
+    other = type(nb).from_counts(rest, schema, **{**nb.get_params(deep=False), "model": kind})
     if held is not None and kind == nb.model:
         other._keep(held)
     elif sample is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from . import _kernels
 from .statistics.accumulators import Codes, offsets_of
 from .statistics.axis import Floats
+
+Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,15 @@ class Grid:
         """How many features there are: 1, a flag for each code, the numbers."""
         return 1 + int(self.offsets[-1]) + len(self.numbers)
 
-    def only(self, names: Sequence[str]) -> tuple[Grid, list[int], list[int]]:
+    def places_among(self, numbers: Sequence[str], labels: Sequence[str]) -> tuple[Places, Places] | None:
+        """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
+        if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
+            return None
+        return places([c.name for c in self.numbers], numbers), places([c.name for c in self.labels], labels)
+
+    def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
         """Return the grid of some columns, and which fine bins and which features are theirs."""
+        names = set(names)
         numbers = [at for at, column in enumerate(self.numbers) if column.name in names]
         labels = [at for at, column in enumerate(self.labels) if column.name in names]
         fine = [b for at in numbers for b in range(int(self.fine_offsets[at]), int(self.fine_offsets[at + 1]))]
@@ -148,6 +157,12 @@ class Grid:
         parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
         numbers = [Bins(**part) for part in parts]
         return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
+
+
+def places(names: Sequence[str], among: Sequence[str]) -> Places:
+    """Return where names stand among others."""
+    place = {name: at for at, name in enumerate(among)}
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from .choosing import chosen
 from .counting import Rows
-from .engines.again import Blocks, add_together, cells
+from .engines.again import Blocks, add_together
 from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families.family import Codes
-from .grid import Grid
-from .joint.learn import OWN_PAIRS, ROWS, Learned, imagined_of, learn
+from .grid import Grid, Places
+from .joint.learn import OWN_PAIRS, ROWS, Learned, Rated, imagined_of, learn
 from .joint.linear import ROWS as RIDGE_ROWS
 from .joint.look import look, most_features
-from .joint.pieces import OF_NUMBERS, OF_PAIRS, pairs_of
+from .joint.pieces import OF_NUMBERS, OF_PAIRS, Sample, pairs_of
+from .joint.rest import CLEAR, REST
+from .read.block import numbers_of
 from .read.frame import frame_of
 from .read.target import Shares
 from .resample import hard, some
+from .schema import Column
+from .screening import Screened
 from .statistics.axis import Floats
 from .together import TogetherModel
 
@@ -30,10 +37,10 @@ CELLS, SOME = 1 << 25, 250
 ANSWERS = 1 << 19
 
 
-def enough(rows: Rows, numbers: int) -> bool:
+def enough(rows: Rows, numbers: int = 0) -> bool:
     """Tell whether rows show how columns go together: many, of several classes, each with one label.
 
-    All numbers must be affordable at once; labels can be left out of it.
+    Numbers that are all used must be affordable at once; labels can be left out of it.
     """
     if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
         return False
@@ -41,15 +48,22 @@ def enough(rows: Rows, numbers: int) -> bool:
     return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
 
 
-def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:
+def count_together(
+    counter: TableCounter,
+    rows: Rows,
+    threads: int,
+    blocks: Blocks | None = None,
+    used: Sequence[str] | None = None,
+) -> str | None:
     """Count columns together, after they were counted one by one; return a remark if not all could be afforded.
 
-    The rows are all that were counted, or a sample of them; then blocks give all of them again.
+    The rows are all that were counted, or a sample of them; then blocks give all of them again. Used are the columns
+    that are counted so, if not all are.
     """
     if blocks is None:
         codes = counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
         check_all(counter, codes, rows.weights)
-    grid, remark = laid_out(counter, rows, threads)
+    grid, remark = laid_out(counter, rows, threads, used)
     if blocks is None:
         blocks = [(frame_of(rows.source), codes, rows.weights, None)]
     add_together([counter], grid, blocks, threads)
@@ -66,49 +80,74 @@ def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> No
         )
 
 
-def laid_out(counter: TableCounter, rows: Rows, threads: int) -> tuple[Grid, str | None]:
+def laid_out(
+    counter: TableCounter, rows: Rows, threads: int, used: Sequence[str] | None = None
+) -> tuple[Grid, str | None]:
     """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
-    frame = frame_of(rows.source)
+    frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     at = np.arange(frame.rows) if frame.rows <= ROWS else chosen(counter, frame, hard(rows).codes, ROWS, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
-    _, numbers = cells(counter, seen, 0, seen.rows, threads)
-    numbers = np.empty((seen.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
-    return first_look(counter, numbers, weights[at])
+    of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
+    numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
+    labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
+    return first_look(counter, of_numbers, numbers, weights[at], labels)
 
 
-def first_look(counter: TableCounter, numbers: Floats, weights: Floats) -> tuple[Grid, str | None]:
-    """Return how columns are laid out, from some of the rows."""
+def first_look(
+    counter: TableCounter, of_numbers: Sequence[Column], numbers: Floats, weights: Floats, of_labels: Sequence[int]
+) -> tuple[Grid, str | None]:
+    """Return how columns are laid out, from some of the rows; of labels, from all that were counted."""
     labels = []
-    for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+    for at in of_labels:
+        column, words = counter.of_labels[at], counter.words[at]
         met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
         known = {label: n for label, n in zip(words.places, met.tolist(), strict=True) if label is not None}
         order = sorted(known, key=lambda label: (-known[label], str(label)))  # as often as it is met, then by name
         labels.append((column.name, order, np.array([known[label] for label in order])))
-    names = [column.name for column in counter.of_numbers]
+    names = [column.name for column in of_numbers]
     return look(names, numbers, weights, labels, len(counter.classes))
 
 
 def looked_at(
     model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
-) -> tuple[Rows, Codes, Floats]:
-    """Return the rows that weights are fitted on, their classes, and what they weigh."""
+) -> tuple[Rows, Codes, Floats, Places]:
+    """Return the rows that weights are fitted on, their classes, what they weigh, and which they are."""
     frame, most = frame_of(rows.source), affordable(model)
+    at = np.arange(frame.rows)
     if frame.rows > min(most, RIDGE_ROWS):
         # The ridge of the joint evidence is chosen on the first rows, whatever the order of the table.
         at = chosen(counter, frame, y, most, threads)
         rows, y = some(rows, at), y[at]
-    return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights
+    return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights, at
 
 
-def weights_of(model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int) -> Learned:
-    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out."""
+def weights_of(
+    model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int, screened: Screened | None = None
+) -> Learned:
+    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out.
+
+    Where columns were chosen on these rows, a column counts as missing in those without which it was not chosen.
+    """
     columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
     some = slice(0, min(RIDGE_ROWS, max(ANSWERS // (4 * len(model.classes)), SOME)))
     for name, words in model.wording.items():
         told = (columns[name][some], y[some], weights[some], model.counted.prior)
         model.imagined[name] = imagined_of(words, *told)
-    return learn(model.counted, model.sample(columns, y, weights))
+    sample = model.sample(columns, y, weights)
+    if screened is not None:
+        sample = without_noise(sample, model.counted.prior).shown(screened.mask(model.counted.grid))
+    return learn(model.counted, sample)
+
+
+def without_noise(sample: Sample, prior: Floats) -> Sample:
+    """Return rows without what the columns say that have no weight of their own, where that shows no clear gain."""
+    said = sample.wide.get(REST)
+    if said is None:
+        return sample
+    p = np.repeat(np.exp(prior)[:, None], len(sample.y), axis=1).astype(np.float32)
+    clear = Rated(p, sample.y, sample.weights).gain(said.astype(np.float32)) > CLEAR
+    return sample if clear else replace(sample, wide={piece: by for piece, by in sample.wide.items() if piece != REST})
 
 
 def affordable(model: TogetherModel) -> int:

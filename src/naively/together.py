@@ -16,6 +16,7 @@ from .grid import Cells
 from .joint.learn import Learned, left_scores
 from .joint.model import Tables, tables_of
 from .joint.pieces import Counted, Piece, Sample
+from .joint.rest import REST, Rest, rest_of
 from .joint.wording import USUAL, Wording, wordings
 from .mixed import LABELS, TableModel
 from .model import Model
@@ -57,9 +58,13 @@ class TogetherModel(TableModel):
     ) -> None:
         super().__init__(counts, schema, settings, log_prior, max_categories)
         assert counts.joint is not None
-        self.counted = Counted(joint_of(counts, schema), [table.n for table in self._label_tables])
+        joint = joint_of(counts, schema)
+        names = ([column.name for column in schema.of_kind(kind)] for kind in ("numbers", "labels"))
+        # Where the columns that are used stand among all of them, if not all are.
+        self._on = joint.grid.places_among(*names)
+        self.counted = Counted(joint, [table.n for table in self._label_tables])
         self.counted = replace(self.counted, ordered=[getattr(table, "ordered", 0) for table in self._label_tables])
-        self.learned, self._counts = learned, counts
+        self.learned, self._counts, self._how = learned, counts, (settings.missing, max_categories)
         self.imagined: dict[str, float] = {}  # by column of texts, how many of them with every word
         if learned is not None:
             known = (column.name for column in schema.of_kind("vectors"))
@@ -67,15 +72,24 @@ class TogetherModel(TableModel):
             self.tables = tables_of(self.counted, self._places, learned)
             self.model = self._scores(self.tables, prior_shift, scale)
 
+    @cached_property
+    def _used(self) -> tuple[list[int], list[int]]:
+        """The columns of labels that are used, and those of numbers of which it counts whether they are missing."""
+        if self._on is None:
+            return list(range(len(self.labels))), list(range(len(self.gaps)))
+        known = {number: at for at, (number, _) in enumerate(self.gaps)}
+        return self._on[1].tolist(), [known[at] for at in self._on[0].tolist() if at in known]
+
     @property
     def _label_tables(self) -> list[Any]:
-        return [*(label.table for label in self.labels), *(table for _, table in self.gaps)]
+        labels, gaps = self._used
+        return [*(self.labels[at].table for at in labels), *(self.gaps[at][1] for at in gaps)]
 
     @cached_property
     def _places(self) -> list[Codes]:
         """The place on the grid of each label of each column; whether a number is missing has none."""
         known = [{label: at for at, label in enumerate(values.labels)} for values in self.counted.grid.labels]
-        known += [{} for _ in self.gaps]
+        known += [{} for _ in self._used[1]]
         tables = zip(known, self._label_tables, strict=True)
         return [np.array([k.get(v, -1) for v in table.values.labels], dtype=np.int32) for k, table in tables]
 
@@ -83,6 +97,14 @@ class TogetherModel(TableModel):
     def wording(self) -> dict[str, Wording]:
         """What is counted of the words of texts."""
         return wordings(self.schema, self._counts, self.classes)
+
+    @cached_property
+    def rest(self) -> Rest | None:
+        """What the columns say that have no weight of their own; None where there are none, or they are not used."""
+        unused = self.learned is not None and not self.learned.weights.get(REST)
+        if self._on is None or unused:
+            return None
+        return rest_of(self, self._counts, set(self.counted.grid.names), *self._how)
 
     def _scores(self, tables: Tables, prior_shift: Floats | None, scale: float) -> Scores:
         said: dict[str, Any] = {CODES: tables.codes, LEVEL: tables.level, PAIRS: tables.pairs}
@@ -94,6 +116,8 @@ class TogetherModel(TableModel):
             else:
                 weight = weights.get(Piece("vectors", column.name), 0.0)
                 said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
+        if self.rest is not None:
+            said |= {f"rest {key}": Weighed(part.likelihood, weights[REST]) for key, part in self.rest.parts.items()}
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
         return Scores(self.classes, prior, said, scale=scale, book=self.book)
 
@@ -109,20 +133,32 @@ class TogetherModel(TableModel):
         cells, labels = self.cells(columns, rows, threads)
         codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
         codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
-        return {**columns, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, "cells": cells}
+        rest = {} if self.rest is None else self.rest.cells(columns)
+        return {**columns, **rest, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, "cells": cells}
 
     def cells(self, columns: dict[str, Any], rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
-        labels = columns.get(LABELS, np.empty((rows, 0), dtype=np.int32))
-        on_grid = np.empty((rows, len(self.labels)), dtype=np.int32, order="F")
-        for at, place in enumerate(self._places[: len(self.labels)]):
+        labels = self._labels_of(columns, rows)
+        on_grid = np.empty((rows, len(self._used[0])), dtype=np.int32, order="F")
+        for at, place in enumerate(self._places[: len(self._used[0])]):
             # A hole is -1 and a label never met comes last: both find a place that says nothing.
             np.take(
                 np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap"
             )
         return self.counted.grid.encode(self._numbers_of(columns, rows), on_grid, threads), labels
 
+    def _labels_of(self, columns: dict[str, Any], rows: int) -> Codes:
+        """Return the codes of the labels that are used, and after them whether numbers are missing."""
+        labels: Codes = columns.get(LABELS, np.empty((rows, 0), dtype=np.int32))
+        used, gaps = self._used
+        return labels if self._on is None else labels[:, [*used, *(len(self.labels) + at for at in gaps)]]
+
     def _numbers_of(self, columns: dict[str, Any], rows: int) -> Any:
+        """Return the numbers that are used side by side, in the order of the schema."""
+        numbers = self._all_numbers_of(columns, rows)
+        return numbers if self._on is None else np.asfortranarray(numbers[:, self._on[0]])
+
+    def _all_numbers_of(self, columns: dict[str, Any], rows: int) -> Any:
         """Return the numbers of all families side by side, in the order of the schema."""
         if len(self.numbers) == 1:
             return next(columns[key] for key in self.numbers)
@@ -144,7 +180,9 @@ class TogetherModel(TableModel):
             else:
                 left = self.book.likelihoods[column.name].leave_one_out(x, y, np.minimum(weights, 1.0))
                 wide[Piece("vectors", column.name)] = left.T
-        labels = columns.get(LABELS, np.empty((len(y), 0), dtype=np.int32))
+        if self.rest is not None:
+            wide[REST] = self.rest.left(columns, y, weights)
+        labels = self._labels_of(columns, len(y))
         usual = {f"words of {name}": self.imagined[name] for name in self.wording}
         return Sample(labels, columns["cells"], y, weights, wide, usual)
 
@@ -169,7 +207,7 @@ class TogetherModel(TableModel):
         names = [*self.schema.names, *self.pairs]
         out, joint = (np.zeros((len(codes), len(names), len(self.classes))) for _ in range(2))
         place = {name: at for at, name in enumerate(names)}
-        owners = [*grid.names, *(self.schema.of_kind("numbers")[at].name for at, _ in self.gaps)]
+        owners = [*grid.names, *(self.schema.of_kind("numbers")[self.gaps[at][0]].name for at in self._used[1])]
         for at, (name, table) in enumerate(zip(owners, self.tables.codes.tables, strict=True)):
             known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
             out[known, place[name]] += table[codes[known, at]]
@@ -180,6 +218,8 @@ class TogetherModel(TableModel):
             joint[:, place[bins.name]] += sloping
         for column in self.schema.of_kind("vectors"):
             out[:, place[column.name]] = scores_of(self.model.likelihoods[column.name], columns[column.name], threads)
+        for name, scores in () if self.rest is None else self.rest.said(columns, threads):
+            out[:, place[name]] = self.learned.weights[REST] * scores  # type: ignore[union-attr]
         for name, (i, j), table in zip(self.pairs, self.tables.pairs.pairs, self.tables.pairs.tables, strict=True):
             a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
             known = np.flatnonzero((a >= 0) & (b >= 0))

@@ -20,6 +20,7 @@ from .freshness import ESTIMATING, WEIGHED, Fresh
 from .grid import Grid
 from .joint.learn import Learned
 from .joint.look import most_features
+from .joint.rest import REST
 from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
@@ -30,6 +31,7 @@ from .refined import RefinedModel
 from .refining import Again, refine
 from .resample import left_out, of_weight, truth_of
 from .schema import Schema
+from .screening import screened_of
 from .settings import log_prior, prior_without, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -47,6 +49,7 @@ class Tuned(Fresh):
         temperature: Any
         prior: Any
         columns: Any
+        missing: str
         unseen: str
         max_categories: int | None
         prior_smoothing: float
@@ -184,7 +187,8 @@ class Tuned(Fresh):
 
     def _takes_together(self, rows: Rows) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
-        return self.model != "textbook" and self._expected is None and enough(rows, self._numbers)
+        numbers = self._numbers if self.model == "refined" else 0
+        return self.model != "textbook" and self._expected is None and enough(rows, numbers)
 
     @property
     def _numbers(self) -> int:
@@ -196,15 +200,20 @@ class Tuned(Fresh):
         if self.model == "refined":
             return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
+        screened = screened_of(counter, rows, self.missing == "value", threads)
         if counter.together is None:
-            remark = count_together(counter, rows, threads, None if blocks is None else blocks())
+            used = None if screened is None else screened.names
+            remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used)
             hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
-        part, y, weights = looked_at(model, counter, rows, truth_of(rows, counts), threads)
-        found = weights_of(model, part, y, weights, threads)
+        part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
+        found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
+        if screened is not None:
+            hints = screened.remarked(self._schema.hints, model.counted.grid, bool(found.weights.get(REST)))
+            self._schema = replace(self._schema, hints=hints)
         book = self._by_the_book(part, y, weights)
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         loss = list(found.loss.values())[-1]
@@ -345,7 +354,7 @@ class Tuned(Fresh):
             return "all rows are of one class"
         if classes > MOST_CLASSES:
             return f"there are {classes:,} classes, and at most {MOST_CLASSES} can be"
-        if self._numbers >= (most := most_features(classes)):
+        if self.model == "refined" and self._numbers >= (most := most_features(classes)):
             return f"there are {self._numbers:,} columns of numbers, and fewer than {most:,} can be taken together"
         if rows < FEWEST:
             return f"there are {rows:.10g} rows; fit, or calibrate with, at least {FEWEST}"

@@ -15,7 +15,6 @@ from ..statistics.accumulators import Codes
 from ..statistics.axis import Floats
 from . import memory
 from .tables import Encoded, TableCounter
-from .together import TogetherCounter
 
 # Rows, the code of each one's class, what they weigh, and which counter each belongs to; None if there is but one.
 Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
@@ -32,7 +31,7 @@ def cells(
 
 def add_together(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:
     """Let counters of the same codes count columns together, too: first in their rows, which are given again."""
-    first, fresh = counters[0], [TogetherCounter(grid, counter.words) for counter in counters]
+    first, fresh = counters[0], [counter.of_grid(grid) for counter in counters]
     for counter, together in zip(counters, fresh, strict=True):
         together.make_room(len(first.classes))
         if not grid.columns:
@@ -54,7 +53,7 @@ def add_up(counter: TableCounter, parts: Sequence[TableCounter]) -> None:
     """Give a counter what its parts have counted together."""
     grid = parts[0].schema.grid
     assert grid is not None
-    counter.schema, counter.together = replace(counter.schema, grid=grid), TogetherCounter(grid, counter.words)
+    counter.schema, counter.together = replace(counter.schema, grid=grid), counter.of_grid(grid)
     for part in parts:
         if part.together is not None:
             counter.together.absorb(part.together)

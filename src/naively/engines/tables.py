@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .. import _kernels
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli, Bins, Ordinal
+from ..grid import Grid
 from ..read.block import ROWS, codes_of, numbers_of
 from ..read.coder import Coder
 from ..read.frame import Frame
@@ -72,7 +73,7 @@ class TableCounter:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
         self.vectors: dict[str, Any] = {n: started(self.schema[n], 0, reader) for n, reader in self.readers.items()}
-        self.together = None if self.schema.grid is None else TogetherCounter(self.schema.grid, self.words)
+        self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
         self._room = -1  # how many labels there is room for
 
     def __getstate__(self) -> dict[str, Any]:
@@ -88,6 +89,11 @@ class TableCounter:
         other.__dict__.update(self.__dict__)
         other._empty()
         return other
+
+    def of_grid(self, grid: Grid) -> TogetherCounter:
+        """Return an empty counter of the columns of a grid together, with the same codes."""
+        names = ([column.name for column in part] for part in (self.of_numbers, self.of_labels))
+        return TogetherCounter(grid, self.words, grid.places_among(*names))
 
     # -- counting -----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..grid import Cells, Grid
+from ..grid import Cells, Grid, Places
 from ..statistics.accumulators import Codes
 from ..statistics.axis import Axis, Floats
 from ..statistics.growing import Vocabulary, grown
@@ -21,8 +21,10 @@ ROWS = 1 << 15
 class TogetherCounter:
     """Fills a Joint; classes may be new at any time. Labels come as codes of vocabularies."""
 
-    def __init__(self, grid: Grid, words: Sequence[Vocabulary]) -> None:
-        self.grid, self.words = grid, words
+    def __init__(self, grid: Grid, words: Sequence[Vocabulary], on: tuple[Places, Places] | None = None) -> None:
+        # Where the columns of the grid stand among all numbers and all labels, if they are not all of them.
+        self.grid, self.on = grid, on
+        self.words = words if on is None else [words[at] for at in on[1]]
         self.known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
         self.places: list[Codes] = [np.full(1, -1, dtype=np.int32) for _ in grid.labels]
         self.fine: Floats = np.zeros((grid.fine_bins, 1))
@@ -49,6 +51,8 @@ class TogetherCounter:
         """Count rows, given their numbers and the codes of their labels, if there are such columns."""
         numbers = np.empty((len(y), 0)) if numbers is None else numbers
         codes = np.empty((len(y), 0), dtype=np.int32) if codes is None else codes
+        if self.on is not None:
+            numbers, codes = (part[:, at] for part, at in zip((numbers, codes), self.on, strict=True))
         for begin in range(0, len(y), ROWS):
             rows = slice(begin, begin + ROWS)
             cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)

@@ -158,7 +158,7 @@ def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
     levels = sum(block.level in KINDS for block in blocks)
     numbers = sum(map(is_shared, blocks)) - levels
-    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
+    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, "rest": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
     shared = {block: 1 / levels if block.level in KINDS else 1 / numbers for block in blocks if is_shared(block)}
     return np.array([shared.get(block, of[block.kind]) for block in blocks])
 

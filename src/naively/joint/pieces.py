@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..families.family import Codes
 from ..grid import Cells, Grid
@@ -117,6 +118,15 @@ class Sample:
     weights: Floats
     wide: Mapping[Piece, Floats]  # what vectors and texts say, each row left out, [class, row]
     imagined: Mapping[str, float]  # by column of texts, how many are imagined with each word
+
+    def shown(self, mask: npt.NDArray[np.bool_]) -> Sample:
+        """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
+        cells, numbers = self.cells, self.cells.fine.shape[1]
+        fine = np.where(mask[:, :numbers], cells.fine, np.int32(-1))
+        codes, level = np.where(mask, cells.codes, np.int32(-1)), np.where(mask[:, :numbers], cells.level, 0.0)
+        labels, kept = self.labels.copy(), mask[:, numbers:]
+        labels[:, : kept.shape[1]][~kept] = -1
+        return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
 
     @property
     def taken(self) -> Taken:

@@ -18,6 +18,7 @@ NAMES = {
     ("value", NEAR): "each level with a neighbour",
     ("value", DENSITY): "each level by a density over all levels",
     ("pair", 0): "each pair of columns",
+    ("rest", None): "all other columns",
     ("linear", "numbers"): "all columns at once",
     ("linear", "bins"): "all columns at once, numbers by bins",
 }

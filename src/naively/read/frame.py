@@ -323,8 +323,8 @@ def frame_of_any(X: Any) -> Frame:
         raise InvalidInput(f"{type(X).__name__} is no table that can be read: {error}") from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    names = [str(name) for name in frame.columns]
-    columns = {name: series_values(name, frame[:, at].to_native()) for at, name in enumerate(names)}
+    # By name: to take a column by its place, narwhals makes a list of all names each time.
+    columns = {str(name): series_values(str(name), frame.get_column(name).to_native()) for name in frame.columns}
     return Frame(columns, len(frame), library=frame.implementation.value)
 
 

@@ -1,0 +1,353 @@
+"""Wide tables: the default model screens thousands of columns, uses those that predict, and noise stays noise."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import naively as nv
+from naively import files, screening
+from naively.commands import main
+from naively.joint.rest import REST
+from naively.joint.screen import Rating, beyond_chance, cut_numbers
+
+NEW = 1000
+
+
+def numbers(rows, columns, seed, kind="five"):
+    """Return numbers with few columns that tell two classes, and as many rows again as are asked about."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows + NEW, columns))
+    y = rng.integers(0, 2, rows + NEW)
+    if kind == "five":
+        y = (X[:, :5].sum(axis=1) > 0).astype(int)
+    elif kind == "wider":  # the classes differ in spread alone
+        X[:, :5] *= np.where(y, 2.5, 1.0)[:, None]
+    elif kind == "alike":  # ten columns repeat each of five
+        X[:, :50] = 0.9 * np.repeat(X[:, :5], 10, axis=1) + 0.44 * X[:, :50]
+        y = (X[:, :50].sum(axis=1) > 0).astype(int)
+    elif kind == "many weak":
+        X[:, : columns // 4] += 0.25 * y[:, None]
+    elif kind == "four classes":
+        y = rng.integers(0, 4, rows + NEW)
+        X[:, :10] += (1.2 * rng.normal(size=(4, 10)))[y]
+    return X[:rows], y[:rows], X[rows:], y[rows:]
+
+
+def labels(rows, columns, seed):
+    """Return columns of four labels as strings, the first three of which often follow the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows + NEW)
+    X = rng.integers(0, 4, (rows + NEW, columns))
+    for at in range(3):
+        X[:, at] = np.where(rng.random(rows + NEW) < 0.6, y, X[:, at])
+    X = pd.DataFrame(X.astype(str)).add_prefix("w")
+    return X[:rows], y[:rows], X[rows:], y[rows:]
+
+
+def scored(nb, X, y):
+    p = nb.predict_proba(X)
+    return (nb.classes_[p.argmax(axis=1)] == y).mean(), log_loss(y, p, labels=nb.classes_)
+
+
+def entropy(y):
+    p = np.bincount(y) / len(y)
+    return float(-(p * np.log(p)).sum())
+
+
+def used(nb):
+    return nb.schema_.grid.names
+
+
+# Of each: rows, columns, and which accuracy is reached on rows never shown.
+SHAPES = {
+    "five": (300, 600, 0.93),
+    "wider": (300, 600, 0.85),
+    "alike": (300, 600, 0.9),
+    "many weak": (300, 800, 0.8),
+    "four classes": (300, 600, 0.9),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_few_columns_that_tell_are_found_among_many(kind):
+    rows, columns, right = SHAPES[kind]
+    X, y, asked, truth = numbers(rows, columns, 1, kind)
+    nb = nv.NaiveBayes().fit(X, y)
+    accuracy, loss = scored(nb, asked, truth)
+    assert accuracy > right
+    assert loss < 0.75 * entropy(truth)
+    assert len(used(nb)) < columns / 4
+
+
+@pytest.mark.filterwarnings("ignore:.*penalty.*deprecated")
+@pytest.mark.parametrize("columns", [900, 1100, pytest.param(5000, marks=pytest.mark.slow)])
+def test_there_is_no_cliff_where_columns_become_many(columns):
+    X, y, asked, truth = numbers(300, columns, 0)
+    begin = time.process_time()
+    nb = nv.NaiveBayes().fit(X, y)
+    accuracy, loss = scored(nb, asked, truth)
+    assert time.process_time() - begin < 10
+    lasso = make_pipeline(StandardScaler(), LogisticRegression(penalty="l1", solver="liblinear", C=0.1)).fit(X, y)
+    assert accuracy > max(0.9, lasso.score(asked, truth) - 0.01)
+    assert loss < log_loss(truth, lasso.predict_proba(asked))
+    assert {f"x{at}" for at in range(5)} <= set(used(nb))
+
+
+@pytest.mark.slow
+def test_the_shape_of_gene_expression_is_answered():
+    X, y, asked, truth = numbers(200, 20_000, 0, "wider")
+    accuracy, loss = scored(nv.NaiveBayes().fit(X, y), asked[:300], truth[:300])
+    assert accuracy > 0.8
+    assert loss < 0.5
+
+
+def test_labels_and_mixed_tables_are_screened_alike():
+    X, y, asked, truth = labels(300, 400, 0)
+    nb = nv.NaiveBayes().fit(X, y)
+    assert set(used(nb)) >= {"w0", "w1", "w2"}
+    assert len(used(nb)) < 10
+    assert scored(nb, asked, truth)[0] > 0.75
+    noise = pd.DataFrame(np.random.default_rng(1).normal(size=(300 + NEW, 300))).add_prefix("n")
+    both = noise[:300].join(X), noise[300:].join(asked)
+    mixed = nv.NaiveBayes().fit(both[0], y)
+    assert set(used(mixed)) >= {"w0", "w1", "w2"}
+    assert scored(mixed, both[1], truth)[0] > 0.75
+
+
+NOISE = {"300 × 500": (300, 500, 5), "200 × 2,000": (200, 2000, 5)}
+MUCH_NOISE = {"300 × 5,000": (300, 5000, 10), "200 × 20,000": (200, 20_000, 10)}
+
+
+@pytest.mark.parametrize("name", [*NOISE, *(pytest.param(n, marks=pytest.mark.slow) for n in MUCH_NOISE)])
+def test_noise_stays_noise_and_the_model_knows_it(name):
+    rows, columns, seeds = (NOISE | MUCH_NOISE)[name]
+    found, said = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(rows, columns)), rng.integers(0, 2, rows)
+        nb = nv.NaiveBayes().fit(X, y)
+        asked, truth = rng.normal(size=(NEW, columns)), rng.integers(0, 2, NEW)
+        found.append(scored(nb, asked, truth)[1])
+        said.append(nb.tuning_.loss_after)
+    assert abs(np.mean(found) - np.log(2)) < 0.02
+    assert abs(np.mean(said) - np.mean(found)) < 0.02
+
+
+def test_three_frequent_classes_and_noise_are_answered_by_how_frequent_they_are():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
+    nb = nv.NaiveBayes().fit(rng.normal(size=(300, 400)), y)
+    p = nb.predict_proba(rng.normal(size=(50, 400)))
+    assert np.allclose(p, np.bincount(y) / 300, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", ["five", "many weak"])
+def test_what_the_model_expects_of_itself_is_what_it_finds(kind):
+    said, found = [], []
+    for seed in range(4):
+        X, y, asked, truth = numbers(300, 300, seed, kind)
+        nb = nv.NaiveBayes().fit(X, y)
+        said.append(nb.tuning_.loss_after)
+        found.append(scored(nb, asked, truth)[1])
+    assert np.mean(said) > np.mean(found) - 0.05
+
+
+def test_folds_choose_their_columns_anew():
+    """With columns chosen on all rows, random labels would look as if they were predicted."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(120, 1500)), rng.integers(0, 2, 120)
+    assert abs(nv.cross_validate(X, y, folds=5).log_loss - np.log(2)) < 0.06
+    best = np.abs(np.corrcoef(X.T, y)[-1, :-1]).argsort()[-110:]  # what a leak would do
+    assert nv.cross_validate(X[:, best], y, folds=5).log_loss < 0.55
+
+
+def test_folds_do_not_take_over_a_choice_that_has_seen_them():
+    X, y, *_ = numbers(200, 400, 0)
+    nb = nv.NaiveBayes().fit(X, y)
+    given, own = (nv.cross_validate(X, y, folds=5, families=f) for f in (nb.schema_, None))
+    assert np.array_equal(given.posterior, own.posterior)
+
+
+# -- tables that are not wide ------------------------------------------------------------------------------------------
+
+
+def test_tables_of_up_to_a_hundred_columns_are_not_screened(monkeypatch):
+    assert screening.NARROW == 100
+    monkeypatch.setattr(screening, "NARROW", 10)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 10)), rng.integers(0, 2, 80)
+
+    def never(*_):
+        raise AssertionError("screened")
+
+    before = nv.NaiveBayes().fit(X, y).predict_proba(X)
+    monkeypatch.setattr(screening, "screen", never)
+    nb = nv.NaiveBayes().fit(X, y)
+    assert len(used(nb)) == 10
+    assert np.array_equal(nb.predict_proba(X), before)
+    with pytest.raises(AssertionError, match="screened"):
+        nv.NaiveBayes().fit(np.hstack([X, X[:, :1]]), y)
+
+
+def test_many_rows_for_each_column_need_no_screening(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 12))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)  # two columns that tell only together
+    monkeypatch.setattr(screening, "NARROW", 5)
+    assert len(used(nv.NaiveBayes().fit(X, y))) == 12
+    assert len(used(nv.NaiveBayes().fit(X[:500], y[:500]))) < 12
+
+
+# -- what stays --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["five", "many weak"])
+def wide(request):
+    X, y, asked, truth = numbers(300, 200, 2, request.param)
+    frames = [pd.DataFrame(part).add_prefix("n") for part in (X, asked[:100])]
+    return nv.NaiveBayes().fit(frames[0], y), frames[0], y, frames[1], truth[:100]
+
+
+def test_columns_that_are_not_used_are_said(wide):
+    nb = wide[0]
+    shared = bool(nb.tuning_.learned.weights.get(REST))
+    end = "share one weight." if shared else "are not used."
+    assert f"{200 - len(used(nb))} of 200 columns show no gain on their own and {end}" in nb.summary()
+    assert ("all other columns" in nb.summary()) == shared
+
+
+def test_contributions_add_up_and_unused_columns_have_none(wide):
+    nb, _, _, asked, _ = wide
+    evidence = nb.explain(asked[:20])
+    assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(asked[:20]), atol=1e-9)
+    none = [name not in used(nb) for name in nb.schema_.names]
+    own = evidence.scores[:, : len(none)][:, none]
+    assert own.shape[1] == 200 - len(used(nb))
+    assert (own == 0).all() == (not nb.tuning_.learned.weights.get(REST))
+
+
+def test_a_wide_model_is_saved_whole(wide, tmp_path):
+    nb, _, _, asked, _ = wide
+    nb.save(tmp_path / "wide.parquet")
+    again = nv.load(tmp_path / "wide.parquet")
+    assert used(again) == used(nb)
+    assert again.schema_.hints == nb.schema_.hints
+    assert np.array_equal(again.predict_proba(asked), nb.predict_proba(asked))
+
+
+@pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
+def test_rows_come_and_go_and_the_columns_stay(wide, tmp_path):
+    nb, X, y, asked, truth = wide
+    nb.save(tmp_path / "wide.parquet")
+    other = nv.load(tmp_path / "wide.parquet")
+    other.partial_fit(asked, truth)
+    assert used(other) == used(nb)
+    assert not np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
+    whole = nv.merge([nb, nv.NaiveBayes(families=nb.schema_).fit(asked, truth)])
+    assert np.allclose(other.predict_proba(asked), whole.predict_proba(asked), atol=1e-9)
+    other.forget(asked, truth)
+    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-9)
+    whole.calibrate(pd.concat([X, asked]), np.concatenate([y, truth]))
+    assert used(whole) == used(nb)
+    assert sum("on their own" in hint for hint in whole.schema_.hints) == 1
+
+
+def test_rows_left_out_are_answered_as_if_never_counted(wide):
+    nb, X, y, *_ = wide
+    scores = nb.leave_one_out(X, y)
+    assert scores.log_loss < entropy(y)
+    weights = nb._tuning
+    for row in (0, 7):
+        rest = nv.NaiveBayes(families=nb.schema_)
+        rest.fit(X.drop(index=row), np.delete(y, row))
+        rest._tuning = weights
+        assert np.allclose(rest.predict_proba(X.iloc[[row]])[0], scores.posterior[row], atol=0.02)
+
+
+def test_order_of_rows_and_columns_says_nothing(wide):
+    nb, X, y, asked, _ = wide
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    other = nv.NaiveBayes().fit(X.iloc[rows, columns], y[rows])
+    assert set(used(other)) == set(used(nb))
+    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-6)
+
+
+def test_missing_values_among_many_columns(wide):
+    _, X, y, asked, truth = wide
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    for missing in ("skip", "value"):
+        nb = nv.NaiveBayes(missing=missing).fit(holes, y)
+        assert scored(nb, asked, truth)[0] > 0.6
+        assert np.isfinite(nb.predict_proba(asked.mask(asked > 0))).all()
+    gone = X.assign(n7=X["n7"].mask((y == 1) & (np.arange(len(y)) % 3 > 0)))
+    assert "n7" in used(nv.NaiveBayes(missing="value").fit(gone, y))
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_and_a_table_in_memory_use_the_same_columns(wide, tmp_path):
+    nb, X, y, asked, _ = wide
+    X.assign(label=y).to_parquet(tmp_path / "wide.parquet")
+    other = nv.NaiveBayes().fit(str(tmp_path / "wide.parquet"), target="label")
+    assert used(other) == used(nb)
+    assert np.allclose(other.predict_proba(asked), nb.predict_proba(asked), atol=1e-9)
+
+
+def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
+    """Bins are laid out once for all folds of a file; which columns are used is not."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(120, 400)), rng.integers(0, 2, 120)
+    X[:, 0] += 2.0 * y
+    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(tmp_path / "wide.parquet")
+    chosen = []
+    screen = screening.screen
+    monkeypatch.setattr(screening, "screen", lambda *given: chosen.append(screen(*given)) or chosen[-1])
+    nb = nv.NaiveBayes()
+    done = files.fit(nb, tmp_path / "wide.parquet", "label", folds=4)
+    assert len({one.fold.size for one in chosen}) > 1  # on all rows, and on those outside each fold
+    assert "n0" in used(nb)
+    assert 0.2 < done.scores.log_loss < 0.65
+
+
+def test_the_command_line_learns_from_a_wide_file(tmp_path):
+    X, y, *_ = numbers(200, 300, 0, "wider")
+    path, out = str(tmp_path / "wide.parquet"), str(tmp_path / "model.parquet")
+    pd.DataFrame(X).add_prefix("n").assign(label=y).to_parquet(path)
+    ran = CliRunner().invoke(main, ["fit", path, "--target", "label", "-o", out])
+    assert ran.exit_code == 0, ran.output
+    assert "columns show no gain on their own and are not used." in ran.output
+    assert "n0" in used(nv.load(out))
+
+
+# -- the rating --------------------------------------------------------------------------------------------------------
+
+
+def test_the_gain_of_noise_is_that_of_chance():
+    """Half of a χ² with one degree of freedom, where it is not negative."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400).astype(np.int32)
+    rating = Rating(y, np.ones(400), 2, False)
+    block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights)
+    gains = rating.gains(block, rating.beside([]))
+    assert 0.3 < (gains < 0).mean() < 0.6
+    for least, chance in ((1.0, 0.157), (2.0, 0.0455), (4.0, 0.0047)):  # of one sign, but by two kinds of evidence
+        assert (gains > least).mean() < 2.5 * chance
+
+
+def test_as_many_columns_are_kept_as_exceed_chance_for_their_number():
+    gains = np.array([9.0, 5.5, 5.0, 4.7, 1.0, -3.0])
+    assert beyond_chance(gains, 1000, 10).tolist() == [0]
+    assert beyond_chance(gains, 400, 10).tolist() == [0, 1, 2, 3]
+    assert beyond_chance(gains, 400, 2).tolist() == [0, 1]
+    assert beyond_chance(gains[2:], 1000, 10).tolist() == []
