@@ -28,7 +28,7 @@ def words(rows, columns, labels, y, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, labels, (rows, columns))
     x[:, 0] = np.where(rng.random(rows) < 0.5, y % labels, x[:, 0])
-    return pd.DataFrame(x).astype(str).add_prefix("w")
+    return ("v" + pd.DataFrame(x).astype(str)).add_prefix("w")  # digits alone would be numbers
 
 
 def table(make, rows, classes):
