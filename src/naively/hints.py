@@ -116,6 +116,8 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
             f"decimal={found.sign!r}"
         )
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
+    if any(LIKELY.fullmatch(label) for label, _ in plain):
+        return None  # codes such as 00123, or notations that do not agree
     if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
         others = listed([label for label, _ in plain]).replace(" columns", "")
         return (
