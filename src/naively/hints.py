@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from .engines.tables import TableCounter
 from .read.batches import Found
 from .read.frame import Frame
-from .read.missing import OF_CLASSES, is_no_number
+from .read.missing import OF_CLASSES, arrow_of, is_no_number
 from .read.notation import LIKELY, Unclear, notation, number_from
 from .read.values import Values
 from .schema import Schema
@@ -109,7 +108,7 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(pa.array(numbers)), Unclear):
+    if len(numbers) == len(some) and isinstance(found := notation(arrow_of(tuple(numbers))), Unclear):
         return (
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
             f"they are taken as labels. Convert the column, or read the file with thousands={found.sign!r} or "
