@@ -35,9 +35,8 @@ of the same texts by `python docs/make.py`. New here? [From a CSV to an answer i
 FIELDS = {
     "fit": (
         "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `written`, `missing`, "
-        "`bits`), `missing` (cells), `missing_markers` (by column), `set_aside` (columns), `notes`, `read` and `kept` "
-        "(files), `seconds`, "
-        "`smoothing` and `temperature` (in effect), "
+        "`bits`), `missing` (cells), `missing_markers` (by column), `set_aside` (columns), `notes`, "
+        "`read` and `kept` (files), `seconds`, `smoothing` and `temperature` (in effect), "
         "`scores` (as of `evaluate`, without `reliability`; null without folds), `textbook_scores` (of the text book "
         "in the same folds, where columns are taken together), `passes` (how often rows were read), `model` (where it "
         "is, or null)"

@@ -174,3 +174,16 @@ def test_counts_that_are_kept_remember_the_texts(tmp_path):
     for _ in range(2):
         done = files.fit(nv.NaiveBayes(model="textbook"), path, "species", keep_counts=tmp_path / "kept")
         assert done.markers["sex"] == {"NULL": 11}
+
+
+def test_reading_cells_does_not_import_pandas(tmp_path):
+    """Arrow imports it where it is given lists or plain numbers, and that takes longer than most commands."""
+    import subprocess
+    import sys
+
+    table = marked("unknown", MEASURED)
+    table["price"], table["flag"] = [f"${at:,}.50" for at in range(0, 4 * len(table), 4)], "true"
+    path = file_of(tmp_path / "t.csv", table)
+    asked = f"import sys, naively; list(naively.File({str(path)!r}).batches()); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -85,11 +86,14 @@ def test_each_notation_is_the_plain_number_to_the_last_bit(tmp_path, way):
             assert_array_equal(np.vstack(rows), answers[:9])
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pa.table, lambda t: pd.DataFrame(t).to_dict("records"), dict])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pa.table, pl.DataFrame, lambda t: pd.DataFrame(t).to_dict("records"), dict]
+)
 def test_numbers_as_texts_are_numbers_in_any_table(make):
-    table = {"x": [str(i % 7) for i in range(40)], "c": ["u", "v"] * 20}
+    table = {"x": [str(i % 7) for i in range(40)], "c": ["u", "v", "None", "w"] * 10}
     nb = nv.NaiveBayes(model="textbook").fit(make(table), ["a", "b"] * 20)
     assert (nb.schema_["x"].type, nb.schema_["c"].type) == ("whole", "text")
+    assert nb.counts_ == nv.count({"x": [i % 7 for i in range(40)], "c": ["u", "v", None, "w"] * 10}, ["a", "b"] * 20)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json"])

@@ -6,10 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from .read.batches import Found
-from .read.missing import OF_CLASSES, is_no_number
+from .read.missing import OF_CLASSES, arrow_of, is_no_number
 from .read.notation import LIKELY, Unclear, notation, number_from
 from .schema import Schema
 from .statistics.axis import Floats
@@ -66,13 +64,15 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(pa.array(numbers)), Unclear):
+    if len(numbers) == len(some) and isinstance(found := notation(arrow_of(tuple(numbers))), Unclear):
         return (
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
             f"they are taken as labels. Convert the column, or read the file with thousands={found.sign!r} or "
             f"decimal={found.sign!r}"
         )
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
+    if any(LIKELY.fullmatch(label) for label, _ in plain):
+        return None  # codes such as 00123, or notations that do not agree
     if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
         others = listed([label for label, _ in plain]).replace(" columns", "")
         return (

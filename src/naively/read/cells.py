@@ -111,9 +111,12 @@ def plain_kinds(texts: Any) -> frozenset[str]:
 
 
 def are_whole(numbers: Any) -> bool:
-    """Tell whether all numbers are whole, and small enough to be exact."""
-    exact = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2.0**53))
-    return bool(pc.all(exact).as_py())
+    """Tell whether all numbers are whole, and none too large for that."""
+    try:
+        numbers.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def may_be_numbers(some: list[str], written: Written) -> bool:
@@ -171,18 +174,18 @@ def converted(texts: Any, cell: Cell) -> tuple[Any, Counter[str]]:
     """Return texts as values of a type, and how often each text stood for none; one that is neither is `NotRead`."""
     kind, written = cell
     if kind in NUMBERS and written.plain and (plain := quickly(texts, kind)) is not None:
-        return plain, tally(texts, pa.array([], pa.bool_()))
+        return plain, tally(texts)
     dropped = without_value(texts, written, loose=kind not in ("VARCHAR", "TEXT", "BOOLEAN"))
     found = tally(texts, dropped)
-    rest = pc.if_else(dropped, pa.scalar(None, texts.type), texts) if pc.any(dropped).as_py() else texts
+    rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if pc.any(dropped).as_py() else texts
     if kind in NUMBERS:
         refuse(rest, are_numbers(rest, written))
         numbers = numbers_from(rest, written)
         return (numbers if kind == "DOUBLE" else in_whole(rest, numbers)), found
     if kind == "BOOLEAN":
         small = pc.utf8_lower(rest)
-        refuse(rest, is_one_of(small, ("true", "false")))
-        return pc.equal(small, "true"), found
+        refuse(rest, pc.or_(is_one_of(small, ("true", "false")), pc.is_null(small)))
+        return small.cast(pa.bool_()), found
     return (in_time(rest, kind) if kind in TIMES else rest), found
 
 
@@ -196,9 +199,9 @@ def quickly(texts: Any, kind: str) -> Any:
 
 
 def refuse(texts: Any, fine: Any) -> None:
-    """Refuse the first text that is not fine."""
-    if not pc.all(pc.fill_null(pc.or_(fine, pc.is_null(texts)), True)).as_py():
-        row = pc.index(pc.and_(pc.invert(pc.fill_null(fine, True)), pc.is_valid(texts)), True).as_py()
+    """Refuse the first text that is not fine; of one that is not there nothing is known."""
+    if pc.all(fine).as_py() is False:
+        row = pc.index(fine, False).as_py()
         raise NotRead(row, texts[row].as_py())
 
 
@@ -207,8 +210,10 @@ def in_whole(texts: Any, numbers: Any) -> Any:
     try:
         return pc.utf8_trim_whitespace(texts).cast(pa.int64())  # to the last digit
     except pa.ArrowInvalid:
-        refuse(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2.0**63)))
-        return numbers.cast(pa.int64())
+        pass
+    if not are_whole(numbers):
+        refuse(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), pa.scalar(2.0**63))))
+    return numbers.cast(pa.int64())
 
 
 def in_time(texts: Any, kind: str) -> Any:

@@ -15,7 +15,7 @@ from ..families import Bernoulli, Bins, Ordinal
 from ..schema import Column
 from ..statistics.accumulators import Codes
 from .missing import exact_names, is_one_of, tally
-from .values import Labels, Values
+from .values import Labels, Values, plain_texts
 
 
 class Coder:
@@ -99,7 +99,8 @@ class Coder:
         new = [texts[row].as_py() for row in met]
         self._known += len(new)
         if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
-            self.found += tally(texts.drop_null(), is_one_of(texts.drop_null(), self.none))
+            there = plain_texts(texts).drop_null()
+            self.found += tally(there, is_one_of(there, self.none))
         return new
 
     def _refuse(self, values: Values, begin: int, row: int) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -58,17 +59,20 @@ def is_one_of(texts: Any, names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def arrow_of(names: tuple[str, ...], kind: Any) -> Any:
-    """Return texts as an Arrow array of a type of texts."""
-    return pa.array(names, kind)
+def arrow_of(names: tuple[str, ...], kind: Any = None) -> Any:
+    """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
+    data = [name.encode() for name in names]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    found = pa.StringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
+    return found if kind is None else found.cast(kind)
 
 
-def tally(texts: Any, holds_none: Any) -> Counter[str]:
-    """Return how often each text that stands for no value occurs; an empty cell is ''."""
+def tally(texts: Any, holds_none: Any = None) -> Counter[str]:
+    """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
     found: Counter[str] = Counter()
     if texts.null_count:
         found[""] += texts.null_count
-    if pc.any(holds_none).as_py():
+    if holds_none is not None and pc.any(holds_none).as_py():
         for pair in pc.value_counts(texts.filter(holds_none)).to_pylist():
             found[pair["values"].strip()] += pair["counts"]
     return found

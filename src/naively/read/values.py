@@ -199,7 +199,12 @@ class Values:
 def plain_texts(array: Any) -> Any:
     """Return texts as Arrow computes with them: neither codes nor views."""
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+    if not pa.types.is_string_view(array.type):
+        return array
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # older versions of Arrow cannot cast them
+        return pa.array(array.to_pylist(), pa.large_string())
 
 
 def kind_for(column: Column, texts: Any) -> str:
