@@ -284,8 +284,9 @@ class File:
         self, at: int, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
     ) -> Iterator[Any]:
         part, hive = self._parts[at], self._places[at][1]
-        constant = {name: hive[name] for name in types if name in hive and name not in part.names}
-        lacking = [name for name in types if name not in part.names and name not in constant]
+        there = set(part.names)
+        constant = {name: hive[name] for name in types if name in hive and name not in there}
+        lacking = [name for name in types if name not in there and name not in constant]
         if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
             raise UnreadableRows(self.paths[at], None, why)
