@@ -351,3 +351,16 @@ def test_as_many_columns_are_kept_as_exceed_chance_for_their_number():
     assert beyond_chance(gains, 400, 10).tolist() == [0, 1, 2, 3]
     assert beyond_chance(gains, 400, 2).tolist() == [0, 1]
     assert beyond_chance(gains[2:], 1000, 10).tolist() == []
+
+
+@pytest.mark.slow
+def test_reading_takes_time_in_proportion_to_the_columns(tmp_path):
+    """Both took more than twice as long when names were listed anew for every column."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 8000))).add_prefix("n")
+    begin = time.process_time()
+    nv.count(X, np.arange(50) % 2)
+    assert time.process_time() - begin < 3
+    X.assign(label=np.arange(50) % 2).to_parquet(tmp_path / "wide.parquet")
+    begin = time.process_time()
+    nv.count(str(tmp_path / "wide.parquet"), target="label")
+    assert time.process_time() - begin < 3

@@ -89,7 +89,7 @@ class Parquet:
     def _types(self) -> Any:
         return self._open().schema_arrow
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self._types.names)
