@@ -10,14 +10,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "unicode/signs.hpp"
 #include "unicode/utf8.hpp"
-
-// What is not needed for most texts is kept out of the way of what is.
-#if defined(__GNUC__)
-#define RARELY __attribute__((noinline))
-#else
-#define RARELY
-#endif
 
 namespace naively {
 
@@ -172,13 +166,9 @@ class Scanner {
 
     // Takes what is no letter but belongs to the word before it: marks, and joiners between letters. Tells whether it did.
     RARELY bool extends(uint32_t c, uint8_t is, size_t& characters) {
-        if (size_t size = joiners(c, false)) {
-            std::memcpy(to_, at_, size);
-            to_ += size, at_ += size;
-            return true;
-        }
+        if (size_t size = joiners(c, false)) return copy(size), true;
         if (!(is & MARK)) return false;
-        if (uint8_t(at_[-1] - '0') < 10 && keycap_at(at_ - 1)) {  // the digit before it is no longer part of the word
+        if (uint8_t(at_[-1] - '0') < 10 && keycap_at(at_ - 1, end_)) {  // the digit before it is no longer part of the word
             --at_, --to_;
             characters += KEYCAP - 1;
             return false;
@@ -231,8 +221,7 @@ class Scanner {
                 stacks = false;
                 copy();
             } else if (size_t size = manner_.unicode ? joiners(c, true) : 0) {
-                std::memcpy(to_, at_, size);
-                to_ += size, at_ += size;
+                copy(size);
             } else {
                 return;
             }
@@ -244,35 +233,22 @@ class Scanner {
     RARELY bool picture(uint32_t c, uint8_t is) {
         if (is_regional(c)) return flag(), true;
         if (is & MARK) {
-            if (at_ == begin_ || (at_[-1] != '#' && at_[-1] != '*') || !keycap_at(at_ - 1)) return false;
+            if (at_ == begin_ || (at_[-1] != '#' && at_[-1] != '*') || !keycap_at(at_ - 1, end_)) return false;
             --at_;
             return keycap(), true;
         }
-        if (!is_picture(at_)) return false;
+        if (!is_picture(at_, end_, false)) return false;
         char* start = to_;
         const uint8_t* from = at_;
         at_ += length_at(at_);
         to_ = write(manner_.lower ? uint32_t(int32_t(c) + letters_[c].lower) : c, to_);  // Ⓜ has a small letter
         modifiers();
-        while (end_ - at_ > 3 && read(at_) == ZWJ && is_picture(at_ + 3)) {
+        while (end_ - at_ > 3 && read(at_) == ZWJ && is_picture(at_ + 3, end_, true)) {
             copy(), copy();
             modifiers();
         }
         hand_over_word(start, from);
         return true;
-    }
-
-    // Whether a picture begins here: by the table, or because it is asked to be drawn as one. Arrows are parts of others.
-    bool is_picture(const uint8_t* p) const {
-        if (*p < 0x80) return false;
-        uint32_t c = read(p);
-        uint8_t is = letters_[c].is;
-        if (is & EMOJI) return true;
-        if (is & (MARK | SPACE | CJK | CLUSTER) || (is & WORD && c != INFORMATION)) return false;
-        if (c > LAST_SIGN) return false;
-        const uint8_t* behind = p + length_at(p);
-        bool chosen = behind != end_ && *behind >= 0x80 && read(behind) == SELECTOR;
-        return chosen || ((c == SIDEWAYS || c == UPRIGHT) && p != at_);
     }
 
     void modifiers() {
@@ -296,13 +272,6 @@ class Scanner {
         hand_over_word(start, from);
     }
 
-    // Whether a digit, # or * that stands here is drawn as a key.
-    bool keycap_at(const uint8_t* p) const {
-        static constexpr char WITH[] = "\xef\xb8\x8f\xe2\x83\xa3";
-        size_t left = size_t(end_ - ++p);
-        return (left >= 3 && !std::memcmp(p, WITH + 3, 3)) || (left >= 6 && !std::memcmp(p, WITH, 6));
-    }
-
     // A word whose last digit is drawn as a key, and that key.
     RARELY void before_keycap(char* start, const uint8_t* from, size_t characters) {
         if (characters < 2) to_ = start;
@@ -318,8 +287,9 @@ class Scanner {
         hand_over_word(start, from);
     }
 
-    void copy() {
-        size_t size = length_at(at_);
+    void copy() { copy(length_at(at_)); }
+
+    void copy(size_t size) {
         std::memcpy(to_, at_, size);
         to_ += size, at_ += size;
     }
@@ -406,17 +376,7 @@ class Scanner {
         }
     }
 
-    static bool is_joiner(uint32_t c) { return c == ZWJ || c == ZWNJ; }
-    static bool is_selector(uint32_t c) { return (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xe0100 && c <= 0xe01ef); }
-    static bool is_regional(uint32_t c) { return c >= 0x1f1e6 && c <= 0x1f1ff; }
-    static bool is_tone(uint32_t c) { return c >= 0x1f3fb && c <= 0x1f3ff; }
-    static bool is_tag(uint32_t c) { return c >= 0xe0020 && c <= 0xe007f; }
-    static bool is_stacker(uint32_t c) { return c == 0x1039 || c == 0x17d2 || c == 0x1a60; }  // Burmese, Khmer, Tai Tham
-
     static constexpr uint32_t DOTTED = 0x130, DOT = 0x307, SIGMA = 0x3a3, FINAL_SIGMA = 0x3c2;
-    static constexpr uint32_t ZWNJ = 0x200c, ZWJ = 0x200d, SELECTOR = 0xfe0f, SARA_AM = 0xe33, LAO_AM = 0xeb3;
-    static constexpr uint32_t INFORMATION = 0x2139, SIDEWAYS = 0x2194, UPRIGHT = 0x2195;  // ℹ is a letter; ↔ and ↕ shake heads
-    static constexpr uint32_t LAST_SIGN = 0x3299;  // of those that are emoji only if a selector says so
     struct Start {
         const char* text;
         const uint8_t* from;
