@@ -67,7 +67,7 @@ def with_hints(counter: TableCounter, rows: Any) -> Schema:
     """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
     if isinstance(rows, FileRows):
         aside = map(set_aside_hint, rows.set_aside)
-        return replace(counter.schema, hints=(*hints_of(counter, rows.first), *aside))
+        return replace(counter.schema, hints=(*rows.source.notes(), *hints_of(counter, rows.first), *aside))
     return replace(counter.schema, hints=hints_of(counter, rows.source))
 
 

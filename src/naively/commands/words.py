@@ -17,6 +17,7 @@ OPTIONS = (
     ),
     (r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)", lambda m: f"--{m[1]} {m[2]}"),
     (r"\bkeep_counts=", lambda m: "--keep-counts"),
+    (r"\btable=['\"](.+?)['\"]", lambda m: f"--table {m[1] if m[1] == '…' else shlex.quote(m[1])}"),
     (r"\b(table|query|types|ignore|weight|null)=", lambda m: f"--{m[1]}"),
 )
 

@@ -56,9 +56,17 @@ class Delimited:
     def _plain(self) -> tuple[Path, str, str | None]:
         """The file in an encoding that DuckDB reads, which, and how it is packed."""
         dialect = self.dialect
-        if dialect.encoding in NATIVE:
+        if dialect.encoding in NATIVE and not dialect.odd:
             return self.path, NATIVE[dialect.encoding], dialect.packed
-        return rewritten(self.path, self.shown, dialect.encoding, self._folder()), "utf-8", None
+        emptied = dialect.skipped if dialect.odd else 0
+        return rewritten(self.path, self.shown, dialect.encoding, self._folder(), emptied), "utf-8", None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of how the file was read, if it was."""
+        skipped = self.dialect.skipped if "dialect" in vars(self) else 0
+        lines = f"{skipped} lines" if skipped > 1 else "1 line"
+        return (f"{self.shown}: skipped {lines} before the header (empty, or no row of the table).",) if skipped else ()
 
     def _source(self, types: Mapping[str, str]) -> str:
         path, encoding, packed = self._plain
@@ -66,6 +74,7 @@ class Delimited:
         options = {
             "auto_detect": "false",
             "header": "true",
+            "skip": str(self.dialect.skipped),
             "delim": duck.quoted(self.dialect.delimiter),
             "quote": "'\"'",
             "escape": "'\"'",
