@@ -58,8 +58,8 @@ class Delimited:
         dialect = self.dialect
         if dialect.encoding in NATIVE and not dialect.odd:
             return self.path, NATIVE[dialect.encoding], dialect.packed
-        emptied = dialect.skipped if dialect.odd else 0
-        return rewritten(self.path, self.shown, dialect.encoding, self._folder(), emptied), "utf-8", None
+        replaced = dialect.skipped if dialect.odd else 0
+        return rewritten(self.path, self.shown, dialect.encoding, self._folder(), replaced), "utf-8", None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ class Dialect:
     packed: str | None  # gzip, zstd or None
     line_bytes: float  # of the file as it lies, for each line of the head
     skipped: int = 0  # lines before the header: empty ones, comments, and what Excel says about the delimiter
-    odd: bool = False  # whether DuckDB would stumble over these: they hold quotes, or end otherwise than the header
+    odd: bool = False  # whether DuckDB may stumble over these: quotes, empty lines, other ends of lines
 
 
 def packing(path: Path) -> str | None:
@@ -80,7 +80,8 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
     lines, packed = max(text.count("\n"), 1), packing(path)
     share = min(path.stat().st_size / max(len(head), 1), 1.0) if packed else 1.0
     found = checked_names(shown, names, skipped + 1)
-    odd = '"' in before or before.count("\r\n") != (skipped if end_of_line(header) == "\r\n" else 0)
+    ends = before.count("\r\n") == (skipped if end_of_line(header) == "\r\n" else 0)
+    odd = '"' in before or not ends or not all(line.strip() for line in before.splitlines())
     return Dialect(found, delimiter, encoding, packed, share * len(head) / lines, skipped, odd)
 
 
@@ -201,13 +202,13 @@ def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...
     return given
 
 
-def rewritten(path: Path, shown: str, encoding: str, folder: Path, emptied: int = 0) -> Path:
-    """Return a copy of a file in UTF-8, decompressed, in this folder; so many of its first lines are emptied."""
+def rewritten(path: Path, shown: str, encoding: str, folder: Path, replaced: int = 0) -> Path:
+    """Return a copy of a file in UTF-8, decompressed, in this folder; its first lines may become comments."""
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy, unpacked(path) as file:
         for piece in pieces(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
-            rest = piece.split("\n", emptied)[-1]  # lines before the header are in the first piece
-            copy.write((end_of_line(rest) * emptied + rest).encode())
-            emptied = 0
+            rest = piece.split("\n", replaced)[-1]  # lines before the header are in the first piece
+            copy.write((("#" + end_of_line(rest)) * replaced + rest).encode())
+            replaced = 0
     return Path(copy.name)
 
 

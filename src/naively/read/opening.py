@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import lzma
 import shutil
 import tempfile
@@ -53,7 +54,7 @@ def path_of_format(
     if kind is not None and how.format in ("csv", "json"):
         raise UnreadableRows(shown, None, f"it is {NAMES[kind]}, but format={how.format!r} was asked; leave that out.")
     found = how.format or kind or text_kind(head)
-    encoding = encoding_of(head, how.encoding)
+    encoding = "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else encoding_of(head, how.encoding)
     if found == "json" and encoding != "utf-8":  # delimited text is rewritten by its own reader
         path = rewritten(path, shown, encoding, folder())
     return path, found, how
