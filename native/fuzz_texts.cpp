@@ -52,7 +52,7 @@ bool same(const CountsOf& a, const CountsOf& b) {
 
 Plan plan_of(uint8_t a, uint8_t b) {
     Plan plan;
-    plan.manner = {Unit(a % 3), bool(a & 4), bool(a & 8), bool(a & 16), 1u + (b & 3) % 3, 0};
+    plan.manner = {Unit(a % 3), bool(a & 4), bool(a & 8), bool(a & 16), 1u + (b & 3) % 3, 0, bool(a & 32)};
     plan.manner.most = plan.manner.least + (b >> 2 & 3) % 3;
     plan.width = b & 32 ? 97 : 0;
     return plan;

@@ -34,12 +34,13 @@ Times times_of(const std::string& name) {
     return name == "all" ? Times::all : name == "once" ? Times::once : Times::log;
 }
 
-Plan plan_of(const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width) {
+Plan plan_of(const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width,
+             bool unicode) {
     require(unit == "words" || unit == "characters" || unit == "inside", "The unit is words, characters or inside.");
     require(least >= 1 && least <= most && most <= 256, "Sequences have between 1 and 256 words or characters.");
     require(width >= 0 && width < Lexicon::HIDDEN, "The width lies between 0 and a thousand million.");
     Unit kind = unit == "words" ? Unit::words : unit == "characters" ? Unit::characters : Unit::inside;
-    return {{kind, lower, marks, pairs, uint32_t(least), uint32_t(most)}, uint32_t(width)};
+    return {{kind, lower, marks, pairs, uint32_t(least), uint32_t(most), unicode}, uint32_t(width)};
 }
 
 // The words of rows, as they were read.
@@ -281,10 +282,12 @@ void bind_words(nb::module_& m) {
     bind_rows(m);
     nb::class_<Words>(m, "Words", "Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.")
         .def("__init__",
-             [](Words* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width) {
-                 new (at) Words(plan_of(unit, lower, marks, pairs, least, most, width));
+             [](Words* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width,
+                bool unicode) {
+                 new (at) Words(plan_of(unit, lower, marks, pairs, least, most, width, unicode));
              },
-             "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1, "width"_a = 0)
+             "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1, "width"_a = 0,
+             "unicode"_a = false)
         .def("__len__", &Words::size)
         .def("stop", &Words::stop, "texts"_a, "Pass these words over wherever they are met.")
         .def("name", &Words::name, "texts"_a, "apart"_a, "Give names the numbers 0, 1, …; taken apart, they are words with a space between.")

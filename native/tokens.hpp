@@ -1,4 +1,4 @@
-// From a text to its tokens: words, characters of CJK and pairs of them, or characters in a row.
+// From a text to its tokens: words and emoji, characters of scripts without spaces and pairs of them, or characters in a row.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,20 @@
 #include <emmintrin.h>
 #endif
 
+#include "unicode/signs.hpp"
 #include "unicode/utf8.hpp"
 
 namespace naively {
 
 enum class Unit { words, characters, inside };  // `inside`: characters in a row that do not cross the end of a word
 
-// How a text becomes tokens. Sequences have `least` to `most` words or characters.
+// How a text becomes tokens. Sequences have `least` to `most` words or characters. `unicode`: marks and joiners belong to
+// their word, as in UAX #29, emoji are tokens, and scripts of South East Asia are read as CJK is.
 struct Manner {
     Unit unit = Unit::words;
     bool lower = true, marks = false, pairs = true;
     uint32_t least = 1, most = 1;
+    bool unicode = false;
 };
 
 // A token as it was found. Words stand in a row with their neighbours, unless something lies between them.
@@ -36,7 +39,9 @@ struct Found {
 template <class Sink>
 class Scanner {
   public:
-    Scanner(const Manner& manner, Sink& sink) : manner_(manner), sink_(sink) {
+    Scanner(const Manner& manner, Sink& sink)
+        : manner_(manner), sink_(sink), marks_(manner.marks || manner.unicode),
+          unspaced_(manner.pairs ? uint8_t(manner.unicode ? CJK | CLUSTER : CJK) : uint8_t(0)) {
         for (uint32_t c = 0; c < 128; ++c) {
             const Letter& letter = letters_[c];
             ascii_[c] = letter.is & WORD ? uint8_t(manner.lower ? int32_t(c) + letter.lower : int32_t(c)) : 0;
@@ -59,6 +64,7 @@ class Scanner {
 
   private:
     static constexpr uint8_t BEYOND = 0x80;
+    static constexpr size_t KEYCAP = SIZE_MAX / 2 + 1;  // added to the characters of a word that a key follows
 
     void words() {
         while (at_ != end_) {
@@ -68,9 +74,16 @@ class Scanner {
                 continue;
             }
             if (sink_.done()) to_ = room_.data();
-            if (c == BEYOND && manner_.pairs && letters_[read(at_)].is & CJK) ideographs();
-            else word();
+            if (c != BEYOND || !no_word()) word();
         }
+    }
+
+    // Takes what is not ASCII and begins no word: a run of a script without spaces, or an emoji. Tells whether it was there.
+    bool no_word() {
+        uint32_t c = read(at_);
+        uint8_t is = letters_[c].is;
+        if (is & unspaced_) return unspaced(), true;
+        return manner_.unicode && picture(c, is);
     }
 
     // One word, up to what is no part of it; or one character that no word begins with.
@@ -80,10 +93,12 @@ class Scanner {
         size_t characters = 0;
         do characters += plain();
         while (at_ != end_ && *at_ >= 0x80 && letter(characters));
-        if (characters < 2) {
-            to_ = start;
-            return;
-        }
+        if (characters < 2) to_ = start;
+        else if (characters < KEYCAP) hand_over_word(start, from);
+        else before_keycap(start, from, characters - KEYCAP);
+    }
+
+    void hand_over_word(const char* start, const uint8_t* from) {
         sink_(Found{start, uint32_t(to_ - start), uint32_t(from - begin_), uint32_t(at_ - begin_), apart_ ? Sort::first_word : Sort::word});
         apart_ = false;
     }
@@ -131,7 +146,8 @@ class Scanner {
     bool letter(size_t& characters) {
         uint32_t c = read(at_);
         const Letter& letter = letters_[c];
-        bool inside = letter.is & WORD ? !(manner_.pairs && letter.is & CJK) : manner_.marks && letter.is & MARK && characters;
+        if (manner_.unicode && characters && !(letter.is & WORD)) return extends(c, letter.is, characters);
+        bool inside = letter.is & WORD ? !(letter.is & unspaced_) : marks_ && letter.is & MARK && characters;
         if (inside || !characters) {
             size_t size = length_at(at_);
             if (!inside) return at_ += size, false;
@@ -140,7 +156,7 @@ class Scanner {
             to_ = write(small, to_);
             ++characters;
             if (c == DOTTED && manner_.lower) {  // the dot is a mark of its own, and ends the word like any other
-                if (!manner_.marks) return false;
+                if (!marks_) return false;
                 to_ = write(DOT, to_);
                 ++characters;
             }
@@ -148,24 +164,132 @@ class Scanner {
         return inside;
     }
 
-    // A run of characters of CJK: each of them, and each pair of neighbours.
-    void ideographs() {
+    // Takes what is no letter but belongs to the word before it: marks, and joiners between letters. Tells whether it did.
+    RARELY bool extends(uint32_t c, uint8_t is, size_t& characters) {
+        if (size_t size = joiners(c, false)) return copy(size), true;
+        if (!(is & MARK)) return false;
+        if (uint8_t(at_[-1] - '0') < 10 && keycap_at(at_ - 1, end_)) {  // the digit before it is no longer part of the word
+            --at_, --to_;
+            characters += KEYCAP - 1;
+            return false;
+        }
+        if (is_selector(c)) at_ += length_at(at_);
+        else copy(), ++characters;
+        return true;
+    }
+
+    // The bytes of the joiners here, if they have a mark behind them or a letter of the same kind: of a run without spaces,
+    // or of a word.
+    size_t joiners(uint32_t c, bool in_run) const {
+        if (!is_joiner(c)) return 0;
+        const uint8_t* p = at_;
+        for (; p != end_ && is_joiner(c = read(p)); p += length_at(p)) {}
+        if (p == end_) return 0;
+        uint8_t is = letters_[c].is;
+        bool belongs = is & MARK || (is & WORD && bool(is & unspaced_) == in_run);
+        return belongs ? size_t(p - at_) : 0;
+    }
+
+    // A run of characters of scripts without spaces: each of them with its marks, and each pair of neighbours.
+    void unspaced() {
         const char* before = nullptr;
         const uint8_t* from_before = nullptr;
-        while (at_ != end_ && *at_ >= 0x80 && letters_[read(at_)].is & CJK) {
+        do {
             const char* start = to_;
             const uint8_t* from = at_;
             copy();
-            while (manner_.marks && at_ != end_ && *at_ >= 0x80 && letters_[read(at_)].is & MARK) copy();
+            if (marks_) attached();
             hand_over(start, from);
             if (before) hand_over(before, from_before);
             before = start, from_before = from;
-        }
+        } while (at_ != end_ && *at_ >= 0x80 && letters_[read(at_)].is & unspaced_);
         apart_ = true;
     }
 
-    void copy() {
-        size_t size = length_at(at_);
+    // Takes what is written with the character before it: marks, the vowel am, and what stands below a sign that stacks.
+    void attached() {
+        bool stacks = false;
+        while (at_ != end_ && *at_ >= 0x80) {
+            uint32_t c = read(at_);
+            uint8_t is = letters_[c].is;
+            if (is & CJK) return;
+            if (is & MARK) {
+                stacks = is_stacker(c);
+                if (manner_.unicode && is_selector(c)) at_ += length_at(at_);
+                else copy();
+            } else if (is & unspaced_ && (stacks || c == SARA_AM || c == LAO_AM)) {
+                stacks = false;
+                copy();
+            } else if (size_t size = manner_.unicode ? joiners(c, true) : 0) {
+                copy(size);
+            } else {
+                return;
+            }
+        }
+    }
+
+    // An emoji is one token, whatever it is made of: skin tones, parts that are joined, the two letters of a flag. What only
+    // chooses how it is drawn is left out. Tells whether there was one, or half a flag, which is passed over.
+    RARELY bool picture(uint32_t c, uint8_t is) {
+        if (is_regional(c)) return flag(), true;
+        if (is & MARK) {
+            if (at_ == begin_ || (at_[-1] != '#' && at_[-1] != '*') || !keycap_at(at_ - 1, end_)) return false;
+            --at_;
+            return keycap(), true;
+        }
+        if (!is_picture(at_, end_, false)) return false;
+        char* start = to_;
+        const uint8_t* from = at_;
+        at_ += length_at(at_);
+        to_ = write(manner_.lower ? uint32_t(int32_t(c) + letters_[c].lower) : c, to_);  // Ⓜ has a small letter
+        modifiers();
+        while (end_ - at_ > 3 && read(at_) == ZWJ && is_picture(at_ + 3, end_, true)) {
+            copy(), copy();
+            modifiers();
+        }
+        hand_over_word(start, from);
+        return true;
+    }
+
+    void modifiers() {
+        while (at_ != end_ && *at_ >= 0x80) {
+            uint32_t c = read(at_);
+            if (is_selector(c)) at_ += length_at(at_);
+            else if (letters_[c].is & MARK || is_tone(c) || is_tag(c)) copy();
+            else return;
+        }
+    }
+
+    void flag() {
+        char* start = to_;
+        const uint8_t* from = at_;
+        copy();
+        if (at_ == end_ || *at_ < 0x80 || !is_regional(read(at_))) {
+            to_ = start;
+            return;
+        }
+        copy();
+        hand_over_word(start, from);
+    }
+
+    // A word whose last digit is drawn as a key, and that key.
+    RARELY void before_keycap(char* start, const uint8_t* from, size_t characters) {
+        if (characters < 2) to_ = start;
+        else hand_over_word(start, from);
+        keycap();
+    }
+
+    void keycap() {
+        char* start = to_;
+        const uint8_t* from = at_;
+        copy();
+        modifiers();
+        hand_over_word(start, from);
+    }
+
+    void copy() { copy(length_at(at_)); }
+
+    void copy(size_t size) {
         std::memcpy(to_, at_, size);
         to_ += size, at_ += size;
     }
@@ -268,6 +392,8 @@ class Scanner {
     const uint8_t *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
     char* to_ = nullptr;
     bool apart_ = true;  // something lies between the last word and the next one
+    const bool marks_;
+    const uint8_t unspaced_;  // what is read as characters and pairs of them, not as words
 };
 
 }  // namespace naively

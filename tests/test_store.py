@@ -477,11 +477,11 @@ def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
 
 
 def test_a_newer_file_is_told_from_a_damaged_one(tmp_path):
-    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=6))
+    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=7))
     with pytest.raises(UnreadableFile) as caught:
         store.read(path)
     assert str(caught.value) == (
-        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 6, and this one reads up to 5; "
+        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 7, and this one reads up to 6; "
         "update it by: pip install --upgrade naively"
     )
 

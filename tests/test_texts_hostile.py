@@ -174,7 +174,7 @@ def test_a_missing_text_says_nothing(way, model):
 
 
 @every_model
-@pytest.mark.parametrize("texts", [[""], [" \n\t"], ["a b c"], ["…!?"], [None], ["🎉👩‍👩‍👧"]], ids=ascii)
+@pytest.mark.parametrize("texts", [[""], [" \n\t"], ["a b c"], ["…!?"], [None], ["★→\u200d©"]], ids=ascii)
 def test_texts_without_words_leave_the_prior(texts, model, tmp_path):
     """Nothing but them is a model that knows no word; it answers, reports and is saved."""
     nb = nv.NaiveBayes(model=model).fit(texts * ROWS, Y)

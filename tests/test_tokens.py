@@ -47,6 +47,8 @@ ODD = [
         "Ⅷ",
     ),
     *(" ", "  ", "\t", "\n", "\x00", "\u3000", "\u2028", "\x1c", "_", "-", "0", "a", "b", "The", "the", "new", "york"),
+    *("👍", "🏽", "🇩", "🇪", "❤", "#", "*", "7", "©", "Ⓜ", "ℹ", "↔", "\u20e3", "\u200c", "\u200d", "\U000e0067"),
+    *("น้ำ", "ำ", "\u0e33", "ខ្មែរ", "\u17d2", "မြန်", "\u1039", "๗", "\ufe00", "\u0301"),
     *("😀", "👩\u200d🚀", "\ufe0f", "\ud800", "\udfff", "\U0010ffff", "a" * 16, "é" * 9, "word" * 10),
 ]
 texts = st.lists(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=())), max_size=30).map("".join)
@@ -58,6 +60,7 @@ manners = st.fixed_dictionaries(
         "lowercase": st.booleans(),
         "cjk": st.sampled_from(["pairs", "words"]),
         "marks": st.booleans(),
+        "rules": st.sampled_from(["python", "unicode"]),
     }
 )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import unicodedata
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 from naively import _kernels
 
@@ -36,6 +38,119 @@ def is_cjk(c: str) -> bool:
 
 def is_mark(c: str) -> bool:
     return unicodedata.category(c).startswith("M")
+
+
+MAKE = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "native" / "unicode" / "make.py")
+assert MAKE is not None
+assert MAKE.loader is not None
+TABLE = importlib.util.module_from_spec(MAKE)
+MAKE.loader.exec_module(TABLE)
+SELECTORS = frozenset(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+TONES, TAGS = "\U0001f3fb-\U0001f3ff", "\U000e0020-\U000e007f"
+KEYCAP = re.compile("[0-9#*]\ufe0f?\u20e3")
+FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{1,2}")
+JOINERS = re.compile("[\u200c\u200d]+")
+STACKERS, AM = "\u1039\u17d2\u1a60", "\u0e33\u0eb3"
+
+
+def is_cluster(c: str) -> bool:
+    return c.isalnum() and c in TABLE.UNSPACED_SIGNS
+
+
+def is_picture(text: str, at: int, *, joined: bool = False) -> bool:
+    """Tell whether an emoji begins here, or the next part of one."""
+    c, then = text[at : at + 1], text[at + 1 : at + 2]
+    if not c or ord(c) < 0x80:
+        return False
+    if c in TABLE.EMOJI_SIGNS and not c.isalnum():
+        return True
+    if is_mark(c) or c.isspace() or (is_word(c) and c != "ℹ") or ord(c) > 0x3299:
+        return False
+    return then == "\ufe0f" or (joined and c in "↔↕")
+
+
+def modifiers(text: str, at: int) -> tuple[str, int]:
+    """Return what goes with the part of an emoji before it, without selectors, and where it ends."""
+    begin = at
+    while at < len(text) and (is_mark(text[at]) or re.match(f"[{TONES}{TAGS}]", text[at])):
+        at += 1
+    return "".join(c for c in text[begin:at] if c not in SELECTORS), at
+
+
+def picture(text: str, at: int) -> tuple[str, int]:
+    """Return the emoji that begins here and where it ends; nothing, if there is none."""
+    if flag := FLAG.match(text, at):
+        return flag[0] if len(flag[0]) == 2 else "", flag.end()
+    if KEYCAP.match(text, at):
+        more, end = modifiers(text, at + 1)
+        return text[at] + more, end
+    if not is_picture(text, at):
+        return "", at
+    more, end = modifiers(text, at + 1)
+    token = text[at] + more
+    while text[end : end + 1] == "\u200d" and is_picture(text, end + 1, joined=True):
+        more, then = modifiers(text, end + 2)
+        token, end = token + text[end : end + 2] + more, then
+    return token, end
+
+
+def unicode_parts(text: str, pairs: bool) -> list[list[str]]:
+    """Return words and emoji, each as a list with "" before it, and runs without spaces as lists of clusters."""
+
+    def unspaced(c: str) -> bool:
+        return pairs and (is_cjk(c) or is_cluster(c))
+
+    def joiners(at: int, run: bool) -> int:
+        end = found.end() if (found := JOINERS.match(text, at)) else at
+        behind = text[end : end + 1]
+        belongs = behind and (is_mark(behind) or (is_word(behind) and unspaced(behind) == run))
+        return end if belongs else at
+
+    def word(at: int) -> tuple[str, int]:
+        begin = at
+        while at < len(text):
+            keycap = text[at] in "0123456789" and KEYCAP.match(text, at)
+            if not keycap and ((is_word(text[at]) and not unspaced(text[at])) or (is_mark(text[at]) and at > begin)):
+                at += 1
+            elif at > begin and joiners(at, False) > at:
+                at = joiners(at, False)
+            else:
+                break
+        return "".join(c for c in text[begin:at] if c not in SELECTORS), at
+
+    def cluster(at: int) -> tuple[str, int]:
+        begin, stacks = at, False
+        at += 1
+        while at < len(text) and not is_cjk(text[at]):
+            if is_mark(text[at]):
+                stacks = text[at] in STACKERS
+                at += 1
+            elif is_cluster(text[at]) and (stacks or text[at] in AM):
+                stacks = False
+                at += 1
+            elif joiners(at, True) > at:
+                at = joiners(at, True)
+            else:
+                break
+        return "".join(c for c in text[begin:at] if c not in SELECTORS), at
+
+    parts: list[list[str]] = []
+    at = 0
+    while at < len(text):
+        if unspaced(text[at]):
+            parts.append([])
+            while at < len(text) and unspaced(text[at]):
+                token, at = cluster(at)
+                parts[-1].append(token)
+            continue
+        token, end = picture(text, at)
+        if end == at:
+            token, end = word(at)
+            if len(JOINERS.sub("", token)) < 2:
+                token = ""
+        parts += [["", token]] if token else []
+        at = max(end, at + 1)
+    return parts
 
 
 def runs_of(text: str, marks: bool) -> list[str]:
@@ -77,17 +192,22 @@ def grams(sequence: list[str], ngrams: tuple[int, int], between: str) -> list[st
 def tokens_of_words(
     text: str, ngrams: tuple[int, int], cjk: str, marks: bool, stop_words: tuple[str, ...]
 ) -> list[str]:
+    parts = [part for run in runs_of(text, marks) for part in parts_of(run, cjk == "pairs")]
+    parts = [part for part in parts if part[0] != "" or len(part[1]) > 1]
+    return joined(parts, ngrams, stop_words)
+
+
+def joined(parts: list[list[str]], ngrams: tuple[int, int], stop_words: tuple[str, ...]) -> list[str]:
+    """Return the tokens of words, each with "" before it, and of runs without spaces."""
     found: list[str] = []
     sequence: list[str] = []
-    for run in runs_of(text, marks):
-        for part in parts_of(run, cjk == "pairs"):
-            if part[0] == "":
-                if len(part[1]) > 1 and part[1] not in stop_words:
-                    sequence.append(part[1])
-                continue
-            found += grams(sequence, ngrams, " ")
-            sequence = []
-            found += [token for token in [*part, *map("".join, pairwise(part))] if token not in stop_words]
+    for part in parts:
+        if part[0] == "":
+            sequence += [part[1]] if part[1] not in stop_words else []
+            continue
+        found += grams(sequence, ngrams, " ")
+        sequence = []
+        found += [token for token in [*part, *map("".join, pairwise(part))] if token not in stop_words]
     return found + grams(sequence, ngrams, " ")
 
 
@@ -109,10 +229,13 @@ def tokens_of(
     lowercase: bool = True,
     cjk: str = "pairs",
     marks: bool = False,
+    rules: str = "python",
     stop_words: tuple[str, ...] = (),
 ) -> Counter[str]:
     """Return how often each token is in a text."""
     text = text.lower() if lowercase else text
+    if unit == "words" and rules == "unicode":
+        return Counter(joined(unicode_parts(text, cjk == "pairs"), ngrams, stop_words))
     if unit == "words":
         return Counter(tokens_of_words(text, ngrams, cjk, marks, stop_words))
     if unit == "inside":

@@ -477,6 +477,7 @@ class Words:
         least: int = 1,
         most: int = 1,
         width: int = 0,
+        unicode: bool = False,
     ) -> None: ...
     def __len__(self) -> int: ...
     def stop(self, texts: Texts) -> None:

@@ -74,7 +74,7 @@ def with_hints(counter: TableCounter, rows: Any) -> Schema:
     if isinstance(rows, FileRows):
         aside, file = map(set_aside_hint, rows.set_aside), rows.source
         cells = about_cells(counter.schema, rows.found, file.decimal, file.thousands)
-        return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.first), *aside))
+        return replace(counter.schema, hints=(*file.notes(), *cells, *hints_of(counter, rows.first), *aside))
     cells = about_cells(counter.schema, read_as_missing(counter, rows.source))
     return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
 

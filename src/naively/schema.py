@@ -326,6 +326,8 @@ def column_of_statistic(name: str, statistic: Any) -> Column:
 def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as plain data."""
     settings = {name: in_plain(value) for name, value in settings_of(column.family).items()}
+    if isinstance(column.family, Words) and column.type == "text":
+        settings["rules"] = column.family.rules  # said in any case, since older files do not say it and mean "python"
     data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
     if column.written is not None:
         data["written"] = column.written.to_json()
@@ -342,6 +344,7 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
     settings = data["settings"]
     if data["family"] == "words":
         settings = {n: value if n == "smoothing" else revived(n, value) for n, value in settings.items()}
+        settings = {"rules": "python"} | settings if data["type"] == "text" else settings
     family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")
     written = Written.from_json(data["written"]) if "written" in data else None

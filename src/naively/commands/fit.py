@@ -112,9 +112,9 @@ def command(
 ) -> None:
     """Learn from files, and report what was learned.
 
-    FILE is a CSV, TSV, Parquet or JSON lines file, packed or not, a glob, a folder, a DuckDB database, or - for what is
-    piped in. Texts are taken as categories, unless --text names them, and numbers as numbers; the report says how to
-    change that.
+    FILE is a CSV, TSV, Parquet, JSON (lines or a list of objects), Excel, Arrow or ORC file, packed or not (gzip, zstd,
+    zip, bz2, xz), a glob, a folder, a DuckDB database, or - for what is piped in. Texts are taken as categories, unless
+    --text names them, and numbers as numbers; the report says how to change that.
     """
     from ..plain import PlainClassifier
 

@@ -57,10 +57,15 @@ reading = gathered(
     {
         "format": click.option(
             "--format",
-            type=click.Choice(["csv", "parquet", "json", "duckdb"]),
+            type=click.Choice(["csv", "parquet", "json", "excel", "arrow", "orc", "duckdb"]),
             help="What the file is, if that is not seen; any delimiter is csv.",
         ),
-        "table": click.option("--table", metavar="NAME", help="The table of a DuckDB database to read."),
+        "table": click.option(
+            "--table",
+            metavar="NAME",
+            help="The table of a DuckDB database, the sheet of a workbook (left out: the first), or the "
+            "file of a zip archive to read.",
+        ),
         "query": click.option("--query", metavar="SQL", help="What to read from a DuckDB database instead of a table."),
         "null": click.option(
             "--null",

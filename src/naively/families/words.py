@@ -46,8 +46,9 @@ class Words:
         Of texts: the only words that are counted.
     hash_width : int, optional
         Of texts: so many columns, one of which each word gets by its hash: a bound on memory, but no names.
-    unit, ngrams, lowercase, cjk, marks, stop_words, preprocess, tokenize
-        Of texts: what a word is, see `naively.text.Tokens`. ``ngrams`` are by default single words.
+    unit, ngrams, lowercase, cjk, marks, rules, stop_words, preprocess, tokenize
+        Of texts: what a word is, see `naively.text.Tokens`. ``ngrams`` are by default single words, and ``rules`` are
+        "unicode": emoji are words, and no word ends at a vowel sign.
     pairs : bool, optional
         Of texts: whether pairs of words are counted beside single words, for models that weigh evidence; the text book
         leaves them out, unless they are ``ngrams``. By default they are if all texts together are not too long.
@@ -70,6 +71,7 @@ class Words:
     lowercase: bool = True
     cjk: Literal["pairs", "words"] = "pairs"
     marks: bool = False
+    rules: Literal["python", "unicode"] = "unicode"
     stop_words: tuple[str, ...] = ()
     preprocess: Callable[[str], str] | None = None
     tokenize: Callable[[str], Iterable[str]] | None = None

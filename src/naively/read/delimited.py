@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,17 @@ class Delimited:
     def _plain(self) -> tuple[Path, str, str | None]:
         """The file in an encoding that DuckDB reads, which, and how it is packed."""
         dialect = self.dialect
-        if dialect.encoding in NATIVE:
+        if dialect.encoding in NATIVE and not dialect.odd:
             return self.path, NATIVE[dialect.encoding], dialect.packed
-        return rewritten(self.path, self.shown, dialect.encoding, self._folder()), "utf-8", None
+        replaced = dialect.skipped if dialect.odd else 0
+        return rewritten(self.path, self.shown, dialect.encoding, self._folder(), replaced), "utf-8", None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of how the file was read, if it was."""
+        skipped = self.dialect.skipped if "dialect" in vars(self) else 0
+        lines = f"{skipped} lines" if skipped > 1 else "1 line"
+        return (f"{self.shown}: skipped {lines} before the header (empty, or no row of the table).",) if skipped else ()
 
     @property
     def _empty(self) -> bool:
@@ -65,6 +74,7 @@ class Delimited:
         options = {
             "auto_detect": "false",
             "header": "true",
+            "skip": str(self.dialect.skipped),
             "delim": duck.quoted(self.dialect.delimiter),
             "quote": "'\"'",
             "escape": "'\"'",
@@ -105,14 +115,15 @@ class Delimited:
         """Return the line in which a row begins; the first row after the header is row 0."""
         try:
             with self._stream() as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+                before = sum(1 for _ in islice(text, self.dialect.skipped))
                 lines = csv.reader(text, delimiter=self.dialect.delimiter)
                 next(lines)
-                at, begin = -1, lines.line_num + 1
+                at, begin = -1, before + lines.line_num + 1
                 for cells in lines:
                     at += bool(cells)
                     if at == row:
                         return begin
-                    begin = lines.line_num + 1
+                    begin = before + lines.line_num + 1
         except (csv.Error, UnicodeDecodeError, OSError):
             pass
         return None

@@ -18,18 +18,31 @@ import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..schema import Schema, Type, likely
+from .arrow import ArrowFile, Orc
 from .batches import Found, read_batches
 from .block import ROWS
 from .cells import ARROW, Cell
 from .columns import READ_AS, Columns
 from .delimited import Delimited
-from .dialect import head_of, packing
+from .dialect import packing
 from .duck import PIECE, PROSE, TYPES, blocks, filled, wrong_type
+from .excel import Sheet
+from .opening import opened
 from .typed import Database, JsonLines, Parquet
 
+# So many notes on how files were read are said one by one.
+NOTES = 3
 # How much longer packed texts are, about, than the file they are packed in.
 PACKED = 3
-FORMATS: dict[str, Any] = {"csv": Delimited, "parquet": Parquet, "json": JsonLines, "duckdb": Database}
+FORMATS: dict[str, Any] = {
+    "csv": Delimited,
+    "parquet": Parquet,
+    "json": JsonLines,
+    "excel": Sheet,
+    "arrow": ArrowFile,
+    "orc": Orc,
+    "duckdb": Database,
+}
 # Blocks hold so many cells at most: of wide tables, fewer rows.
 CELLS = 1 << 24
 
@@ -44,19 +57,21 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class File:
-    r"""Rows in one file or several: delimited text, Parquet, JSON lines, or a DuckDB database.
+    r"""Rows in one file or several: delimited text, Parquet, JSON, Excel, Arrow, ORC, or a DuckDB database.
 
-    Nothing is read before it is asked for, and never more than some rows at a time.
+    Nothing is read before it is asked for, and never more than some rows at a time. Text may be packed by gzip or zstd;
+    what is packed by zip, bz2 or xz is unpacked into a temporary folder first, and a sheet of Excel written there.
 
     Parameters
     ----------
     path : str, Path or list of them
         A file, a glob such as ``"logs/*.csv.gz"``, a folder (also with parts such as ``year=2024/``, which become
         columns), or ``"-"`` for what is piped in.
-    format : "csv", "parquet", "json" or "duckdb", optional
-        By default what the file looks like. Any delimiter is "csv"; "json" has an object a line.
+    format : "csv", "parquet", "json", "excel", "arrow", "orc" or "duckdb", optional
+        By default what the file looks like. Any delimiter is "csv"; "json" has an object a line, or is a list of them.
     table, query : str, optional
-        What to read of a DuckDB database; not needed if it has a single table.
+        What to read: the table of a DuckDB database, not needed if it has a single one, or the answer to a query; the
+        sheet of a workbook, by default the first; the file of a zip archive that holds several.
     null : sequence of str, optional
         Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
         like), and among numbers and times also -, unknown and others: see docs/files.md.
@@ -141,8 +156,9 @@ class File:
 
     def _part(self, shown: str) -> Any:
         path = self._spooled if shown == "-" else Path(shown)
-        kind = self.format or format_of(path, shown)
-        return FORMATS[kind](path, shown, self, lambda: Path(self._folder))
+        folder = lambda: Path(self._folder)  # noqa: E731  made only if it is needed
+        path, kind, how = opened(path, shown, self, folder)
+        return FORMATS[kind](path, shown, how, folder)
 
     @cached_property
     def _spooled(self) -> Path:
@@ -170,6 +186,12 @@ class File:
         plain = (isinstance(part, (Delimited, JsonLines)) and packing(part.path) is None for part in self._parts)
         sizes = zip(paths, plain, strict=True)
         return float(sum(path.stat().st_size * (1 if as_it_is else PACKED) for path, as_it_is in sizes))
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing of how the files were read, those that were."""
+        found = [note for part in self._parts for note in part.notes]
+        more = (f"… and {len(found) - NOTES} more such notes on files.",) if len(found) > NOTES else ()
+        return (*found[:NOTES], *more)
 
     def row_bytes(self, at: int) -> float:
         """Return about how many bytes a row of one of the files takes."""
@@ -312,18 +334,6 @@ def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
 def hidden(path: Path) -> bool:
     """Tell whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
     return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def format_of(path: Path, shown: str) -> str:
-    """Return what a file looks like."""
-    if path.is_dir() or not path.exists():
-        raise UnreadableRows(shown, None, "there is no such file. Check the path.")
-    head = head_of(path, 4096)
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head[8:12] == b"DUCK":
-        return "duckdb"
-    return "json" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
 
 
 def file_of(X: Any) -> File | None:

@@ -1,7 +1,9 @@
-"""Files that know the types of their columns: Parquet, JSON lines, DuckDB's own."""
+"""Files that know the types of their columns: Parquet, JSON, DuckDB's own."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +17,14 @@ from ..schema import likely
 from ..written import USUAL, Written
 from . import duck
 from .cells import FEW, TEXT, Guess, guess
-from .dialect import packing
+from .dialect import head_of, packing
 from .values import plain_texts, type_of_arrow
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
 # Of each column of Parquet so many bytes are read ahead; otherwise Arrow would fetch the whole file and keep it.
 BUFFER = 1 << 22
+NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
 ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
 
 
@@ -72,7 +75,7 @@ def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
 class Parquet:
     """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
 
-    as_written = False
+    as_written, notes = False, ()
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown = path, shown
@@ -125,16 +128,20 @@ class Parquet:
 
 
 class JsonLines:
-    """One file of JSON, an object a line."""
+    """One file of JSON, an object a line, or a list of objects."""
 
-    as_written = False
+    as_written, notes = False, ()
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown = path, shown
 
-    @property
+    @cached_property
     def _where(self) -> str:
-        return f"{duck.quoted(str(self.path))}, compression={duck.quoted(packing(self.path) or 'uncompressed')}"
+        shape = shape_of(head_of(self.path, shown=self.shown), self.shown)
+        packed = packing(self.path) or "uncompressed"
+        if shape == "array" and packed == "uncompressed":
+            check_closed(self.path, self.shown)
+        return f"{duck.quoted(str(self.path))}, format='{shape}', compression={duck.quoted(packed)}"
 
     @cached_property
     def _found(self) -> dict[str, set[str]]:
@@ -148,11 +155,9 @@ class JsonLines:
     @cached_property
     def row_bytes(self) -> float:
         """About how many bytes of the file a row takes."""
-        from .dialect import head_of
-
-        head = head_of(self.path)
+        head, mark = head_of(self.path), b"\n" if "newline_delimited" in self._where else b"}"
         share = min(self.path.stat().st_size / max(len(head), 1), 1.0) if packing(self.path) else 1.0
-        return share * len(head) / max(head.count(b"\n"), 1)
+        return share * len(head) / max(head.count(mark), 1)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -162,7 +167,7 @@ class JsonLines:
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each key has in the first objects."""
         query = (
-            f"with objects as (select json from read_ndjson_objects({self._where}) limit {rows}), "
+            f"with objects as (select json from read_json_objects({self._where}) limit {rows}), "
             "keyed as (select json, unnest(json_keys(json)) as key from objects) "
             "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
         )
@@ -181,12 +186,56 @@ class JsonLines:
         """Return the rows of some keys, each read as a type of DuckDB."""
         end = "" if limit is None else f" limit {limit}"
         columns = ", ".join(duck.name(name) for name in types)
-        query = (
-            f"select {columns} from read_json({self._where}, format='newline_delimited', "
-            f"columns={duck.struct(duck.as_text(types))}){end}"
-        )
+        query = f"select {columns} from read_json({self._where}, columns={duck.struct(duck.as_text(types))}){end}"
         batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
         yield from duck.with_whole(batches, types, self.shown)
+
+
+def shape_of(head: bytes, shown: str) -> str:
+    """Return how the objects of a file of JSON lie in it, as DuckDB calls it; refuse what is no list of objects."""
+    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    if text.startswith("["):
+        if not re.match(r"\[\s*\{", text):
+            found = "is empty" if re.match(r"\[\s*\]", text) else "holds no objects"
+            raise UnreadableRows(shown, None, f"the list of JSON {found}; a row is an object such as {{{NAMED}}}.")
+        return "array"
+    try:
+        first, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:  # broken, or longer than what is looked at
+        key = re.search(r'"([^"]*)"\s*:\s*[\[{]', text)
+        if key and re.match(r"\{[ \t]*\r?\n", text):
+            raise one_object(shown, key[1]) from None
+        return "newline_delimited"
+    inner = None if text[end:].strip() else rows_inside(first)
+    if inner is not None:
+        raise one_object(shown, inner)
+    return "unstructured" if "\n" in text[:end] else "newline_delimited"
+
+
+def check_closed(path: Path, shown: str) -> None:
+    """Refuse a list that is not closed: where it is cut between two objects, DuckDB would not notice."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 1024, 0))
+        if not file.read().rstrip().endswith(b"]"):
+            raise UnreadableRows(shown, None, "the list of JSON is cut off: no ] ends it; get the file again.")
+
+
+def rows_inside(value: Any) -> str | None:
+    """Return the key of an object that holds rows: lists or objects of more of them, or whole columns if all do."""
+    inner = {k: v if isinstance(v, list) else list(v.values()) for k, v in value.items() if isinstance(v, (list, dict))}
+    deep = [key for key, items in inner.items() if items and all(isinstance(item, (list, dict)) for item in items)]
+    columns = [key for key, items in inner.items() if len(items) > 1] if len(inner) == len(value) else []
+    return next(iter([*deep, *columns]), None)
+
+
+def one_object(shown: str, key: str) -> UnreadableRows:
+    """Return the error about a file that is one object with the rows inside it."""
+    return UnreadableRows(
+        shown,
+        None,
+        f"it is one JSON object, and its rows seem to lie under {key!r}; save that part alone as a list of objects, "
+        f"[{{{NAMED}}}, …], or an object a line, or give the table in Python.",
+    )
 
 
 def together(kinds: set[str]) -> set[str]:
@@ -199,7 +248,7 @@ def together(kinds: set[str]) -> set[str]:
 class Database:
     """A table of a DuckDB database, or the answer to a query."""
 
-    as_written = False
+    as_written, notes = False, ()
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown, self.how = path, shown, how

@@ -50,7 +50,7 @@ def opened(file: Any, dialect: Dialect, refused: Callable[[Any], str], empty: bo
     kinds = dict.fromkeys([*dialect.names, ""], pa.string())  # a column without a name is called after its place
     return csv.open_csv(
         file,
-        csv.ReadOptions(use_threads=False, block_size=size),
+        csv.ReadOptions(use_threads=False, block_size=size, skip_rows=dialect.skipped),
         csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=refused),
         csv.ConvertOptions(column_types=kinds, null_values=[""] if empty else [], strings_can_be_null=empty),
     )

@@ -72,6 +72,9 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         A run of Chinese or Japanese characters becomes its characters and its pairs of neighbours, or stays one word.
     marks : bool, default=False
         Keep marks that are written with a letter in the word, as Hindi needs it.
+    rules : {"python", "unicode"}, default="python"
+        What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
+        emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
     preprocess : callable, optional
         A function from text to text that is called before all else.
     tokenize : callable, optional
@@ -120,6 +123,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lowercase: bool = True,
         cjk: str = "pairs",
         marks: bool = False,
+        rules: str = "python",
         preprocess: Callable[[str], str] | None = None,
         tokenize: Callable[[str], Iterable[str]] | None = None,
         stop_words: str | Iterable[str] | None = None,
@@ -138,6 +142,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.lowercase = lowercase
         self.cjk = cjk
         self.marks = marks
+        self.rules = rules
         self.preprocess = preprocess
         self.tokenize = tokenize
         self.stop_words = stop_words
@@ -229,6 +234,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             lowercase=self.lowercase,
             cjk=self.cjk,  # type: ignore[arg-type]
             marks=self.marks,
+            rules=self.rules,  # type: ignore[arg-type]
             stop_words=stop_words_of(self.stop_words),
             hash_width=self.hash_width,
             preprocess=self.preprocess,

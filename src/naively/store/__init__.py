@@ -27,7 +27,8 @@ of numbers.
 
 How far single values were moved, if they were, comes behind all of that, with the mark ``(refined)`` before the name of
 the column; ``n`` is then what is added to the score of the class, and may lie below 0. Such a file is of version 4.
-One with the words of texts is of version 5, and one with none of these of version 1.
+One with the words of texts is of version 5, or 6 if they were found by ``rules="unicode"``, and one with none of these
+of version 1.
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.

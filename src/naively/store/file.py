@@ -38,10 +38,11 @@ from .tidy import (
     told,
 )
 
-FORMAT, VERSION = "naively counts", 5
+FORMAT, VERSION = "naively counts", 6
 # A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
-# columns counted together the third, one that holds adjusted values the fourth.
-COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION, WORDS_VERSION = 1, 2, 3, 4, 5
+# columns counted together the third, one that holds adjusted values the fourth, one with words the fifth, or the sixth
+# where they were found by the rules of Unicode.
+COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -122,8 +123,10 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
             parts |= {"version": TOGETHER_VERSION, "together": entry}
         if moved:
             parts |= {"version": MOVED_VERSION, "refined": appended_moved(writer, counts.classes, moved)}
-        if any(isinstance(statistic, WordTable) for statistic in counts.columns.values()):
-            parts |= {"version": WORDS_VERSION}
+        lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
+        if lexicons:
+            unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
+            parts |= {"version": UNICODE_VERSION if unicode else WORDS_VERSION}
         writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data

@@ -21,7 +21,7 @@ class Tokens:
 
     By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
     characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces say
-    where its words end. Korean is written with spaces and stays in words.
+    where its words end. Korean is written with spaces and stays in words. Models of texts use ``rules="unicode"``.
 
     Parameters
     ----------
@@ -34,7 +34,15 @@ class Tokens:
     cjk : "pairs" or "words"
         What becomes of a run of Chinese or Japanese characters; as "words", it stays whole.
     marks : bool
-        Whether marks that are written with a letter are part of the word, as vowels of Hindi are.
+        Whether marks that are written with a letter are part of the word, as vowels of Hindi are; always so with
+        ``rules="unicode"``.
+    rules : "python" or "unicode"
+        "python": letters, digits and underscores make words, as in the pattern above. "unicode": combining marks, and
+        joiners between letters, belong to their word, as in UAX #29; an emoji is one token, be it joined of several,
+        with a skin tone, a flag or a key; and Thai, Lao, Khmer, Burmese and other scripts of South East Asia that put
+        no spaces between words become clusters (a letter and its marks) and pairs of them, if ``cjk`` is "pairs".
+        Variation selectors, which choose how a sign is drawn, are left out. Texts without marks and emoji give the
+        same tokens either way.
     stop_words : tuple of str
         Words that are passed over.
     hash_width : int, optional
@@ -48,6 +56,7 @@ class Tokens:
     lowercase: bool = True
     cjk: Literal["pairs", "words"] = "pairs"
     marks: bool = False
+    rules: Literal["python", "unicode"] = "python"
     stop_words: tuple[str, ...] = ()
     hash_width: int | None = None
     preprocess: Callable[[str], str] | None = None
@@ -58,6 +67,8 @@ class Tokens:
             raise InvalidSetting(f"unit={self.unit!r} is not known; give 'words', 'characters' or 'inside'.")
         if self.cjk not in ("pairs", "words"):
             raise InvalidSetting(f"cjk={self.cjk!r} is not known; give 'pairs' or 'words'.")
+        if self.rules not in ("python", "unicode"):
+            raise InvalidSetting(f"rules={self.rules!r} is not known; give 'python' or 'unicode'.")
         check_ngrams(self.ngrams)
         check_width(self.hash_width)
         if self.stop_words and self.unit != "words":
@@ -79,7 +90,8 @@ class Tokens:
         """Return a compiled reader that knows no word yet."""
         least, most = self.ngrams
         pairs, width = self.cjk == "pairs", self.hash_width or 0
-        return _kernels.Words(self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
+        manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
+        return _kernels.Words(*manner, self.rules == "unicode")
 
     def to_json(self) -> dict[str, Any]:
         """Return what differs from the usual as plain data; of a function its name."""
