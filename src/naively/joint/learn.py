@@ -90,6 +90,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     ridges: dict[str, float] = dict(sample.imagined)
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
+    singles |= dict(left.rare())
     sizes = {piece: size_of_words(said) if piece.kind in WAYS else 1.0 for piece, said in sample.wide.items()}
     singles |= {piece: np.asarray(said / sizes[piece], dtype=np.float32) for piece, said in sample.wide.items()}
     if not singles:
@@ -155,7 +156,7 @@ def add_to(totals: Pieces, block: Piece, said: Single) -> None:
 def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
     numbers = sum(block.kind == "value" and block.level != "labels" for block in blocks)
-    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
+    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, "rare": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
     return np.array([1 / numbers if b.kind == "value" and b.level != "labels" else of[b.kind] for b in blocks])
 
 
@@ -245,6 +246,8 @@ def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
     left, weight = Left(counted, sample), learned.weights.get
     total = np.tile(learned.bias[:, None], len(sample.y))
     for piece, said in left.values():
+        total += weight(piece, 0.0) * said
+    for piece, said in left.rare():
         total += weight(piece, 0.0) * said
     for which, ridge in learned.ridges.items():
         if by := weight(Piece("linear", which)):

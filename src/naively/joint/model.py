@@ -17,6 +17,7 @@ from ..statistics.axis import Floats
 from .learn import Learned
 from .linear import by_column
 from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
+from .rare import of_labels, rarity
 from .tables import of_pairs, of_values
 
 Indices = npt.NDArray[np.int64]
@@ -90,6 +91,7 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
     slopes, there = joint_slopes(counted, learned)
     said: list[Floats] = []
+    few = rarity(counted.rare.rows)
     for at, bins in enumerate(grid.numbers):
         table = np.vstack([slopes[grid.flags(at)], np.zeros((1, len(classes)))])[
             np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
@@ -97,6 +99,8 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
         table = table + there[at]
         if by := weight(Piece("value", BELL, (at,))):
             table = table + by * counted.bell(at).said().T
+        if (by := weight(Piece("rare", BELL))) and bins.scale:
+            table = table + by * few * counted.rare.lifted(counted.bell(at).said()).T
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)
@@ -107,6 +111,8 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
         own = own + there[at] if len(own) else own
         flags = np.vstack([own, np.zeros((1, len(classes)))])  # -1 finds the last: not on the grid
         said.append(weight(Piece("value", "labels", (at,)), 0.0) * of_values(n) + flags[place])
+        if by := weight(Piece("rare", "labels")):
+            said[-1] += by * few * of_labels(n).T
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups = Lookups(classes, tuple(said))

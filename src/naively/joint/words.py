@@ -13,6 +13,8 @@ NAMES = {
     ("value", BELL): "each number by a bell curve",
     ("value", 0): "each number by its finest bins",
     ("value", "labels"): "each column of labels",
+    ("rare", BELL): "numbers of rare classes by the textbook",
+    ("rare", "labels"): "labels of rare classes by the textbook",
     ("pair", 0): "each pair of columns",
     ("linear", "numbers"): "all columns at once",
     ("linear", "bins"): "all columns at once, numbers by bins",
