@@ -129,6 +129,7 @@ class Classifier(Answers, Tuned):
         except Exception:
             self.__dict__ = before
             raise
+        self._first = self._begin_with(rows)
 
     def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
         """Return what the rows without a label teach."""
@@ -157,6 +158,8 @@ class Classifier(Answers, Tuned):
             self._asked = {}
             self._outdate()
             self._recount()
+            if self._first is not None:
+                self._go_on(rows_of(X, [label], None, None, self.unlabelled, counter.schema))
             return self
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema)
         if classes is not None:
@@ -168,6 +171,7 @@ class Classifier(Answers, Tuned):
         self._take(counter)
         self._outdate()
         self._recount()
+        self._go_on(rows)
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -180,6 +184,7 @@ class Classifier(Answers, Tuned):
         self._hold(self.counts_ - part.value())
         self._outdate()
         self._recount()
+        self._first = None if self._first is None else self._first.less(rows, self.schema_)
         return self
 
     def _outdate(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -10,12 +11,13 @@ import numpy as np
 
 from .counting import Rows, checked_classes, count_rows, rows_of
 from .engines.tables import TableCounter
-from .errors import InvalidInput, InvalidSetting
+from .errors import InvalidInput, InvalidSetting, LeftOutWarning, levels_to_caller
 from .estimator import NaiveBayes
 from .evaluate import Scores
+from .learning import FEWEST, FEWEST_IN_FOLDS, enough
 from .model import Model
 from .read.files import file_of
-from .resample import Places, counted_apart, counts_of, folds_of, hard, some
+from .resample import Places, counted_apart, counts_of, folds_of, hard, of_weight, some
 from .settings import check_settings, scored_by
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
@@ -88,7 +90,8 @@ def cross_validate(
     counter = TableCounter(schema, checked_classes(nb.classes, rows))
     splits = [(train, heavy(rows, tested)) for train, tested in folds_of(folds, rows, groups, nb.random_state)]
     answer = answer_apart if dealt_out(splits, rows) else answer_each
-    how = Models(params, held)
+    many = nb.model != "textbook" and enough(of_weight(rows), len(schema.of_kind("numbers")))
+    how = Models(params, held, FEWEST_IN_FOLDS if many else FEWEST)
     answered, labels = answer(how, counter, [split for split in splits if len(split[1])], rows, threads)
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
@@ -148,10 +151,14 @@ def heavy(rows: Rows, at: Any) -> Any:
 
 
 class Models(NamedTuple):
-    """How the models of folds are made: their settings, and what is held fixed of what they would choose."""
+    """How the models of folds are made: their settings, and what is held fixed of what they would choose.
+
+    Folds take columns together if the table does, from fewer rows: what is scored is what would be kept.
+    """
 
     params: dict[str, Any]
     held: Tuning | None
+    fewest: int = FEWEST
 
     def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> NaiveBayes:
         """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
@@ -162,8 +169,22 @@ class Models(NamedTuple):
             nb._keep(self.held)
         elif nb._leaves_open:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            nb._tune_if_asked(some(rows, train))
+            learned_from = some(rows, train)
+            nb._tune_if_asked(learned_from, fewest=self.fewest)
+            if self.fewest < FEWEST and not nb._takes_together(of_weight(learned_from), self.fewest):
+                warn_of_fold(learned_from)
         return nb
+
+
+def warn_of_fold(rows: Rows) -> None:
+    """Say that a fold is answered by another kind of model than the table would be."""
+    classes = len(np.unique(hard(rows).codes))
+    warnings.warn(
+        f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
+        "textbook model answers it, not the one that all rows would get. Give fewer folds.",
+        LeftOutWarning,
+        stacklevel=levels_to_caller(),
+    )
 
 
 def posterior_of(nb: NaiveBayes, whole: Counts, asked: Rows, threads: int) -> Floats:

@@ -21,6 +21,14 @@ from .statistics.axis import Floats
 LEAST = 1e-15
 # Bins of the reliability table.
 BINS = 15
+# What is said below the figures if something was fitted on the rows that were asked about.
+NOTES = {
+    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them anew in each fold",),
+    "adjusted": (
+        "weights were fitted on these rows, each row's part in them taken out to first order;",
+        "with few rows prefer cross_validate, which fits them anew in each fold",
+    ),
+}
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
 
 
@@ -42,8 +50,10 @@ class Scores:
         What a choice costs when a class is true; by default every mistake costs 1.
     reject : float, optional
         The price of not answering.
-    tuning : "refit" or "fixed", optional
-        Whether what models choose beside their counts was chosen anew without the rows asked about, or held fixed.
+    tuning : "refit", "fixed" or "adjusted", optional
+        Whether what models choose beside their counts (weights, temperature) was chosen anew without the rows asked
+        about, or held fixed as it was chosen with them; "adjusted" if the part of each row in the weights was taken
+        out to first order.
 
     Examples
     --------
@@ -204,7 +214,7 @@ class Scores:
             both = (getattr(self, name), getattr(self.baseline, name))
             texts = [f"{figure:.1%}" if "accuracy" in name else f"{figure:.4f}" for figure in both]
             lines.append((name.replace("_", " "), texts[0], texts[1]))
-        return "\n".join(aligned(lines, right=(1, 2)))
+        return "\n".join([*aligned(lines, right=(1, 2)), *NOTES.get(self.tuning or "", ())])
 
     __repr__ = __str__
 

@@ -20,7 +20,7 @@ from .errors import InvalidInput, InvalidSetting
 from .evaluate import Scores
 from .hints import about_labels
 from .kept import Kept, One, looks
-from .learning import enough, laid_out
+from .learning import FEWEST, FEWEST_IN_FOLDS, enough, laid_out
 from .mixed import TableModel
 from .model import Model
 from .read.files import File, file_of
@@ -162,9 +162,11 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int) -> tuple[Scores, Score
     nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
     whole = nb.counts_
     others = samples_without(sample, rows, folds)
+    many = sample is not None and enough(sample, len(counter.of_numbers))
+    fewest = FEWEST_IN_FOLDS if many else FEWEST  # folds are fitted as all rows are
     kinds = [nb.model] if nb._tuning.learned is None else [nb.model, "textbook"]
     models = [
-        [model_without(nb, whole, part.value(), other, kind) for kind in kinds]
+        [model_without(nb, whole, part.value(), other, kind, fewest) for kind in kinds]
         for part, other in zip(parts, others, strict=True)
     ]
     del parts
@@ -201,14 +203,16 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
     return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
 
 
-def model_without(nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str) -> TableModel:
+def model_without(
+    nb: Classifier, whole: Counts, part: Counts, sample: Rows | None, kind: str, fewest: int
+) -> TableModel:
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
     rest = whole - part
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
     other = type(nb).from_counts(rest, nb.schema_, **{**nb.get_params(deep=False), "model": kind})
     if sample is not None:
-        other._tune_if_asked(sample)
+        other._tune_if_asked(sample, fewest=fewest)
     return other._table_model
 
 

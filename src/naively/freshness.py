@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import StaleWarning, levels_to_caller
+from .firstrows import FirstRows
 from .joint.learn import Learned
 from .refine.learned import Refined
 from .settings import alike
@@ -26,6 +27,7 @@ class Fresh:
     _tuning: Tuning = UNTUNED
     _tuned_with: list[Any] | None = None  # the settings of estimating at that time
     _warned = False
+    _first: FirstRows | None = None  # while they are kept, weights are fitted anew as rows come
 
     if TYPE_CHECKING:
         model: str
@@ -68,7 +70,7 @@ class Fresh:
         """Note that rows came or went."""
         if self._tuning.fresh and self._tuning.calibrated:
             self._tuning = replace(self._tuning, fresh=False)
-            if self._in_use.calibrated:
+            if self._in_use.calibrated and self._first is None:
                 self._warn("The rows that were counted")
 
     def _go_on_with(self, other: Fresh) -> None:
@@ -81,7 +83,7 @@ class Fresh:
 
     def _check_fresh(self) -> None:
         """Warn if rows or settings have changed since the model was calibrated, and nobody was told."""
-        if self._in_use.calibrated and not self._in_use.fresh:
+        if self._in_use.calibrated and not self._in_use.fresh and self._first is None:
             self._warn("The rows that were counted")
         elif self._in_use.calibrated and not self._as_tuned:
             self._warn("Settings of estimating")
