@@ -19,7 +19,7 @@ from .read.target import Shares
 from .read.values import Values, is_missing
 from .schema import Schema
 
-# Rows are kept until there are so many, eight times the fewest that weights are fitted on. A batch of more rows than the
+# Rows are kept until there are so many, eight times the fewest that weights are fitted on. A batch larger than the
 # second is not kept: as plain values it would take long.
 MOST, LARGEST = 400, 20_000
 

@@ -44,6 +44,20 @@ def enough(rows: Rows, numbers: int, fewest: int = FEWEST) -> bool:
     return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
 
 
+def alone(model: str, numbers: int) -> str:
+    """Say why columns are not taken together, or values not adjusted, given how many columns of numbers there are."""
+    if numbers >= most_features(MOST_CLASSES):
+        return (
+            f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
+            f"them together, fewer than {most_features(2)} can be"
+        )
+    what = "take them together" if model == "auto" else "adjust their values"
+    return (
+        f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
+        f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
+    )
+
+
 def count_together(counter: TableCounter, rows: Rows, threads: int, blocks: Blocks | None = None) -> str | None:
     """Count columns together, after they were counted one by one; return a remark if not all could be afforded.
 

@@ -21,7 +21,7 @@ from .freshness import ESTIMATING, WEIGHED, Fresh
 from .grid import Grid
 from .joint.learn import Learned
 from .joint.look import most_features
-from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
+from .learning import FEWEST, alone, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
@@ -36,7 +36,7 @@ from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 from .together import TogetherModel
-from .tuning import GRID, MOST_SCORES, UNTUNED, Book, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
+from .tuning import GRID, MOST_SCORES, PRICE, UNTUNED, Book, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
 
 
 class Tuned(Fresh):
@@ -243,9 +243,9 @@ class Tuned(Fresh):
         found = weights_of(model, part, y, weights, threads)
         book = self._by_the_book(part, y, weights)
         loss = list(found.loss.values())[-1]
-        if loss >= book.log_loss:  # never a model that expects to be worse than the simpler one
+        if found.weights and found.rows * (found.expected - book.log_loss) > PRICE:
             usual = replace(UNTUNED, smoothing=self._tuning.smoothing)
-            return replace(usual, book=book, declined=loss, rows=float(found.rows))
+            return replace(usual, book=book, declined=found.expected, rows=float(found.rows))
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
 
@@ -385,17 +385,3 @@ class Tuned(Fresh):
         if not self._in_use.calibrated and not self._auto_smoothing:
             return []
         return replace(self._in_use, fresh=self.calibrated_).say()
-
-
-def alone(model: str, numbers: int) -> str:
-    """Say why columns are not taken together, or values not adjusted, given how many columns of numbers there are."""
-    if numbers >= most_features(MOST_CLASSES):
-        return (
-            f"columns: each speaks for itself, as in the text book; {numbers} columns of numbers are too many to take "
-            f"them together, fewer than {most_features(2)} can be"
-        )
-    what = "take them together" if model == "auto" else "adjust their values"
-    return (
-        f"columns: each speaks for itself, as in the text book; to {what} fit, or calibrate "
-        f"with, at least {FEWEST} rows of at most {MOST_CLASSES} classes, all with a label"
-    )

@@ -27,7 +27,7 @@ GRID = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
 MOST_ROWS, MOST_SCORES = 20_000, 1 << 22
 # When a λ is chosen, so many rows, and scores of rows, columns and classes; but some rows in any case.
 ROWS_FOR_SMOOTHING, MOST_TERMS, FEWEST_ROWS = 5_000, 1 << 20, 256
-# What one choice more must save, in nats (Akaike's criterion).
+# What one choice more must save, in nats (Akaike's criterion); and the textbook model, to be kept.
 PRICE = 1.0
 SWEEPS = 3
 
@@ -62,7 +62,7 @@ class Tuning:
     learned: Learned | None = None  # how strongly columns taken together are believed
     book: Book | None = None  # beside it, the text book on the same rows
     refined: Refined | None = None  # how far single values are adjusted
-    declined: float | None = None  # the loss of the joint model, if the textbook's was no greater and is kept
+    declined: float | None = None  # the loss expected of the joint model, if the textbook's was no greater and is kept
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -124,11 +124,9 @@ class Tuning:
         """Say why the textbook model is kept where a joint model was fitted."""
         if self.declined is None or self.book is None:
             return []
-        kept = (
-            f"columns: each for itself, as in the textbook model: its leave-one-out log loss on {self.rows:.10g} rows"
-        )
-        other = f"is {self.book.log_loss:.3g}, and that of the joint model {self.declined:.3g}, which was not kept"
-        return [f"{kept} {other}; more rows may change that, or sample weights that stand for numbers of rows"]
+        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss on {self.rows:.10g} rows"
+        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} is to be expected of the joint model"
+        return [f"{kept} {both}, which was not kept; more rows, or weights that stand for numbers of rows, may help it"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""
