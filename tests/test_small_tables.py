@@ -186,7 +186,7 @@ def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_pat
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
     said = nb.summary()
     assert "leave-one-out log loss on 150 rows is 0.001" in said
-    assert f"{nb.tuning_.declined:.3g} is to be expected of the joint model, which was not kept" in said
+    assert f"{nb.tuning_.declined:.3g} for the joint model, corrected, which was not kept" in said
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
     assert twin.summary() == said

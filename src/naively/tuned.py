@@ -243,9 +243,9 @@ class Tuned(Fresh):
         found = weights_of(model, part, y, weights, threads)
         book = self._by_the_book(part, y, weights)
         loss = list(found.loss.values())[-1]
-        if found.weights and found.rows * (found.expected - book.log_loss) > PRICE:
+        if found.weights and found.rows * (loss - book.log_loss) > PRICE:
             usual = replace(UNTUNED, smoothing=self._tuning.smoothing)
-            return replace(usual, book=book, declined=found.expected, rows=float(found.rows))
+            return replace(usual, book=book, declined=loss, rows=float(found.rows))
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
 

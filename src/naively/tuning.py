@@ -125,7 +125,7 @@ class Tuning:
         if self.declined is None or self.book is None:
             return []
         kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss on {self.rows:.10g} rows"
-        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} is to be expected of the joint model"
+        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
         return [f"{kept} {both}, which was not kept; more rows, or weights that stand for numbers of rows, may help it"]
 
     def say(self) -> list[str]:

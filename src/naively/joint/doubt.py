@@ -35,7 +35,7 @@ class Doubt:
     share: float  # what a row of weight 1 weighed in the fit: less if it was looked at only perhaps
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], sizes: Mapping[Piece, float], free: Any, curve: Floats, share: float) -> Doubt:
+    def of(cls, pieces: Sequence[Piece], sizes: Mapping[Piece, float], free: Any, curve: Any, share: float) -> Doubt:
         """Return the doubt about weights, given the curvature; sizes are what evidence was divided by."""
         at = tuple(int(one) for one in np.flatnonzero(free))
         scale = np.ones(len(curve))

@@ -42,7 +42,6 @@ class Learned:
     rows: int
     right: float = float("nan")  # the share of these rows, each left out, that are answered rightly
     doubt: Doubt | None = None  # how far the weights would move without a row
-    expected: float = float("nan")  # the loss by which models are compared, with all caution
 
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
@@ -65,7 +64,6 @@ class Learned:
         return {
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
             "rows": self.rows, "right": self.right, "doubt": None if self.doubt is None else self.doubt.to_json(),
-            "expected": self.expected,
         }  # fmt: skip
 
     @classmethod
@@ -78,8 +76,7 @@ class Learned:
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
         doubt = None if data.get("doubt") is None else Doubt.from_json(data["doubt"], classes)
-        right, expected = float(data["right"]), float(data.get("expected", "nan"))
-        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), right, doubt, expected)
+        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]), doubt)
 
 
 def so_many(number: int, thing: str) -> str:
@@ -101,7 +98,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     singles |= {piece: np.asarray(said / sizes[piece], dtype=np.float32) for piece, said in sample.wide.items()}
     if not singles:
         right = float(w @ (y == counted.prior.argmax()) / w.sum())
-        return Learned({}, {}, counted.prior, loss, len(y), right, None, loss["each column alone"])
+        return Learned({}, {}, counted.prior, loss, len(y), right)
     blocks = totals(singles)
     start = at_first(blocks)
     rated = rated_by(Problem(list(blocks.values()), y, w, counted.prior), start)
@@ -122,7 +119,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     doubt = Doubt.of(list(fitted), sizes, free, best.curve, share)
     weights = {piece: float(by) / sizes.get(piece, 1.0) for piece, by in zip(pieces, best.weights, strict=True)}
     out = spread_out(counted, singles, weights)
-    return Learned(out, ridges, best.bias, loss, len(y), problem.right(best), doubt, best.expected)
+    return Learned(out, ridges, best.bias, loss, len(y), problem.right(best), doubt)
 
 
 def fitting(weights: Floats) -> Floats:
