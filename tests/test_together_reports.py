@@ -39,16 +39,16 @@ def test_of_heavy_rows_one_is_left_out_in_both():
     assert heavy.learned.right == pytest.approx(twice.learned.right)
 
 
-def test_how_many_are_right_is_what_leave_one_out_finds(fitted):
-    nb, X, y = fitted
-    assert nb.tuning_.learned.right == pytest.approx(nb.leave_one_out(X, y).accuracy)
+def test_how_many_are_right_is_nearly_what_leave_one_out_finds(fitted):
+    nb, X, y = fitted  # which leaves the rows out of the weights, too
+    assert nb.tuning_.learned.right == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
 
 
 def test_the_summary_sets_both_side_by_side(fitted):
     nb, _, _ = fitted
     said, tuning = nb.summary(), nb.tuning_
-    assert f"the text book has a log-loss of {tuning.book.log_loss:.3g} on these rows" in said
-    assert f"columns together have {tuning.loss_after:.3g} and {tuning.learned.right:.1%}" in said
+    assert f"the textbook model has a leave-one-out log loss of {tuning.book.log_loss:.3g}" in said
+    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.right:.1%}" in said
     weight = tuning.learned.weights[Piece("linear", "numbers")]
     assert f"all columns at once {weight:.2g}" in said
 
@@ -85,7 +85,7 @@ def test_folds_choose_weights_anew_or_hold_them(fitted):
     folds = [(np.delete(np.arange(len(X)), row), [row]) for row in some]
     each = nv.cross_validate(X, y, folds=folds, model="auto", tuning="fixed")
     left = nb.leave_one_out(X, y)
-    assert left.tuning == "fixed"
+    assert left.tuning == "adjusted"
     # Bins may be put together anew with one row less, and the joint evidence keeps its number of rows.
     assert np.abs(each.posterior - left.posterior[some]).max() < 0.05
 

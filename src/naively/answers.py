@@ -175,8 +175,10 @@ class Answers:
         """Return how well each of the rows is answered from all others; they must be rows the model was fitted with.
 
         Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
-        values are rare (`max_categories`), stays as it is; so does a temperature, and with ``model="auto"`` the weights
-        of the evidence, which all rows were fitted with: `cross_validate` fits them anew for each fold.
+        values are rare (`max_categories`), stays as it is; so does a temperature. With ``model="auto"`` each row's part
+        in the weights of the evidence is taken out, too, to first order; which pairs of columns have a weight was still
+        chosen with it. So with few rows and many columns the scores are too good, and their `tuning` says "adjusted":
+        `cross_validate` chooses everything anew for each fold.
         """
         if self._expected is not None:
             raise InvalidInput(
@@ -193,7 +195,8 @@ class Answers:
         truth = truth_of(rows, counts)
         posterior = left_out(model, counts, self._weighed(rows), truth, prior_without(self), allowed(self.threads))
         labels = counts.classes.labels
-        tuning = "fixed" if self._in_use.calibrated else None
+        adjusted = isinstance(model, TogetherModel) and model.adjusts
+        tuning = ("adjusted" if adjusted else "fixed") if self._in_use.calibrated else None
         return Scores.of_places(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
     def _leave_one_out(self, rows: FileRows) -> Scores:

@@ -152,6 +152,7 @@ class Classifier(Answers, Tuned):
         except Exception:
             self.__dict__ = before
             raise
+        self._first = self._begin_with(rows)
 
     def _expect(self, rows: Rows, counts: Counts, declared: list[Any]) -> Expected | None:
         """Return what the rows without a label teach."""
@@ -183,6 +184,8 @@ class Classifier(Answers, Tuned):
             self._asked = {}
             self._outdate()
             self._recount()
+            if self._first is not None:
+                self._go_on(rows_of(X, [label], None, None, self.unlabelled, counter.schema))
             return self
         rows = self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema))
         if classes is not None:
@@ -194,6 +197,7 @@ class Classifier(Answers, Tuned):
         self._take(counter)
         self._outdate()
         self._recount()
+        self._go_on(rows)
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> Self:
@@ -209,6 +213,7 @@ class Classifier(Answers, Tuned):
         self._measured  # noqa: B018 - no row is kept once it may be one to forget
         self._outdate()
         self._recount()
+        self._first = None if self._first is None else self._first.less(rows, self.schema_)
         return self
 
     def _weighed(self, rows: Any) -> Any:

@@ -46,8 +46,10 @@ class Scores:
         What a choice costs when a class is true, as for `NaiveBayes`; by default every mistake costs 1.
     reject : float, optional
         The price of not answering.
-    tuning : "refit" or "fixed", optional
-        Whether what models choose beside their counts was chosen anew without the rows asked about, or held fixed.
+    tuning : "refit", "fixed" or "adjusted", optional
+        Whether what models choose beside their counts (weights, temperature) was chosen anew without the rows asked
+        about, or held fixed as it was chosen with them; "adjusted" if the part of each row in the weights was taken
+        out to first order.
     folds : array of shape (rows,), optional
         The number of the fold that each row was held out in; `spread` and `by_fold` follow from it.
     decided : array of shape (rows,), optional

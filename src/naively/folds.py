@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -11,10 +12,11 @@ import numpy as np
 from .classifier import Classifier
 from .counting import Rows, checked_classes, count_rows
 from .engines.tables import TableCounter
-from .errors import InvalidInput
+from .errors import InvalidInput, LeftOutWarning, levels_to_caller
 from .evaluate import Scores
+from .learning import FEWEST, FEWEST_IN_FOLDS, enough
 from .model import Model
-from .resample import Places, counted_apart, counts_of, hard, some
+from .resample import Places, counted_apart, counts_of, hard, of_weight, some
 from .schema import Schema
 from .settings import scored_by
 from .statistics import Axis, Counts
@@ -38,7 +40,10 @@ def scores_of_folds(
     counter = TableCounter(schema, checked_classes(nb.classes, rows))
     splits = [(train, tested) for train, test in splits if len(tested := heavy(rows, test))]
     answer = answer_apart if dealt_out(splits, rows) else answer_each
-    answered, labels = answer(Models(nb, held), counter, splits, rows, allowed(nb.threads))
+    numbers = len(schema.of_kind("numbers")) if nb.model == "refined" else 0
+    many = nb.model != "textbook" and enough(of_weight(rows), numbers)
+    models = Models(nb, held, FEWEST_IN_FOLDS if many else FEWEST)
+    answered, labels = answer(models, counter, splits, rows, allowed(nb.threads))
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
     codes = hard(rows).codes
@@ -100,10 +105,14 @@ def heavy(rows: Rows, at: Any) -> Any:
 
 
 class Models(NamedTuple):
-    """How the models of folds are made: their settings, and what is held fixed of what they would choose."""
+    """How the models of folds are made: their settings, and what is held fixed of what they would choose.
+
+    Folds take columns together if the table does, from fewer rows: what is scored is what would be kept.
+    """
 
     nb: Classifier
     held: Tuning | None
+    fewest: int = FEWEST
 
     def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> Classifier:
         """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
@@ -115,8 +124,22 @@ class Models(NamedTuple):
             nb._keep(self.held)
         elif nb._leaves_open:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            nb._tune_if_asked(weighed(some(rows, train), by_class))
+            learned_from = weighed(some(rows, train), by_class)
+            nb._tune_if_asked(learned_from, fewest=self.fewest)
+            if self.fewest < FEWEST and not nb._takes_together(of_weight(learned_from), self.fewest):
+                warn_of_fold(learned_from)
         return nb
+
+
+def warn_of_fold(rows: Rows) -> None:
+    """Say that a fold is answered by another kind of model than the table would be."""
+    classes = len(np.unique(hard(rows).codes))
+    warnings.warn(
+        f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
+        "textbook model answers it, not the one that all rows would get. Give fewer folds.",
+        LeftOutWarning,
+        stacklevel=levels_to_caller(),
+    )
 
 
 def posterior_of(nb: Classifier, whole: Counts, asked: Rows, threads: int) -> Floats:

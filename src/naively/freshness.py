@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .engines.thinned import Thinned
 from .errors import StaleWarning, levels_to_caller
+from .firstrows import FirstRows
 from .joint.learn import Learned
 from .measuring import Measured, measured
 from .refine.learned import Refined
@@ -30,6 +31,7 @@ class Fresh:
     _figures: Measured | Thinned | None = None  # what numbers tell, or some rows to measure it on when it is asked for
     _warned = False
     _soft = False  # whether rows belonged to several classes by shares
+    _first: FirstRows | None = None  # while they are kept, weights are fitted anew as rows come
 
     if TYPE_CHECKING:
         model: str
@@ -89,7 +91,7 @@ class Fresh:
             self._figures = self._figures.stale
         if self._tuning.fresh and self._tuning.calibrated:
             self._tuning = replace(self._tuning, fresh=False)
-            if self._in_use.calibrated:
+            if self._in_use.calibrated and self._first is None:
                 self._warn("The rows that were counted")
 
     def _go_on_with(self, other: Fresh) -> None:
@@ -103,7 +105,7 @@ class Fresh:
 
     def _check_fresh(self) -> None:
         """Warn if rows or settings have changed since the model was calibrated, and nobody was told."""
-        if self._in_use.calibrated and not self._in_use.fresh:
+        if self._in_use.calibrated and not self._in_use.fresh and self._first is None:
             self._warn("The rows that were counted")
         elif self._in_use.calibrated and not self._as_tuned:
             self._warn("Settings of estimating")

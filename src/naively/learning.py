@@ -31,18 +31,21 @@ from .together import TogetherModel
 # Fewer rows show too little of how columns go together, and weighing the evidence for more classes takes too long: the
 # text book speaks alone.
 FEWEST, MOST_CLASSES = 50, 300
+# A fold of a table that has enough rows is fitted like the table, so that what is scored is what is kept. Half of the
+# fewest rows are 25, and folds of a splitter may leave less; with fewer than this there is nothing to fit.
+FEWEST_IN_FOLDS = 10
 # What the evidence of the sample may take together, in numbers of 4 bytes; but some rows are looked at in any case.
 CELLS, SOME = 1 << 25, 250
 # Probabilities that are worked out again and again: of many classes fewer rows are looked at.
 ANSWERS = 1 << 19
 
 
-def enough(rows: Rows, numbers: int = 0) -> bool:
+def enough(rows: Rows, numbers: int = 0, fewest: int = FEWEST) -> bool:
     """Tell whether rows show how columns go together: many, of several classes, each with one label.
 
     Numbers that are all used must be affordable at once; labels can be left out of it.
     """
-    if isinstance(rows.target, Shares) or rows.target.rows < FEWEST:
+    if isinstance(rows.target, Shares) or rows.target.rows < fewest:
         return False
     classes = len(np.unique(rows.target.codes))
     return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)

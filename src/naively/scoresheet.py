@@ -22,6 +22,14 @@ from .frames import frame
 
 # In the order in which they are shown where every mistake costs the same, and decisions follow the probabilities.
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
+# What is said below the figures if something was fitted on the rows that were asked about.
+FITTED = {
+    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them anew in each fold",),
+    "adjusted": (
+        "weights were fitted on these rows, each row's part in them taken out to first order;",
+        "with few rows prefer cross_validate, which fits them anew in each fold",
+    ),
+}
 
 
 def figures_of(scores: Any) -> tuple[str, ...]:
@@ -131,7 +139,8 @@ def text_of(scores: Any) -> str:
             continue
         said = written(name, getattr(scores, name), scores.spread[name])
         lines.append((title, said, written(name, getattr(scores.baseline, name))))
-    return "\n".join([*notes, *(line.rstrip() for line in aligned(lines, right=(1, 2)))])
+    below = FITTED.get(scores.tuning or "", ())
+    return "\n".join([*notes, *(line.rstrip() for line in aligned(lines, right=(1, 2))), *below])
 
 
 def frame_of(scores: Any) -> Any:
@@ -180,5 +189,5 @@ def data_of(scores: Any) -> dict[str, Any]:
         "classes": [plain(label) for label in scores.classes],
         "choices": None if scores._in_numbers else [None if k is None else plain(k) for k in scores.confusion_columns],
         "confusion": table,
-        "notes": list(scores.notes),
+        "notes": [*scores.notes, *([" ".join(FITTED[scores.tuning])] if scores.tuning in FITTED else [])],
     }

@@ -26,8 +26,8 @@ from .statistics import Axis, Counts
 from .statistics.axis import Floats
 
 CODES, LEVEL, PAIRS = "codes", "level", "pairs"
-# Rows that are left out at once.
-LEFT = 1 << 13
+# Rows that are left out at once: so many, or fewer if their evidence takes more numbers than that, but some.
+LEFT, LEFT_CELLS, LEAST_LEFT = 1 << 13, 1 << 25, 64
 
 
 @dataclass(frozen=True)
@@ -186,14 +186,21 @@ class TogetherModel(TableModel):
         usual = {f"words of {name}": self.imagined[name] for name in self.wording}
         return Sample(labels, columns["cells"], y, weights, wide, usual)
 
+    @property
+    def adjusts(self) -> bool:
+        """Whether rows are left out of the weights, too."""
+        return self.learned is not None and self.learned.doubt is not None
+
     # -- why, and how good --------------------------------------------------------------------------------------
 
     def left(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Floats:
-        """Return the scores of rows that were counted, each left out; the weights of the evidence stay as they are."""
+        """Return the scores of rows that were counted, each left out; of the weights, too, to first order."""
         assert self.learned is not None
-        parts = []
-        for begin in range(0, len(y), LEFT):
-            rows = slice(begin, begin + LEFT)
+        parts, doubt = [], self.learned.doubt
+        cells = len(self.classes) * (1 if doubt is None else max(len(doubt.free), 1))
+        each = int(np.clip(LEFT_CELLS // cells, LEAST_LEFT, LEFT))
+        for begin in range(0, len(y), each):
+            rows = slice(begin, begin + each)
             some = {name: matrix.take(rows) if name == "cells" else matrix[rows] for name, matrix in columns.items()}
             parts.append(left_scores(self.counted, self.learned, self.sample(some, y[rows], weights[rows])))
         return np.hstack(parts).T + (self.model.log_prior - self.tables.bias)

@@ -16,6 +16,7 @@ from .estimate import empirical_prior
 from .evaluate import Scores
 from .families import Settings
 from .families.family import Codes
+from .firstrows import FirstRows
 from .freshness import ESTIMATING, WEIGHED, Fresh
 from .grid import Grid
 from .joint.learn import Learned
@@ -37,7 +38,7 @@ from .statistics import Counts
 from .statistics.axis import Floats
 from .threads import allowed
 from .together import TogetherModel
-from .tuning import GRID, MOST_SCORES, UNTUNED, Book, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
+from .tuning import GRID, MOST_SCORES, PRICE, UNTUNED, Book, Smoothing, Task, Tuning, held_out, sample, smoothed, tuned
 
 
 class Tuned(Fresh):
@@ -119,7 +120,10 @@ class Tuned(Fresh):
             self._check_held_out()
             self._keep(self._held_out(rows))
         else:
-            self._keep(self._learn(rows) if self._takes_together(rows) else self._tune(rows, calibrated=True))
+            together = self._takes_together(rows)
+            self._keep(self._learn(rows) if together else self._tune(rows, calibrated=True))
+            if together and self._tuning.declined is not None:
+                self._keep(self._tune_declined(rows))
         return self
 
     def _tune(self, rows: Rows, *, calibrated: bool) -> Tuning:
@@ -175,20 +179,53 @@ class Tuned(Fresh):
         """Whether something is left to the rows to choose."""
         return self.model != "textbook" or self._auto_smoothing or isinstance(self.temperature, str)
 
-    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None) -> None:
-        """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample."""
+    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None, fewest: int = FEWEST) -> None:
+        """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample.
+
+        Columns are taken together from so many rows on: a fold has fewer of them than the table it is of.
+        """
         rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
-        together = self._takes_together(rows)
+        together = self._takes_together(rows, fewest)
         calibrated = isinstance(self.temperature, str) and not together
         if calibrated or self._auto_smoothing:
             self._keep(self._tune(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if together:
             self._keep(self._learn(rows, blocks))
+            if self._tuning.declined is not None and isinstance(self.temperature, str):
+                self._keep(self._tune_declined(rows))
 
-    def _takes_together(self, rows: Rows) -> bool:
+    def _takes_together(self, rows: Rows, fewest: int = FEWEST) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
         numbers = self._numbers if self.model == "refined" else 0
-        return self.model != "textbook" and self._expected is None and enough(rows, numbers)
+        return self.model != "textbook" and self._expected is None and enough(rows, numbers, fewest)
+
+    # -- rows that come bit by bit --------------------------------------------------------------------------------
+
+    def _begin_with(self, rows: Any) -> FirstRows | None:
+        """Return the first rows of a model, to be kept if they are too few to fit weights, and only so."""
+        few = isinstance(rows, Rows) and rows.target.rows < FEWEST and self._expected is None
+        affordable = self.model == "auto" or (self.model == "refined" and self._numbers < most_features(2))
+        return FirstRows((), FEWEST).more(rows, self._schema) if few and affordable else None
+
+    def _go_on(self, rows: Any) -> None:
+        """Keep more of the first rows; as soon as they are enough, and each time they have doubled, learn from all."""
+        if self._first is None:
+            return
+        self._first = first = self._first.more(rows, self._schema) if isinstance(rows, Rows) else None
+        if first is None or len(first.rows) < first.due:
+            return
+        table, labels, weights = first.columns(self._schema)
+        every = rows_of(table, labels, None, weights, schema=self._schema)
+        if self._takes_together(every):
+            counter = self._live_counter()
+            counter.together = None  # bins are laid out anew
+            self._tune_if_asked(every)
+            self._first = None if first.full else first._replace(due=2 * len(first.rows))
+
+    def _tune_declined(self, rows: Rows) -> Tuning:
+        """Return how sure the textbook model is to be where the joint model was not better than it."""
+        before = self._tuning
+        return replace(self._tune(rows, calibrated=True), declined=before.declined, book=before.book)
 
     @property
     def _numbers(self) -> int:
@@ -215,8 +252,11 @@ class Tuned(Fresh):
             hints = screened.remarked(self._schema.hints, model.counted.grid, bool(found.weights.get(REST)))
             self._schema = replace(self._schema, hints=hints)
         book = self._by_the_book(part, y, weights)
-        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         loss = list(found.loss.values())[-1]
+        if found.weights and found.rows * (loss - book.log_loss) > PRICE:
+            usual = replace(UNTUNED, smoothing=self._tuning.smoothing)
+            return replace(usual, book=book, declined=loss, rows=float(found.rows))
+        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
 
     def _by_the_book(self, rows: Rows, y: Codes, weights: Floats) -> Book:
@@ -323,7 +363,7 @@ class Tuned(Fresh):
 
     def _tuning_to_json(self) -> dict[str, Any] | None:
         """Return what was chosen as plain data; None if nothing was."""
-        if self._tuning.smoothing is None and not self._tuning.calibrated:
+        if self._tuning.smoothing is None and not self._tuning.calibrated and self._tuning.declined is None:
             return None
         fresh = self.calibrated_ or not self._tuning.calibrated
         # Weights are of no use to other columns or classes than those they were learned with.
@@ -365,7 +405,8 @@ class Tuned(Fresh):
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            return [alone(self.model, self._why_alone()), *self._in_use.say()]
+            declined = self._in_use.say_declined() if self.model == "auto" else []
+            return [*(declined or [alone(self.model, self._why_alone())]), *self._in_use.say()]
         if self._auto_smoothing and self._in_use.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._in_use.say()]
         if not self._in_use.calibrated and not self._auto_smoothing:

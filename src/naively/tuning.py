@@ -27,7 +27,7 @@ GRID = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
 MOST_ROWS, MOST_SCORES = 20_000, 1 << 22
 # When a λ is chosen, so many rows, and scores of rows, columns and classes; but some rows in any case.
 ROWS_FOR_SMOOTHING, MOST_TERMS, FEWEST_ROWS = 5_000, 1 << 20, 256
-# What one choice more must save, in nats (Akaike's criterion).
+# What one choice more must save, in nats (Akaike's criterion); and the textbook model, to be kept.
 PRICE = 1.0
 SWEEPS = 3
 
@@ -62,6 +62,7 @@ class Tuning:
     learned: Learned | None = None  # how strongly columns taken together are believed
     book: Book | None = None  # beside it, the text book on the same rows
     refined: Refined | None = None  # how far single values are adjusted
+    declined: float | None = None  # the loss expected of the joint model, if the textbook's was no greater and is kept
 
     def bias_of(self, classes: Axis) -> Floats | None:
         """Return the bias of each of these classes; one that came later has none."""
@@ -76,6 +77,8 @@ class Tuning:
         beside: dict[str, Any] = {} if self.refined is None else {"refined": self.refined.to_json()}
         if self.learned is not None:
             beside = {"learned": self.learned.to_json(), "book": list(self.book or ())}
+        if self.declined is not None:
+            beside = {"declined": self.declined, "book": list(self.book or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
@@ -91,7 +94,10 @@ class Tuning:
         own: dict[str, Any] = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
             own["learned"] = Learned.from_json(data["learned"], len(classes))
+        if "book" in data:
             own["book"] = Book(*map(float, data["book"]))
+        if "declined" in data:
+            own["declined"] = float(data["declined"])
         if "refined" in data:
             own["refined"] = Refined.from_json(data["refined"], len(classes), moved or {})
         return cls(**(dict(data) | own))
@@ -109,11 +115,18 @@ class Tuning:
         """Say what columns taken together bought over the text book."""
         if self.learned is None or self.book is None:
             return []
-        book = (
-            f"a log-loss of {self.book.log_loss:.3g} on these rows, each left out, and {self.book.accuracy:.1%} right"
-        )
-        ours = f"{self.loss_after:.3g} and {self.learned.right:.1%}, with weights that were fitted on them"
-        return [f"the text book has {book}; columns together have {ours}"]
+        book = f"a leave-one-out log loss of {self.book.log_loss:.3g} and accuracy {self.book.accuracy:.1%}"
+        ours = f"{self.loss_after:.3g} (corrected) and {self.learned.right:.1%} (weights fitted on these rows)"
+        other = "cross_validate, which fits weights anew in each fold, says how good it is on others"
+        return [f"on these rows the textbook model has {book}; the joint model has {ours}; {other}"]
+
+    def say_declined(self) -> list[str]:
+        """Say why the textbook model is kept where a joint model was fitted."""
+        if self.declined is None or self.book is None:
+            return []
+        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss on {self.rows:.10g} rows"
+        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
+        return [f"{kept} {both}, which was not kept; more rows, or weights that stand for numbers of rows, may help it"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""

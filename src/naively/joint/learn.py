@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from ..families.family import Codes
 from ..grid import Grid
 from ..statistics.axis import Floats
+from .doubt import Doubt, Gathered
 from .levels import EACH, KINDS
 from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
@@ -38,9 +39,10 @@ class Learned:
     weights: Mapping[Piece, float]
     ridges: Mapping[str, float]  # of the joint evidence; of words, how many texts are imagined with each
     bias: Floats
-    loss: Mapping[str, float]  # of rows left out, by what is looked at
+    loss: Mapping[str, float]  # of rows left out, corrected for weights fitted on them; by what is looked at
     rows: int
     right: float = float("nan")  # the share of these rows, each left out, that are answered rightly
+    doubt: Doubt | None = None  # how far the weights would move without a row
 
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
@@ -50,12 +52,12 @@ class Learned:
         parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
         parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
         parts += ["all columns at once"] * bool(met["linear"])
-        stages = [f"{loss:.3g} with {what}" for what, loss in self.loss.items()]
-        weighed = f"the evidence of {', '.join(parts)}, each weighed on rows left out"
+        stages = ", ".join(f"{loss:.3g} with {what}" for what, loss in self.loss.items())
+        weighed = f"the evidence of {', '.join(parts)}, with weights fitted by leave-one-out log loss"
         return [
             f"columns together: {weighed if parts else 'nothing held up in leave-one-out, so that the prior answers'}",
             f"weights: {said_of_weights(self.weights)}",
-            f"the log-loss of {self.rows:,} rows, each left out, is {', '.join(stages)}",
+            f"leave-one-out log loss of {self.rows:,} rows, corrected for weights fitted on these rows: {stages}",
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +65,7 @@ class Learned:
         weights = [[p.kind, p.level, list(p.columns), weight] for p, weight in self.weights.items()]
         return {
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
-            "rows": self.rows, "right": self.right,
+            "rows": self.rows, "right": self.right, "doubt": None if self.doubt is None else self.doubt.to_json(),
         }  # fmt: skip
 
     @classmethod
@@ -75,7 +77,8 @@ class Learned:
         bias = np.array([float(by) for by in data["bias"]])
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
-        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]))
+        doubt = None if data.get("doubt") is None else Doubt.from_json(data["doubt"], classes)
+        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]), doubt)
 
 
 def so_many(number: int, thing: str) -> str:
@@ -85,17 +88,19 @@ def so_many(number: int, thing: str) -> str:
 
 def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
-    left, y, w = Left(counted, sample), sample.y, sample.weights
+    left, y, w = Left(counted, sample), sample.y, fitting(sample.weights)
     singles: Pieces = dict(left.values())
     alone = whole({**singles, **sample.wide}, len(y))
     loss = {"each column alone": log_loss(counted.prior[:, None] + alone, y, w)}
     ridges: dict[str, float] = dict(sample.imagined)
     for which in linear_kinds(counted.grid):
         singles[Piece("linear", which)], ridges[which] = left.linear(which)
+    singles |= dict(left.rare())
     sizes = {piece: size_of_words(said) if piece.kind in WAYS else 1.0 for piece, said in sample.wide.items()}
     singles |= {piece: np.asarray(said / sizes[piece], dtype=np.float32) for piece, said in sample.wide.items()}
     if not singles:
-        return Learned({}, {}, counted.prior, loss, len(y), float(w @ (y == counted.prior.argmax()) / w.sum()))
+        right = float(w @ (y == counted.prior.argmax()) / w.sum())
+        return Learned({}, {}, counted.prior, loss, len(y), right)
     blocks = totals(singles)
     start = at_first(blocks)
     rated = rated_by(Problem(list(blocks.values()), y, w, counted.prior), start)
@@ -104,15 +109,27 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     start = at_first(blocks)
     usual = np.array([0.0 if block.kind in WAYS else at for block, at in zip(blocks, start, strict=True)])
     tied = Problem(list(blocks.values()), y, w, counted.prior).solve(start, usual, BLOCK_RIDGE, CAUTION)
-    loss["a weight for each kind of evidence"] = tied.expected
+    loss["a weight for each kind of evidence"] = tied.corrected
     by_block = dict(zip(blocks, tied.weights, strict=True))
     pieces = {**few(singles, rated), **together, **own}
     towards = np.array([0.0 if piece in own else by_block[Piece(*piece.block)] for piece in pieces])
     problem = Problem(list(pieces.values()), y, w, counted.prior)
     best = freed(problem, tied._replace(weights=towards))
-    loss["weights of their own"] = best.expected
+    loss["weights of their own"] = best.corrected
+    fitted, free = (blocks, tied.weights > 0) if best.weights is towards else (pieces, best.weights > 0)
+    share = float(w.sum() / counted.joint.products[:, 0, 0].sum())  # of a sample, what a row weighs on average
+    doubt = Doubt.of(list(fitted), sizes, free, best.curve, share)
     weights = {piece: float(by) / sizes.get(piece, 1.0) for piece, by in zip(pieces, best.weights, strict=True)}
-    return Learned(spread_out(counted, singles, weights), ridges, best.bias, loss, len(y), problem.right(best))
+    out = spread_out(counted, singles, weights)
+    return Learned(out, ridges, best.bias, loss, len(y), problem.right(best), doubt)
+
+
+def fitting(weights: Floats) -> Floats:
+    """Return what rows weigh while weights of the evidence are fitted: together no less than they are.
+
+    The ridges are measured in rows. Rows that weigh 1 together would leave the weights where they began.
+    """
+    return np.asarray(weights * max(1.0, len(weights) / weights.sum()))
 
 
 def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats) -> float:
@@ -158,7 +175,8 @@ def at_first(blocks: Pieces) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
     levels = sum(block.level in KINDS for block in blocks)
     numbers = sum(map(is_shared, blocks)) - levels
-    of = {"value": 1.0, "vectors": 1.0, "linear": 0.0, "pair": 0.0, "rest": 0.0, **dict.fromkeys(WAYS, 1 / len(WAYS))}
+    of = {"value": 1.0, "vectors": 1.0, **dict.fromkeys(("linear", "pair", "rest", "rare"), 0.0)}
+    of |= dict.fromkeys(WAYS, 1 / len(WAYS))
     shared = {block: 1 / levels if block.level in KINDS else 1 / numbers for block in blocks if is_shared(block)}
     return np.array([shared.get(block, of[block.kind]) for block in blocks])
 
@@ -250,17 +268,27 @@ def spread_out(counted: Counted, singles: Pieces, weights: Mapping[Piece, float]
 
 
 def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
-    """Return the scores of rows that were counted, each left out, [class, row]; the weights stay as they are."""
-    left, weight = Left(counted, sample), learned.weights.get
-    total = np.tile(learned.bias[:, None], len(sample.y))
-    for piece, said in left.values():
+    """Return the scores of rows that were counted, each left out, [class, row]; of the weights, too, to first order."""
+    total, weight, doubt = np.tile(learned.bias[:, None], len(sample.y)), learned.weights.get, learned.doubt
+    gathered = None if doubt is None else Gathered(doubt, len(total), len(sample.y))
+    for piece, said, shared in evidence(counted, learned, sample):
         total += weight(piece, 0.0) * said
+        if gathered is not None:
+            gathered.add(piece, said, shared)
+    if doubt is None or gathered is None:
+        return total
+    return doubt.without_own(total, gathered.x, sample.y, sample.weights)
+
+
+def evidence(counted: Counted, learned: Learned, sample: Sample) -> Iterator[tuple[Piece, Any, float]]:
+    """Give every piece of evidence of rows, each left out, and what part of it its block has."""
+    left = Left(counted, sample)
+    yield from ((piece, said, 1.0) for piece, said in left.values())
+    yield from ((piece, said, 1.0) for piece, said in left.rare())
     for which, ridge in learned.ridges.items():
-        if by := weight(Piece("linear", which)):
-            total += by * left.linear_under(which, ridge)
+        if learned.weights.get(Piece("linear", which)):
+            yield Piece("linear", which), left.linear_under(which, ridge), 1.0
     for bins in OF_PAIRS:
-        for piece, said in left.pairs(bins):
-            total += weight(piece, 0.0) * said
-    for piece, wide in sample.wide.items():
-        total += weight(piece, 0.0) * wide
-    return total
+        shared = 1 / size_of(counted.grid, bins)[1]
+        yield from ((piece, said, shared) for piece, said in left.pairs(bins))
+    yield from ((piece, wide, 1.0) for piece, wide in sample.wide.items())

@@ -18,6 +18,7 @@ from .learn import Learned
 from .levels import KINDS
 from .linear import by_column
 from .pieces import BELL, OF_NUMBERS, Counted, Piece, summed
+from .rare import of_labels, rarity
 from .tables import of_pairs as said_of_pairs
 from .tables import of_values
 
@@ -93,16 +94,21 @@ def tables_of(counted: Counted, places: Sequence[Codes], learned: Learned) -> Ta
     grid, classes, weight = counted.grid, counted.joint.classes, learned.weights.get
     slopes, there = joint_slopes(counted, learned)
     linear, said = linear_tables(counted, places, slopes, there), []
+    few = rarity(counted.rare.rows)
     for at, table in enumerate(linear[: len(grid.numbers)]):
         if by := weight(Piece("value", BELL, (at,))):
             table = table + by * counted.bell(at).said().T
+        if (by := weight(Piece("rare", BELL))) and grid.numbers[at].scale:
+            table = table + by * few * counted.rare.lifted(counted.bell(at).said()).T
         for level in OF_NUMBERS:
             if by := weight(Piece("value", level, (at,))):
                 to = counted.levels(at, level)
                 table = table + by * of_values(summed(counted.fine(at), to, 1))[to]
         said.append(table)
-    for at in range(len(grid.numbers), len(grid.numbers) + len(counted.tables)):
+    for at, n in enumerate(counted.tables, len(grid.numbers)):
         said.append(said_of_labels(counted, at, learned) + linear[at])
+        if by := weight(Piece("rare", "labels")):
+            said[-1] += by * few * of_labels(n).T
     levels = slopes[grid.features - len(grid.numbers) :]
     pairs = pair_tables(counted, learned)
     lookups, of_pairs = Lookups(classes, tuple(said)), PairTables(classes, grid.offsets, *pairs)

@@ -20,6 +20,7 @@ from .levels import FEWEST, Levels
 from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import ROUGH, WIDER
+from .rare import Rare, of_labels_left
 from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
 
 # Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
@@ -30,7 +31,7 @@ BELL = "bell"
 class Piece(NamedTuple):
     """The name of a piece of evidence: its kind, the bins it is read off, and its columns by place on the grid."""
 
-    kind: str  # "value", "pair", "linear", "vectors", or one of those in which words speak
+    kind: str  # "value", "pair", "linear", "rare", "vectors", or one of those in which words speak
     level: Any
     columns: tuple[Any, ...] = ()
 
@@ -64,6 +65,11 @@ class Counted:
         """How probable each class is before, as logarithms."""
         rows = self.joint.products[:, 0, 0]
         return np.asarray(np.log((rows + 1) / (rows.sum() + len(rows))))
+
+    @cached_property
+    def rare(self) -> Rare:
+        """Which classes have few rows."""
+        return Rare(self.joint.products[:, 0, 0])
 
     def fine(self, at: int) -> Floats:
         """Return the counts of the fine bins of a number, [class, bin]."""
@@ -160,6 +166,32 @@ class Left:
                     yield Piece("value", kind, column), said
             else:
                 yield Piece("value", "labels", column), of_values_left(n, codes, self.taken)
+
+    def rare(self) -> Iterator[tuple[Piece, Single]]:
+        """Give what columns say of rare classes by the textbook, numbers and labels apart; of other classes nothing."""
+        rare = self.counted.rare
+        if not rare.classes:
+            return
+        by = rare.left(self.taken)
+        for level, said in ((BELL, self._rare_numbers()), ("labels", self._rare_labels())):
+            if said.any():
+                yield Piece("rare", level), said * by
+
+    def _rare_numbers(self) -> Single:
+        out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
+        for at, number in enumerate(self.grid.numbers):
+            if number.scale:
+                x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
+                said = self.counted.rare.lifted(self.counted.bell(at).left(x, fine, self.taken))
+                out += np.where(fine >= 0, said, np.float32(0.0))
+        return out
+
+    def _rare_labels(self) -> Single:
+        out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
+        for at, n in enumerate(self.counted.tables):
+            for label in self.counted.rare.classes:
+                out[label] += of_labels_left(n, label, self.sample.labels[:, at], self.taken)
+        return out
 
     def linear(self, which: str) -> tuple[Single, float]:
         """Return the joint evidence of some features, and its ridge."""

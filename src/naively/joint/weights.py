@@ -20,11 +20,17 @@ PRODUCTS, FEW = 1 << 17, 32
 
 
 class Fit(NamedTuple):
-    """Weights of pieces of evidence, biases of classes, and the loss to be expected of other rows."""
+    """Weights of pieces of evidence, biases of classes, and the loss to be expected of other rows.
+
+    The expected loss is what fits are compared by, with all the caution that was asked for; the corrected one takes
+    Takeuchi's correction once: an estimate of the leave-one-out loss, weights left out as well.
+    """
 
     weights: Floats
     bias: Floats
     expected: float
+    corrected: float = float("nan")
+    curve: Floats | None = None  # of the loss with its ridge, by the weights that are not 0 and the biases
 
 
 class Problem:
@@ -122,9 +128,11 @@ class Problem:
             if before - loss <= ENOUGH * total:
                 break
         expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
-        if caution:
-            expected += caution * self._correction(v, p, pull)
-        return Fit(v[: self.size], v[self.size :], expected / total)
+        if not caution:
+            return Fit(v[: self.size], v[self.size :], expected / total)
+        correction, curve = self._correction(v, p, pull)
+        losses = (expected + caution * correction) / total, (expected + correction) / total
+        return Fit(v[: self.size], v[self.size :], *losses, curve)
 
     def _step(
         self, v: Floats, v0: Floats, pull: Floats, curve: Floats, here: tuple[float, Floats]
@@ -146,11 +154,12 @@ class Problem:
             length /= 2
         return v, loss, p
 
-    def _correction(self, v: Floats, p: Floats, pull: Floats) -> float:
-        """Return by how much the loss of these rows is too low, for having chosen the weights on them."""
+    def _correction(self, v: Floats, p: Floats, pull: Floats) -> tuple[float, Floats]:
+        """Return by how much the loss is too low, for having chosen the weights on these rows; and its curvature."""
         on = np.concatenate([v[: self.size] > 0, np.ones(self.classes, dtype=bool)])
         inner = np.ix_(on, on)
-        return float(np.trace(np.linalg.solve((self.curve(p) + np.diag(pull))[inner], self.scatter(p)[inner])))
+        curve = (self.curve(p) + np.diag(pull))[inner]
+        return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve
 
 
 def squared(lines: Any) -> Floats:

@@ -17,6 +17,8 @@ NAMES = {
     ("value", EACH): "each level",
     ("value", NEAR): "each level with a neighbour",
     ("value", DENSITY): "each level by a density over all levels",
+    ("rare", BELL): "numbers of rare classes by the textbook",
+    ("rare", "labels"): "labels of rare classes by the textbook",
     ("pair", 0): "each pair of columns",
     ("rest", None): "all other columns",
     ("linear", "numbers"): "all columns at once",

@@ -1,0 +1,219 @@
+"""Small tables: what is scored is what is kept, whichever model that is, and rows may come bit by bit."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+import naively as nv
+from naively import crossing, files
+from naively.errors import LeftOutWarning, StaleWarning
+from naively.firstrows import MOST, FirstRows
+from naively.joint.learn import fitting
+from naively.mixed import TableModel
+from naively.together import TogetherModel
+from naively.tuning import Book
+
+
+def either_or(rows, seed=0):
+    """Return a table whose class follows from two columns together, and from neither alone."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, (2, rows))
+    X = pd.DataFrame({"a": np.array(["x", "y"])[a], "b": np.array(["u", "v"])[b], "n": rng.normal(size=rows)})
+    return X, np.where(a ^ b, "odd", "even")
+
+
+def flowers(rows=150):
+    """Return irises in mixed order, with a column of labels."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    at = np.random.default_rng(0).permutation(150)[:rows]
+    X = X.iloc[at].reset_index(drop=True)
+    return X.assign(wide=np.where(X.iloc[:, 1] > 3, "yes", "no")), np.array(["a", "b", "c"])[y.to_numpy()[at]]
+
+
+def kind(nb):
+    return type(nb._table_model)
+
+
+# -- folds -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [50, 55, 62])
+def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch):
+    X, y = either_or(rows)
+    kinds, before = [], crossing.posterior_of
+    monkeypatch.setattr(crossing, "posterior_of", lambda nb, *rest: kinds.append(kind(nb)) or before(nb, *rest))
+    scores = nv.cross_validate(X, y, folds=10)
+    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [TogetherModel] * 10
+    others, truth = either_or(500, seed=1)
+    kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
+    assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
+
+
+def test_folds_of_fewer_rows_score_the_textbook_which_is_kept():
+    X, y = either_or(49)
+    assert kind(nv.NaiveBayes().fit(X, y)) is TableModel
+    both = [nv.cross_validate(X, y, folds=5, model=model).posterior for model in ("auto", "textbook")]
+    assert np.array_equal(*both)
+
+
+def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
+    X, y = either_or(60)
+    with pytest.warns(LeftOutWarning, match="A fold leaves 6 rows of 2 classes"):
+        nv.cross_validate(X, y, folds=[(np.arange(6), np.arange(6, 60))])
+
+
+def test_files_score_what_is_kept_too(tmp_path):
+    X, y = either_or(56)
+    X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
+    nb = nv.NaiveBayes()
+    done = files.fit(nb, tmp_path / "few.csv", "label", folds=5)
+    assert kind(nb) is TogetherModel
+    assert done.scores.accuracy > 0.9 > done.book.accuracy
+
+
+# -- rows that come bit by bit -----------------------------------------------------------------------------------------
+
+
+def test_batches_of_ten_rows_reach_the_default_model():
+    X, y = flowers(100)
+    nb, kinds = nv.NaiveBayes(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for begin in range(0, 100, 10):
+            nb.partial_fit(X[begin : begin + 10], y[begin : begin + 10])
+            kinds.append(kind(nb))
+    assert kinds == [TableModel] * 4 + [TogetherModel] * 6
+    whole = nv.NaiveBayes().fit(X, y)
+    assert nb.calibrated_  # learned anew when rows had doubled
+    assert np.array_equal(nb.predict_proba(X), whole.predict_proba(X))
+
+
+def test_one_row_at_a_time_after_five_reaches_it_too():
+    X, y = flowers(52)
+    nb = nv.NaiveBayes().partial_fit(X[:5], y[:5], classes=["a", "b", "c"])
+    for row in range(5, 50):
+        assert kind(nb) is TableModel
+        nb.partial_fit(X.iloc[row].to_dict(), y[row])
+    assert np.array_equal(nb.predict_proba(X), nv.NaiveBayes().fit(X[:50], y[:50]).predict_proba(X))
+    nb.partial_fit(X.iloc[50].to_dict(), y[50])
+    assert nb.counts_.rows.sum() == 51
+    assert not nb.calibrated_
+
+
+def test_weights_and_missing_values_are_kept_with_their_rows():
+    X, y = flowers(60)
+    X.iloc[3, 0], X.iloc[7, 4] = np.nan, None
+    w = np.random.default_rng(1).uniform(0.5, 2, 60)
+    w[9] = 0.0
+    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20], sample_weight=w[:20])
+    nb.partial_fit(X[20:], y[20:], sample_weight=w[20:])
+    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X, y, sample_weight=w).predict_proba(X), atol=1e-9)
+
+
+def test_forgotten_rows_are_forgotten_among_those_kept():
+    X, y = flowers(80)
+    nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).forget(X[:10], y[:10])
+    nb.partial_fit(X[40:], y[40:])
+    whole = nv.NaiveBayes().fit(X[10:], y[10:])
+    assert kind(nb) is TogetherModel
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_copies_and_pickles_go_on_apart():
+    X, y = flowers(80)
+    nb = nv.NaiveBayes().partial_fit(X[:30], y[:30])
+    twins = copy.copy(nb), copy.deepcopy(nb), pickle.loads(pickle.dumps(nb))
+    nb.partial_fit(X[60:], y[60:])
+    whole = nv.NaiveBayes().fit(X[:60], y[:60])
+    for twin in twins:
+        twin.partial_fit(X[30:60], y[30:60])
+        assert np.array_equal(twin.predict_proba(X), whole.predict_proba(X))
+
+
+def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
+    X, y = flowers(80)
+    nv.NaiveBayes().partial_fit(X[:30], y[:30]).save(tmp_path / "model.parquet")
+    twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:], y[30:])
+    assert kind(twin) is TableModel
+    assert "calibrate with, at least 50 rows" in twin.summary()
+    assert kind(twin.calibrate(X, y)) is TogetherModel
+
+
+def test_rows_are_dropped_when_there_are_enough():
+    X, y = either_or(MOST + 20)
+    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:MOST], y[20:MOST])
+    assert nb._first is None
+    with pytest.warns(StaleWarning):
+        nb.partial_fit(X[MOST:], y[MOST:])
+
+
+def test_rows_of_one_class_are_not_kept_for_ever():
+    X, _ = either_or(MOST + 100)
+    nb = nv.NaiveBayes()
+    for begin in range(0, MOST + 100, 20):
+        nb.partial_fit(X[begin : begin + 20], ["same"] * 20)
+    assert nb._first is None
+    assert kind(nb) is TableModel
+
+
+def test_models_that_fit_no_weights_keep_no_rows():
+    X, y = flowers(40)
+    assert nv.NaiveBayes(model="textbook").fit(X, y)._first is None
+    assert nv.NaiveBayes().fit(*flowers(60))._first is None
+    assert isinstance(nv.NaiveBayes().fit(X, y)._first, FirstRows)
+
+
+# -- no worse than the textbook ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def better_book(monkeypatch):
+    """Let the textbook model seem to answer everything rightly."""
+    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+
+
+def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
+    X, y = flowers()
+    nb, book = nv.NaiveBayes().fit(X, y), nv.NaiveBayes(model="textbook").fit(X, y)
+    assert kind(nb) is TableModel
+    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
+    said = nb.summary()
+    assert "leave-one-out log loss on 150 rows is 0.001" in said
+    assert f"{nb.tuning_.declined:.3g} for the joint model, corrected, which was not kept" in said
+    nb.save(tmp_path / "model.parquet")
+    twin = nv.load(tmp_path / "model.parquet")
+    assert twin.summary() == said
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+
+
+def test_a_temperature_is_fitted_where_the_textbook_is_kept(better_book):
+    X, y = flowers()
+    nb, book = (nv.NaiveBayes(model=model, temperature="auto").fit(X, y) for model in ("auto", "textbook"))
+    assert nb.temperature_ == book.temperature_ != 1.0
+    assert nv.NaiveBayes().fit(X, y).calibrate(X, y).temperature_ == book.temperature_
+
+
+def test_on_usual_tables_the_joint_model_is_kept():
+    for X, y in (flowers(), load_wine(return_X_y=True), either_or(60)):
+        tuning = nv.NaiveBayes().fit(X, y).tuning_
+        assert tuning.declined is None
+        assert tuning.loss_after < tuning.book.log_loss
+
+
+def test_rows_of_little_weight_fit_weights_like_rows():
+    assert fitting(np.full(200, 1 / 200)).sum() == pytest.approx(200)
+    assert fitting(np.full(10, 2.0)).tolist() == [2.0] * 10
+    X, y = load_breast_cancer(return_X_y=True)
+    weights = np.full(285, 1 / 285)
+    found = []
+    for model in ("auto", "textbook"):
+        nb = nv.NaiveBayes(model=model).fit(X[::2], y[::2], sample_weight=weights)
+        found.append(nv.Scores(nb.predict_proba(X[1::2]), y[1::2], nb.classes_).log_loss)
+    assert found[0] <= found[1] + 0.01
