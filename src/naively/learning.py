@@ -51,6 +51,34 @@ def enough(rows: Rows, numbers: int = 0, fewest: int = FEWEST) -> bool:
     return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
 
 
+def alone(model: str, rows: Floats, numbers: int, labels: str) -> str:
+    """Say that the textbook model answers, and why what was asked for was not fitted.
+
+    Rows are those of each class; labels says whether they are given, soft or missing.
+    """
+    what = "joint terms were" if model == "auto" else "adjustments of values were"
+    why = why_alone(rows, numbers if model == "refined" else 0, labels)
+    return f"columns: each contributes by itself, as in the textbook model; {what} not fitted: {why}"
+
+
+def why_alone(rows: Floats, numbers: int, labels: str) -> str:
+    """Say what stood in the way of fitting joint terms, or adjustments of values."""
+    classes, total = int((rows > 0).sum()), float(rows.sum())
+    if labels == "missing":
+        return "rows without a label were learned, too"
+    if labels == "soft":
+        return "labels are soft; they need one label for each row"
+    if classes < 2:
+        return "all rows are of one class"
+    if classes > MOST_CLASSES:
+        return f"there are {classes:,} classes, and at most {MOST_CLASSES} can be"
+    if numbers >= (most := most_features(classes)):
+        return f"there are {numbers:,} columns of numbers, and fewer than {most:,} can be taken together"
+    if total < FEWEST:
+        return f"there are {total:.10g} rows; fit, or calibrate with, at least {FEWEST}"
+    return "rows were counted column by column; calibrate(X, y) with all of them fits it"
+
+
 def count_together(
     counter: TableCounter,
     rows: Rows,

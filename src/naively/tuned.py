@@ -22,7 +22,7 @@ from .grid import Grid
 from .joint.learn import Learned
 from .joint.look import most_features
 from .joint.rest import REST
-from .learning import FEWEST, MOST_CLASSES, count_together, enough, looked_at, weights_of
+from .learning import FEWEST, alone, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
 from .read.frame import Frame
@@ -383,38 +383,16 @@ class Tuned(Fresh):
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
         return [*self._tuning.say_smoothing(), *learned.say(), *self._tuning.say_book(), *stale]
 
-    def _why_alone(self) -> str:
-        """Say what stood in the way of taking columns together, or of adjusting values."""
-        rows, classes = float(self.counts_.rows.sum()), int((self.counts_.rows > 0).sum())
-        if self._expected is not None:
-            return "rows without a label were learned, too"
-        if self._soft:
-            return "labels are soft; they need one label for each row"
-        if classes < 2:
-            return "all rows are of one class"
-        if classes > MOST_CLASSES:
-            return f"there are {classes:,} classes, and at most {MOST_CLASSES} can be"
-        if self.model == "refined" and self._numbers >= (most := most_features(classes)):
-            return f"there are {self._numbers:,} columns of numbers, and fewer than {most:,} can be taken together"
-        if rows < FEWEST:
-            return f"there are {rows:.10g} rows; fit, or calibrate with, at least {FEWEST}"
-        return "rows were counted column by column; calibrate(X, y) with all of them fits it"
-
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
             declined = self._in_use.say_declined() if self.model == "auto" else []
-            return [*(declined or [alone(self.model, self._why_alone())]), *self._in_use.say()]
+            labels = "missing" if self._expected is not None else "soft" if self._soft else "given"
+            return [*(declined or [alone(self.model, self.counts_.rows, self._numbers, labels)]), *self._in_use.say()]
         if self._auto_smoothing and self._in_use.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._in_use.say()]
         if not self._in_use.calibrated and not self._auto_smoothing:
             return []
         return replace(self._in_use, fresh=self.calibrated_).say()
-
-
-def alone(model: str, why: str) -> str:
-    """Say that the textbook model answers, and why what was asked for was not fitted."""
-    what = "joint terms were" if model == "auto" else "adjustments of values were"
-    return f"columns: each contributes by itself, as in the textbook model; {what} not fitted: {why}"
