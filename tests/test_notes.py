@@ -158,7 +158,7 @@ def test_the_reason_why_columns_are_not_taken_together_is_the_actual_one(why, tm
 def test_many_classes_and_columns_are_named_as_the_reason():
     rng = np.random.default_rng(0)
     classes = nv.NaiveBayes().fit({"x": rng.normal(size=1_000)}, np.arange(1_000) % 500)
-    wide = nv.NaiveBayes.from_counts(nv.count(rng.normal(size=(60, 1_100)), np.arange(60) % 2))
+    wide = nv.NaiveBayes.from_counts(nv.count(rng.normal(size=(60, 1_100)), np.arange(60) % 2), model="refined")
     elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
 
     assert "there are 500 classes, and at most 300 can be" in classes.summary()

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
-from naively import crossing, files
+from naively import files, folds
 from naively.errors import LeftOutWarning, StaleWarning
 from naively.firstrows import MOST, FirstRows
 from naively.joint.learn import fitting
@@ -47,8 +47,8 @@ def kind(nb):
 @pytest.mark.parametrize("rows", [50, 55, 62])
 def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch):
     X, y = either_or(rows)
-    kinds, before = [], crossing.posterior_of
-    monkeypatch.setattr(crossing, "posterior_of", lambda nb, *rest: kinds.append(kind(nb)) or before(nb, *rest))
+    kinds, before = [], folds.posterior_of
+    monkeypatch.setattr(folds, "posterior_of", lambda nb, *rest: kinds.append(kind(nb)) or before(nb, *rest))
     scores = nv.cross_validate(X, y, folds=10)
     assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [TogetherModel] * 10
     others, truth = either_or(500, seed=1)
@@ -142,7 +142,7 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
     nv.NaiveBayes().partial_fit(X[:30], y[:30]).save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:], y[30:])
     assert kind(twin) is TableModel
-    assert "calibrate with, at least 50 rows" in twin.summary()
+    assert "calibrate(X, y) with all of them fits it" in twin.summary()
     assert kind(twin.calibrate(X, y)) is TogetherModel
 
 
@@ -214,6 +214,7 @@ def test_rows_of_little_weight_fit_weights_like_rows():
     weights = np.full(285, 1 / 285)
     found = []
     for model in ("auto", "textbook"):
-        nb = nv.NaiveBayes(model=model).fit(X[::2], y[::2], sample_weight=weights)
+        with pytest.warns(nv.WeightWarning, match="sum to 1"):
+            nb = nv.NaiveBayes(model=model).fit(X[::2], y[::2], sample_weight=weights)
         found.append(nv.Scores(nb.predict_proba(X[1::2]), y[1::2], nb.classes_).log_loss)
     assert found[0] <= found[1] + 0.01
