@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import UnreadableRows
-from .typed import as_asked, is_text, kind_of
+from .typed import Typed, up_to
 
 
-class ArrowFile:
+class ArrowFile(Typed):
     """One file of Arrow batches, mapped into memory and not copied, or a stream of them."""
 
-    as_written, notes, noun = False, (), "Arrow"
+    noun = "Arrow"
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown = path, shown
@@ -45,11 +45,6 @@ class ArrowFile:
     def _types(self) -> Any:
         return next(self._whole())
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self._types.names)
-
     @cached_property
     def row_bytes(self) -> float:
         """About how many bytes of the file a row takes."""
@@ -57,25 +52,11 @@ class ArrowFile:
         next(batches)
         return float(self.path.stat().st_size / max(sum(batch.num_rows for batch in batches), 1))
 
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The columns of texts; those of a categorical type are none."""
-        return tuple(field.name for field in self._types if is_text(field.type))
-
-    def sample(self, rows: int) -> dict[str, set[str]]:
-        """Return which types each column may have: the one it has."""
-        return {field.name: kind_of(field.name, field.type) for field in self._types}
-
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
-        found, left = self._whole(list(types)), limit
-        next(found)
-        for batch in found:
-            taken = batch if left is None else batch.slice(0, left)
-            yield as_asked(taken, types)
-            left = None if left is None else left - taken.num_rows
-            if left == 0:
-                return
+        found = self._whole(list(types))
+        next(found)  # the schema comes first
+        yield from up_to(found, types, limit)
 
 
 class Orc(ArrowFile):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,40 @@ def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=list(types))
 
 
-class Parquet:
-    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
+def up_to(batches: Iterable[Any], types: Mapping[str, str], limit: int | None) -> Iterator[Any]:
+    """Return some columns of batches, and no more than so many rows."""
+    left = limit
+    for batch in batches:
+        taken = batch if left is None else batch.slice(0, left)
+        yield as_asked(taken, types)
+        left = None if left is None else left - taken.num_rows
+        if left == 0:
+            return
+
+
+class Typed:
+    """A source whose columns have types of Arrow."""
 
     as_written, notes = False, ()
+    _types: Any  # its Arrow schema
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._types.names)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts; those of a categorical type are none."""
+        return tuple(field.name for field in self._types if is_text(field.type))
+
+    def sample(self, rows: int) -> dict[str, set[str]]:
+        """Return which types each column may have: the one it has."""
+        return {field.name: kind_of(field.name, field.type) for field in self._types}
+
+
+class Parquet(Typed):
+    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown = path, shown
@@ -93,36 +123,17 @@ class Parquet:
         return self._open().schema_arrow
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self._types.names)
-
-    @cached_property
     def row_bytes(self) -> float:
         """About how many bytes of the file a row takes."""
         return float(self.path.stat().st_size / max(self._open().metadata.num_rows, 1))
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The columns of texts; those of a categorical type are none."""
-        return tuple(field.name for field in self._types if is_text(field.type))
-
-    def sample(self, rows: int) -> dict[str, set[str]]:
-        """Return which types each column may have: the one it has."""
-        return {field.name: kind_of(field.name, field.type) for field in self._types}
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
         labels = (name for name, kind in types.items() if kind != duck.PROSE)
         texts = [name for name in labels if is_text(self._types.field(name).type)]
-        left = limit
         try:
-            for batch in self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1):
-                taken = batch if left is None else batch.slice(0, left)
-                yield as_asked(taken, types)
-                left = None if left is None else left - taken.num_rows
-                if left == 0:
-                    return
+            batches = self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1)
+            yield from up_to(batches, types, limit)
         except (pa.ArrowException, OSError) as error:
             raise UnreadableRows(self.shown, None, f"it is damaged ({error}).") from None
 
@@ -245,10 +256,8 @@ def together(kinds: set[str]) -> set[str]:
     return kinds
 
 
-class Database:
+class Database(Typed):
     """A table of a DuckDB database, or the answer to a query."""
-
-    as_written, notes = False, ()
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown, self.how = path, shown, how
@@ -280,23 +289,9 @@ class Database:
         return duck.types_of(duck.connected(str(self.path)), f"from {self._query} limit 0", self.shown)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self._types.names)
-
-    @property
     def row_bytes(self) -> float:
         """About how many bytes a row takes: that is not known."""
         return 0.0
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The columns of texts; those of a categorical type are none."""
-        return tuple(field.name for field in self._types if is_text(field.type))
-
-    def sample(self, rows: int) -> dict[str, set[str]]:
-        """Return which types each column may have: the one it has."""
-        return {field.name: kind_of(field.name, field.type) for field in self._types}
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
