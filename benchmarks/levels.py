@@ -1,6 +1,6 @@
 """What an order of levels is worth: simulated tables, log loss on rows that were not learned from.
 
-    python benchmarks/levels.py [seeds]
+    python3 chores.py bench levels [seeds]
 
 Three columns of levels. Their effect on two classes is monotone, a step, or different for each level (no order); levels
 are alike in frequency or not. Beside `ordinal` stand `categorical` and the places of the levels as numbers.

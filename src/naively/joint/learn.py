@@ -172,10 +172,13 @@ def add_to(totals: Pieces, block: Piece, said: Single) -> None:
 
 
 def at_first(blocks: Pieces) -> Floats:
-    """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all."""
+    """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all.
+
+    A rare class is taken as in the textbook model until its rows show otherwise.
+    """
     levels = sum(block.level in KINDS for block in blocks)
     numbers = sum(map(is_shared, blocks)) - levels
-    of = {"value": 1.0, "vectors": 1.0, **dict.fromkeys(("linear", "pair", "rest", "rare"), 0.0)}
+    of = {"value": 1.0, "vectors": 1.0, "rare": 1.0, **dict.fromkeys(("linear", "pair", "rest"), 0.0)}
     of |= dict.fromkeys(WAYS, 1 / len(WAYS))
     shared = {block: 1 / levels if block.level in KINDS else 1 / numbers for block in blocks if is_shared(block)}
     return np.array([shared.get(block, of[block.kind]) for block in blocks])
