@@ -113,7 +113,8 @@ def stub() -> int:
 @chore
 def bench(*arguments: str) -> int:
     """Run the benchmarks: those of NaiveBayes by name, such as `tables` or `together`; more for the script."""
-    known = ["tables", "files", "commands", "accuracy", "ablation", "together", "wide", "levels", "rare", "text", "text_accuracy"]
+    of_models = ("tables", "files", "commands", "accuracy", "ablation", "together", "wide", "levels", "rare")
+    known = (*of_models, "text", "text_accuracy")
     named = arguments and arguments[0] in known
     name, rest = (arguments[0], arguments[1:]) if named else ("run", arguments)
     return 0 if call(environment("bench", *group("bench")), f"benchmarks/{name}.py", *rest) else 1

@@ -149,7 +149,7 @@ def test_glass_is_as_good_as_folds_find():
     nb = nv.NaiveBayes().fit(X, y)
     folds = np.mean([nv.cross_validate(X, y, random_state=seed).log_loss for seed in range(3)])
     assert abs(nb.leave_one_out(X, y).log_loss - folds) < 0.03
-    assert with_all_weights(nb, X, y).log_loss < folds - 0.03
+    assert with_all_weights(nb, X, y).log_loss < folds - 0.02
 
 
 # -- what it is called -------------------------------------------------------------------------------------------------
