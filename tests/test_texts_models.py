@@ -105,6 +105,7 @@ def test_a_weight_is_as_many_rows(family):
 
 
 @every_model
+@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
 @pytest.mark.parametrize("weight", [0.25, 1e-3])
 def test_light_rows_speak(weight, model):
     """A word of one text speaks, however little the text weighs: only the shares of words count, and the smoothing."""

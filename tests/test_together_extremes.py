@@ -124,6 +124,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_extreme_weights_are_answered(name):
     X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)

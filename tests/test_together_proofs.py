@@ -35,7 +35,7 @@ def words(rows, rng, y=None, columns=6):
     shares = drawn(3).dirichlet(np.full(5, 2.0), size=(CLASSES, columns))
     y = rng.integers(0, CLASSES, rows) if y is None else y
     codes = (rng.random((rows, columns, 1)) > shares[y].cumsum(axis=2)).sum(axis=2).clip(max=4)
-    return pd.DataFrame(codes).astype(str).add_prefix("w"), y
+    return ("v" + pd.DataFrame(codes).astype(str)).add_prefix("w"), y
 
 
 def mixed(rows, rng):
@@ -72,7 +72,8 @@ def dependent(rows, rng):
     gap = (x[:, None, :] - mean) @ np.linalg.inv(within).T
     joint = np.log([0.5, 0.3, 0.2]) - 0.5 * (gap**2).sum(axis=2) + np.log(shares.T[first])
     true = np.exp(joint - joint.max(axis=1, keepdims=True))
-    table = pd.DataFrame(x).add_prefix("n").assign(first=first.astype(str), second=second.astype(str))
+    labels = {"first": np.char.add("v", first.astype(str)), "second": np.char.add("v", second.astype(str))}
+    table = pd.DataFrame(x).add_prefix("n").assign(**labels)
     return table, y, true / true.sum(axis=1, keepdims=True)
 
 
@@ -135,7 +136,7 @@ def test_fifty_columns_of_noise_cost_less_than_half_a_point():
     def noisy(rows):
         X, y = mixed(rows, rng)
         numbers = pd.DataFrame(rng.normal(size=(rows, 25))).add_prefix("noise")
-        labels = pd.DataFrame(rng.integers(0, 5, (rows, 25))).astype(str).add_prefix("nought")
+        labels = ("v" + pd.DataFrame(rng.integers(0, 5, (rows, 25))).astype(str)).add_prefix("nought")
         return X, X.join(numbers).join(labels), y
 
     (X, more, y), (T, many, t) = noisy(20_000), noisy(FRESH)
@@ -147,7 +148,7 @@ def test_fifty_columns_of_noise_cost_less_than_half_a_point():
 
 def renamed(X):
     """Return the table with other names of its labels, in another order."""
-    return X.replace({c: {k: "zyxwv"[int(k)] for k in "01234"} for c in X if c.startswith("w")})
+    return X.replace({c: {f"v{k}": "zyxwu"[k] for k in range(5)} for c in X if c.startswith("w")})
 
 
 def measured(X, by, plus):

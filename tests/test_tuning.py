@@ -32,7 +32,9 @@ def redundant(rows, seed=0, copies=6):
     y = rng.integers(0, 3, rows)
     said = np.where(rng.random(rows) < 0.5, y, rng.integers(0, 3, rows))
     size = y + rng.normal(0, 2, rows)
-    table = {f"said{i}": said.astype(str) for i in range(copies)} | {f"size{i}": size for i in range(3)}
+    table = {f"said{i}": np.char.add("v", said.astype(str)) for i in range(copies)} | {
+        f"size{i}": size for i in range(3)
+    }
     return pd.DataFrame(table), np.array(["a", "b", "c"])[y]
 
 
@@ -429,7 +431,7 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
     """
     rng = np.random.default_rng(2)
     y = np.array(["a", "b"])[rng.integers(0, 2, 300)]
-    code = rng.integers(0, 150, 300).astype(str)
+    code = np.char.add("v", rng.integers(0, 150, 300).astype(str))
     X = pd.DataFrame({"much": np.where(rng.random(300) < 0.5, y, "?"), "code": code})
     nb = book(smoothing="auto").fit(X, y)
 

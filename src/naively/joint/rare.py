@@ -57,6 +57,8 @@ def of_labels(n: Floats) -> Floats:
 
 def of_labels_left(n: Floats, label: int, codes: Codes, taken: Taken) -> Floats:
     """Return what the label of each row says of one class, each row left out; a missing one says nothing."""
+    if not n.shape[1]:  # every cell of the column is missing
+        return np.zeros(len(codes))
     known, w = (codes >= 0) & (codes < n.shape[1]), taken.weights
     cell, own = np.where(known, codes, 0), np.where(taken.y == label, w, 0.0)
     here, rows = less(n[label].take(cell), own), less(n[label].sum(), own)
