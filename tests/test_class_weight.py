@@ -272,3 +272,36 @@ def test_arrow_tables_and_numbers_as_labels_are_weighed():
     codes = (Y == "low").astype(np.int64)
     nb = nv.NaiveBayes(class_weight={np.int64(1): 2}, model="textbook").fit(pa.Table.from_pandas(X), codes)
     assert_array_equal(nb.counts_.rows, [(codes == 0).sum(), 2 * codes.sum()])
+
+
+def test_heavy_rows_do_not_vouch_for_themselves():
+    """A row that weighs more than one is left out whole, so that balanced classes are learned and not memorised."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 10))
+    score = X[:, 0] + rng.normal(size=1200)
+    y = np.where(score > np.quantile(score, 0.95), "p", "q")
+    found = {m: nv.cross_validate(X, y, folds=5, class_weight="balanced", model=m) for m in ("auto", "textbook")}
+    assert found["auto"].balanced_accuracy > 0.75  # 0.5 where one copy of each was left out
+    assert found["auto"].auc > found["textbook"].auc - 0.03
+
+
+def test_weighted_noise_is_known_as_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 10)), (rng.random(400) < 0.1).astype(int)
+    nb = nv.NaiveBayes(class_weight="balanced").fit(X, y)
+    assert nb.leave_one_out(X, y).log_loss > 0.55  # 0.012 where one copy of each was left out
+
+
+def test_a_splitter_that_asks_twice_is_no_partition():
+    """As many rows as there are, but not each of them once."""
+    from sklearn.model_selection import ShuffleSplit
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    folds = list(ShuffleSplit(n_splits=10, test_size=0.1, random_state=0).split(X))
+    for model in ("auto", "textbook"):
+        each = [
+            nv.Scores(nv.NaiveBayes(model=model).fit(X[a], y[a]).predict_proba(X[b]), y[b], (0, 1)).log_loss
+            for a, b in folds
+        ]
+        assert nv.cross_validate(X, y, folds=folds, model=model).log_loss == pytest.approx(np.mean(each))

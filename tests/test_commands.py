@@ -652,7 +652,7 @@ def test_parts_merge_to_the_model_of_all(model):
     good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--folds", 0)
 
     assert said.exit_code == 0
-    assert "Note: The models were fitted over different bins" in said.output
+    assert "Note: Pairs of columns were counted over different bins" in said.output
     assert nv.load("all.parquet").counts_.agrees(nv.load("book.parquet").counts_)
     good("predict", "all.parquet", PENGUINS, "-o", "a.csv")
     assert [row["answer"] for row in table("a.csv")] == expected("book.parquet")[0].tolist()

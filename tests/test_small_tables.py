@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
 from naively import files, folds
+from naively.classifier import holding
 from naively.errors import LeftOutWarning, StaleWarning
 from naively.firstrows import MOST, FirstRows
 from naively.joint.learn import fitting
@@ -218,3 +219,51 @@ def test_rows_of_little_weight_fit_weights_like_rows():
             nb = nv.NaiveBayes(model=model).fit(X[::2], y[::2], sample_weight=weights)
         found.append(nv.Scores(nb.predict_proba(X[1::2]), y[1::2], nb.classes_).log_loss)
     assert found[0] <= found[1] + 0.01
+
+
+# -- rows that come in other forms, and go -----------------------------------------------------------------------------
+
+
+def test_texts_of_numbers_come_in_frames_and_dicts():
+    """What is kept of a frame and of a few dicts is the same."""
+    rng = np.random.default_rng(0)
+
+    def rows(n):
+        return pd.DataFrame(
+            {"a": [f"{v:.2f}".replace(".", ",") for v in rng.normal(0, 50, n)], "b": ["x", "y"] * (n // 2)}
+        )
+
+    nb = nv.NaiveBayes().partial_fit(rows(40), ["p", "q"] * 20)
+    for _ in range(4):
+        nb.partial_fit(rows(6), ["p", "q"] * 3)
+    assert nb.counts_.rows.sum() == 64
+    assert not nb._tuning.learned is nb._tuning.declined is None  # fitted, or compared with the textbook model
+
+
+def test_forgetting_of_first_rows_is_never_having_seen_them():
+    X, y = either_or(120)
+    nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    nb.forget(X[60:], y[60:])
+    assert np.allclose(nb.predict_proba(X), nv.NaiveBayes().fit(X[:60], y[:60]).predict_proba(X), atol=1e-9)
+    nb.forget(X[30:60], y[30:60])
+    assert kind(nb) is kind(nv.NaiveBayes().fit(X[:30], y[:30]))
+
+
+def test_rows_of_a_file_are_forgotten_by_a_model_that_keeps_its_first_rows(tmp_path):
+    X, y = either_or(30)
+    table = pd.DataFrame(X).rename(columns=str).assign(y=y)
+    nb = nv.NaiveBayes().partial_fit(table, target="y")
+    table[:10].to_csv(tmp_path / "t.csv", index=False)
+    assert nb.forget(tmp_path / "t.csv", target="y").counts_.rows.sum() == 20
+
+
+def test_counts_that_are_held_forget_what_was_fitted_before():
+    X, y = either_or(80)
+    fresh, used = (
+        nv.NaiveBayes(smoothing="auto", model="textbook"),
+        nv.NaiveBayes(smoothing="auto", model="textbook").fit(X, y),
+    )
+    counts = nv.count(X[:60], y[:60])
+    for nb in (fresh, used):
+        holding(nb, counts, counts.schema)
+    assert used.smoothing_ == fresh.smoothing_ == 1.0

@@ -337,7 +337,7 @@ def test_the_gain_of_noise_is_that_of_chance():
     """Half of a χ² with one degree of freedom, where it is not negative."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400).astype(np.int32)
-    rating = Rating(y, np.ones(400), 2, False)
+    rating = Rating(y, np.ones(400), np.ones(400), 2, False)
     block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights)
     gains = rating.gains(block, rating.beside([]))
     assert 0.3 < (gains < 0).mean() < 0.6

@@ -113,7 +113,7 @@ class Classifier(Answers, Tuned):
         rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         self._fit_rows(rows)
         if isinstance(rows, FileRows):
-            check_scale_of_file(rows, self._leaves_open)
+            check_scale_of_file(rows)
         labels = self._learned.classes.labels
         if is_doubtful(labels):
             warnings.warn(about_target(labels)[0], TargetWarning, stacklevel=levels_to_caller())
@@ -127,7 +127,7 @@ class Classifier(Answers, Tuned):
             rows.sampling = self._leaves_open
             weigh_file(rows, self.class_weight, [*declared, *to_come])
         else:
-            check_scale(rows.weights, self._leaves_open)
+            check_scale(rows.weights)
             rows = weighed(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
         counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
@@ -213,7 +213,7 @@ class Classifier(Answers, Tuned):
         self._measured  # noqa: B018 - no row is kept once it may be one to forget
         self._outdate()
         self._recount()
-        self._first = None if self._first is None else self._first.less(rows, self.schema_)
+        self._go_back(rows)
         return self
 
     def _weighed(self, rows: Any) -> Any:
@@ -340,7 +340,7 @@ class Classifier(Answers, Tuned):
             store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
-        self._measured  # noqa: B018 - figures are kept, and no rows
+        self._measured  # noqa: B018 - the figures are kept, and not the rows they are measured on
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_asked" in state:  # models are estimated anew
             state = state | {"_asked": {k: value for k, value in state["_asked"].items() if k == "counts"}}
@@ -351,6 +351,7 @@ class Classifier(Answers, Tuned):
         other.__dict__.update(vars(self))
         if self.__sklearn_is_fitted__():
             other._hold(self.counts_)  # a counter of its own, when rows come
+            other._figures = self._measured
         return other
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -363,6 +364,8 @@ Held = TypeVar("Held", bound=Classifier)
 def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True) -> Held:
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
+    for name in ("_tuning", "_tuned_with", "_expected", "_first", "_figures", "_soft", "_warned"):
+        vars(nb).pop(name, None)  # of a model that was fitted before
     check_settings(nb)
     check_kinds(list(counts.classes.labels))
     nb._schema = schema.with_families(held_families(nb, schema))

@@ -73,7 +73,7 @@ def cross_validate(
     if (file := file_of(X)) is not None:
         return of_file(nb, rows_of_file(file, y, target, sample_weight, nb.unlabelled), folds, groups, tuning)
     rows, held = rows_of(X, y, target, sample_weight, nb.unlabelled), None
-    check_scale(rows.weights, nb._leaves_open)
+    check_scale(rows.weights)
     splits = list(folds_of(folds, rows, groups, nb.random_state))
     heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
     schema = anew(heavy.schema(nb.families, nb.model != "textbook"))
@@ -95,7 +95,7 @@ def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Sc
     rows.sampling = nb._leaves_open
     weigh_file(rows, nb.class_weight, nb.classes or ())
     scores, _ = fit_folds(nb, rows, int(folds), tuning)
-    check_scale_of_file(rows, nb._leaves_open)
+    check_scale_of_file(rows)
     if len(scores.truth) < folds:
         raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {len(scores.truth)}.")
     return scores

@@ -19,11 +19,12 @@ from .errors import InvalidInput
 from .evaluate import Scores
 from .families.family import Codes
 from .folds import scores_of_folds
+from .joint.tables import are_copies
 from .learning import enough, laid_out
 from .mixed import TableModel
 from .model import Model
 from .refining import PASSES
-from .resample import Places, dealt_rows, some
+from .resample import Places, dealt_rows, hard, some
 from .screening import Used, anew, narrow, narrowed, screened_of, union_of
 from .settings import scored_by
 from .statistics import Counts
@@ -87,7 +88,7 @@ def fit_many(
     folds = len(parts)
     sample = sampled(rows, counter) if rows.sampling else None
     others = samples_without(sample, rows, folds)
-    used = choices(nb, counter, sample, others)
+    used = choices(nb, rows, counter, sample, others)
     remark = together_apart(nb, rows, counter, parts, sample, seed, used)
     union = None if used[0] is None else narrow(counter, used[0])
     nb._settle(counter, rows)
@@ -103,7 +104,9 @@ def fit_many(
     return found[0], found[1] if len(found) > 1 else None
 
 
-def choices(nb: Classifier, counter: TableCounter, sample: Rows | None, others: Sequence[Rows | None]) -> list[Used]:
+def choices(
+    nb: Classifier, rows: FileRows, counter: TableCounter, sample: Rows | None, others: Sequence[Rows | None]
+) -> list[Used]:
     """Return the columns of a wide table that are counted together: by all rows, and by those outside each fold.
 
     What is chosen by classes must not have seen the rows that it is scored on. None stands for all columns.
@@ -111,9 +114,9 @@ def choices(nb: Classifier, counter: TableCounter, sample: Rows | None, others: 
     parts = (sample, *others)
     if nb.model != "auto" or sample is None or not enough(sample):
         return [None] * len(parts)
-    found = [
-        screened_of(counter, part, nb.missing == "value", allowed(nb.threads)) for part in parts if part is not None
-    ]
+    threads, heavy = allowed(nb.threads), [weighed(part, rows.by_class) for part in parts if part is not None]
+    copies = are_copies(heavy[0].weights, hard(sample).codes)
+    found = [screened_of(counter, part, nb.missing == "value", copies, threads) for part in heavy]
     return [None if one is None else one.names for one in found]
 
 

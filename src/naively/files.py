@@ -121,7 +121,7 @@ def fit(
         scores, book = fit_folds(nb, rows, folds)
     else:
         fit_once(nb, rows)
-    check_scale_of_file(rows, nb._leaves_open)
+    check_scale_of_file(rows)
     seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
     missing, aside = (rows.missing, markers_in(rows)), tuple(rows.set_aside)
     return Fitted(rows.rows, *missing, aside, scores, book, passes, source.paths, (), seconds)

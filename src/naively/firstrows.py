@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .counting import Rows
-from .read.frame import Frame
+from .read.frame import Frame, frame_of
 from .read.target import Shares
 from .read.values import Values, is_missing
 from .schema import Schema
@@ -67,10 +67,8 @@ def plain_rows(rows: Rows, schema: Schema) -> list[Row] | None:
     if isinstance(rows.target, Shares) or any(c.type == "vector" for c in schema):
         return None
     n = rows.target.rows
-    if isinstance(rows.source, Frame):
-        columns = [plain(rows.source.columns[name]) for name in schema.names]
-    else:
-        columns = [[settled(row.get(name)) for row in rows.source] for name in schema.names]
+    frame = rows.source if isinstance(rows.source, Frame) else frame_of(list(rows.source)).on(schema)
+    columns = [plain(frame.columns[name]) for name in schema.names]
     weights = np.ones(n) if rows.weights is None else rows.weights
     labels = [rows.target.labels[code] if code >= 0 else None for code in rows.target.codes]
     whole = zip(zip(*columns, strict=True), labels, weights.tolist(), strict=True)

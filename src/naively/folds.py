@@ -56,8 +56,11 @@ def scores_of_folds(
 
 def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
     """Tell whether every row that weighs something is asked about once, by a model of all rows of other folds."""
+    if not splits or any(train is not None for train, _ in splits):
+        return False
+    asked = np.concatenate([test for _, test in splits])
     n = rows.target.rows if rows.weights is None else np.count_nonzero(rows.weights)
-    return all(train is None for train, _ in splits) and sum(len(test) for _, test in splits) == n
+    return len(asked) == n == len(np.unique(asked))
 
 
 def answer_apart(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .counting import Rows, rows_of
+from .engines.tables import TableCounter
 from .engines.thinned import Thinned
 from .errors import StaleWarning, levels_to_caller
-from .firstrows import FirstRows
+from .firstrows import MOST, FirstRows
 from .joint.learn import Learned
+from .joint.look import most_features
+from .learning import FEWEST
 from .measuring import Measured, measured
 from .refine.learned import Refined
+from .schema import Schema
 from .settings import alike
 from .statistics import Counts
 from .tuning import UNTUNED, Tuning
@@ -35,10 +40,18 @@ class Fresh:
 
     if TYPE_CHECKING:
         model: str
+        _schema: Schema
+        _expected: Any
+        _asked: dict[str, Any]
 
         @property
         def counts_(self) -> Counts: ...  # noqa: D102
+        @property
+        def _numbers(self) -> int: ...
         def _check_fitted(self) -> None: ...
+        def _live_counter(self) -> TableCounter: ...
+        def _takes_together(self, rows: Rows) -> bool: ...
+        def _tune_if_asked(self, rows: Rows) -> None: ...
         def _known_together(self) -> bool: ...
 
     @property
@@ -133,3 +146,40 @@ class Fresh:
     def _chosen(self) -> Learned | Refined | None:
         """What was fitted on top of the counts for the model as it is set."""
         return {"auto": self._tuning.learned, "refined": self._tuning.refined}.get(self.model)
+
+    # -- rows that come bit by bit --------------------------------------------------------------------------------
+
+    def _begin_with(self, rows: Any) -> FirstRows | None:
+        """Return the first rows of a model, to be kept if they are too few to fit weights, and only so."""
+        few = isinstance(rows, Rows) and rows.target.rows < FEWEST and self._expected is None
+        affordable = self.model == "auto" or (self.model == "refined" and self._numbers < most_features(2))
+        return FirstRows((), FEWEST).more(rows, self._schema) if few and affordable else None
+
+    def _go_on(self, rows: Any) -> None:
+        """Keep more of the first rows; as soon as they are enough, and each time they have doubled, learn from all."""
+        if self._first is not None:
+            self._first = self._first.more(rows, self._schema) if isinstance(rows, Rows) else None
+        if self._first is not None and len(self._first.rows) >= self._first.due:
+            self._learn_first(self._first)
+
+    def _go_back(self, rows: Any) -> None:
+        """Drop rows that were forgotten from the first ones, and learn from those that are left."""
+        if self._first is None:
+            return
+        self._first = self._first.less(rows, self._schema) if isinstance(rows, Rows) else None
+        if self._first is None:
+            self._check_fresh()
+        elif len(self._first.rows) >= FEWEST:
+            self._learn_first(self._first)
+        else:
+            self._tuning, self._first = UNTUNED, self._first._replace(due=FEWEST)
+            self._asked.pop("settings", None)
+
+    def _learn_first(self, first: FirstRows) -> None:
+        """Learn the default model from the rows that are kept."""
+        table, labels, weights = first.columns(self._schema)
+        every = rows_of(table, labels, None, weights, schema=self._schema)
+        if self._takes_together(every):
+            self._live_counter().together = None  # bins are laid out anew
+            self._tune_if_asked(every)
+            self._first = None if first.full else first._replace(due=min(2 * len(first.rows), MOST))

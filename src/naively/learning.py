@@ -163,7 +163,7 @@ def weights_of(
     columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
     some = slice(0, min(RIDGE_ROWS, max(ANSWERS // (4 * len(model.classes)), SOME)))
     for name, words in model.wording.items():
-        told = (columns[name][some], y[some], weights[some], model.counted.prior)
+        told = (columns[name][some], y[some], weights[some], model.counted.prior, model.copies)
         model.imagined[name] = imagined_of(words, *told)
     sample = model.sample(columns, y, weights)
     if screened is not None:

@@ -46,6 +46,7 @@ def merge(*models: Any, names: Sequence[Any] | None = None) -> Any:
     settings = {key: value for key, value in first.get_params(deep=False).items() if key != "families"}
     nb = holding(type(first)(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
     nb._label_type = first._label_type if counts.classes == first.counts_.classes else nb._label_type
+    nb._soft = any(model._soft for model in given)
     nb._go_on_with(max(given, key=lambda model: float(model.counts_.rows.sum())))
     return nb
 

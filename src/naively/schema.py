@@ -227,8 +227,9 @@ class Schema:
         return replace(self, columns=tuple(column for column in self.columns if column.name in wanted))
 
     def unusual(self) -> dict[str, Family]:
-        """Return the families that do not follow from the types, by column."""
-        return {c.name: c.family for c in self.columns if c.family != Column(c.name, c.type, levels=c.levels).family}
+        """Return the families that do not follow from the types, by column; the order of levels may be put aside."""
+        usual = {c.name: Column(c.name, c.type, levels=c.levels).family for c in self.columns}
+        return {c.name: c.family for c in self.columns if c.family != usual[c.name] or c.levels is not None}
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""

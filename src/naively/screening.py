@@ -22,6 +22,7 @@ from .families.family import Codes
 from .grid import Grid, Places
 from .joint.look import most_features
 from .joint.screen import BINS, Block, Rating, among, cut_numbers, found_in
+from .joint.tables import out_of
 from .read.block import codes_of, numbers_of
 from .read.frame import Frame, frame_of
 from .resample import hard
@@ -72,10 +73,11 @@ class Screened(NamedTuple):
         return (*(hint for hint in hints if not hint.startswith(told)), *said)
 
 
-def screened_of(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Screened | None:
+def screened_of(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int) -> Screened | None:
     """Return which columns are kept, from rows with their classes; None where all are counted together.
 
-    Columns that are counted together already were chosen then; missing says whether missing values count.
+    Columns that are counted together already were chosen then. Missing says whether missing values count, and copies
+    whether row weights count copies of a row.
     """
     columns = len(counter.of_numbers) + len(counter.of_labels)
     if counter.together is not None:
@@ -83,17 +85,18 @@ def screened_of(counter: TableCounter, rows: Rows, missing: bool, threads: int) 
     else:
         few = counter.rows.sum() < ROWS_OF_A_COLUMN * columns
         wide = columns > NARROW and (few or columns >= most_features(len(hard(rows).labels)))
-    return screen(counter, rows, missing, threads) if wide else None
+    return screen(counter, rows, missing, copies, threads) if wide else None
 
 
-def screen(counter: TableCounter, rows: Rows, missing: bool, threads: int) -> Screened:
+def screen(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int) -> Screened:
     """Return which columns are kept, from rows with their classes."""
     frame, target = frame_of(rows.source), hard(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
     most = max(CELLS // (len(names) * len(target.labels)), SOME)
     at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    rating = Rating(target.codes[at], weights[at], len(target.labels), missing)
+    out = out_of(weights[at], copies)
+    rating = Rating(target.codes[at], weights[at], out, len(target.labels), missing)
     fold, blocks = dealt(rating.y), list(blocks_of(counter, frame.take(at), rating, threads))
     tried = len(names) + len(counter.of_numbers)  # numbers are rated in two ways
     kept, shown = choice(blocks, rating, fold, tried, most_features(rating.classes) - 1)

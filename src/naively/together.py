@@ -17,6 +17,7 @@ from .joint.learn import Learned, left_scores
 from .joint.model import Tables, tables_of
 from .joint.pieces import Counted, Piece, Sample
 from .joint.rest import REST, Rest, rest_of
+from .joint.tables import out_of
 from .joint.wording import USUAL, Wording, wordings
 from .mixed import LABELS, TableModel
 from .model import Model
@@ -65,6 +66,7 @@ class TogetherModel(TableModel):
         self.counted = Counted(joint, [table.n for table in self._label_tables])
         self.counted = replace(self.counted, ordered=[getattr(table, "ordered", 0) for table in self._label_tables])
         self.learned, self._counts, self._how = learned, counts, (settings.missing, max_categories)
+        self.copies = learned is None or learned.copies  # whether row weights count copies of a row
         self.imagined: dict[str, float] = {}  # by column of texts, how many of them with every word
         if learned is not None:
             known = (column.name for column in schema.of_kind("vectors"))
@@ -171,20 +173,21 @@ class TogetherModel(TableModel):
     def sample(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Sample:
         """Return rows that were counted as they are left out."""
         wide: dict[Piece, Any] = {}
+        out = out_of(weights, self.copies)
         for column in self.schema.of_kind("vectors"):
             x = columns[column.name]
             if column.name in self.wording:
                 imagined = self.imagined.setdefault(column.name, USUAL)
-                said = self.wording[column.name].left(x, y, weights, imagined)
+                said = self.wording[column.name].left(x, y, out, imagined)
                 wide |= {Piece(way, column.name): part for way, part in said.items()}
             else:
-                left = self.book.likelihoods[column.name].leave_one_out(x, y, np.minimum(weights, 1.0))
+                left = self.book.likelihoods[column.name].leave_one_out(x, y, out)
                 wide[Piece("vectors", column.name)] = left.T
         if self.rest is not None:
-            wide[REST] = self.rest.left(columns, y, weights)
+            wide[REST] = self.rest.left(columns, y, out)
         labels = self._labels_of(columns, len(y))
         usual = {f"words of {name}": self.imagined[name] for name in self.wording}
-        return Sample(labels, columns["cells"], y, weights, wide, usual)
+        return Sample(labels, columns["cells"], y, weights, wide, usual, self.copies)
 
     @property
     def adjusts(self) -> bool:

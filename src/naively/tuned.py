@@ -16,12 +16,11 @@ from .estimate import empirical_prior
 from .evaluate import Scores
 from .families import Settings
 from .families.family import Codes
-from .firstrows import FirstRows
 from .freshness import ESTIMATING, WEIGHED, Fresh
 from .grid import Grid
 from .joint.learn import Learned
-from .joint.look import most_features
 from .joint.rest import REST
+from .joint.tables import are_copies, out_of
 from .learning import FEWEST, alone, count_together, enough, looked_at, weights_of
 from .mixed import TableModel
 from .model import Model
@@ -30,7 +29,7 @@ from .read.target import Shares
 from .refine.learned import Refined
 from .refined import RefinedModel
 from .refining import Again, refine
-from .resample import left_out, of_weight, truth_of
+from .resample import hard, left_out, of_weight, truth_of
 from .schema import Schema
 from .screening import screened_of
 from .settings import log_prior, prior_without, settings_of
@@ -199,29 +198,6 @@ class Tuned(Fresh):
         numbers = self._numbers if self.model == "refined" else 0
         return self.model != "textbook" and self._expected is None and enough(rows, numbers, fewest)
 
-    # -- rows that come bit by bit --------------------------------------------------------------------------------
-
-    def _begin_with(self, rows: Any) -> FirstRows | None:
-        """Return the first rows of a model, to be kept if they are too few to fit weights, and only so."""
-        few = isinstance(rows, Rows) and rows.target.rows < FEWEST and self._expected is None
-        affordable = self.model == "auto" or (self.model == "refined" and self._numbers < most_features(2))
-        return FirstRows((), FEWEST).more(rows, self._schema) if few and affordable else None
-
-    def _go_on(self, rows: Any) -> None:
-        """Keep more of the first rows; as soon as they are enough, and each time they have doubled, learn from all."""
-        if self._first is None:
-            return
-        self._first = first = self._first.more(rows, self._schema) if isinstance(rows, Rows) else None
-        if first is None or len(first.rows) < first.due:
-            return
-        table, labels, weights = first.columns(self._schema)
-        every = rows_of(table, labels, None, weights, schema=self._schema)
-        if self._takes_together(every):
-            counter = self._live_counter()
-            counter.together = None  # bins are laid out anew
-            self._tune_if_asked(every)
-            self._first = None if first.full else first._replace(due=2 * len(first.rows))
-
     def _tune_declined(self, rows: Rows) -> Tuning:
         """Return how sure the textbook model is to be where the joint model was not better than it."""
         before = self._tuning
@@ -237,7 +213,8 @@ class Tuned(Fresh):
         if self.model == "refined":
             return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
-        screened = screened_of(counter, rows, self.missing == "value", threads)
+        copies = are_copies(rows.weights, hard(rows).codes)
+        screened = screened_of(counter, rows, self.missing == "value", copies, threads)
         if counter.together is None:
             used = None if screened is None else screened.names
             remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used)
@@ -246,12 +223,13 @@ class Tuned(Fresh):
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
+        model.copies = copies
         part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
         found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
         if screened is not None:
             hints = screened.remarked(self._schema.hints, model.counted.grid, bool(found.weights.get(REST)))
             self._schema = replace(self._schema, hints=hints)
-        book = self._by_the_book(part, y, weights)
+        book = self._by_the_book(part, y, weights, copies)
         loss = list(found.loss.values())[-1]
         if found.weights and found.rows * (loss - book.log_loss) > PRICE:
             usual = replace(UNTUNED, smoothing=self._tuning.smoothing)
@@ -259,9 +237,9 @@ class Tuned(Fresh):
         tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
         return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
 
-    def _by_the_book(self, rows: Rows, y: Codes, weights: Floats) -> Book:
-        """Return how well the text-book model answers rows that were counted, each left out."""
-        out = Rows(rows.source, rows.target, None if rows.weights is None else np.minimum(weights, 1.0))
+    def _by_the_book(self, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
+        """Return how well the textbook model answers rows that were counted, each left out."""
+        out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
         model, counts = self._with_smoothing(self.smoothing_), self.counts_
         posterior = left_out(model, counts, out, y, prior_without(self), allowed(self.threads))
         scores = Scores.of_places(posterior, y, counts.classes.labels, weights)

@@ -135,7 +135,7 @@ class Tuning:
             biases = ", with a bias for each class" if self.bias is not None else ""
             stale = "" if self.fresh else "; rows or settings have changed since"
             lines.append(f"calibrated: probabilities are {softened(self.scale)}{biases}{stale}")
-        if lines and self.rows:
+        if lines and self.rows and self.loss_after is not None:
             how = "on rows held out" if self.held_out else "in leave-one-out"
             lines.append(
                 f"with that, the log-loss of {self.rows:.10g} rows is {self.loss_after:.3g} instead of "

@@ -20,9 +20,6 @@ from .statistics.scaling import by_class
 
 # Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
 LEAST = 0.1
-# A row that weighs 2 is two rows, and leaving one of them out leaves its copy in. Whole numbers say how often a row
-# occurred; others do not, and from here on rows would vouch for themselves.
-MOST = 2.0
 
 # Fewer rows say little under any weights, and no more than that is chosen from them.
 FEW = 50
@@ -115,33 +112,26 @@ def refuse_balanced(setting: Any, what: str) -> None:
 # -- the scale of weights ----------------------------------------------------------------------------------------------
 
 
-def check_scale(weights: Floats | None, choosing: bool) -> None:
-    """Warn if the weights of rows do not stand for so many rows; a model may choose what else it needs on them."""
+def check_scale(weights: Floats | None) -> None:
+    """Warn if the weights of rows stand for far fewer rows than there are."""
     if weights is not None:
-        heavy = weights[weights > 0]
-        often = not choosing or bool((heavy == np.floor(heavy)).all())
-        warn_of_scale(len(heavy), float(heavy.sum()), often, "w * len(w) / w.sum()")
+        warn_of_scale(int(np.count_nonzero(weights)), float(weights.sum()), "w * len(w) / w.sum()")
 
 
-def check_scale_of_file(rows: FileRows, choosing: bool) -> None:
-    """Warn if the weights in files do not stand for so many rows."""
+def check_scale_of_file(rows: FileRows) -> None:
+    """Warn if the weights in files stand for far fewer rows than there are."""
     if rows.weight is not None:
-        heavy, total, whole = rows.weighed
-        warn_of_scale(heavy, total, whole or not choosing, "files.fit(..., normalize_weight=True)")
+        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
 
 
-def warn_of_scale(rows: int, total: float, often: bool, normalized: str) -> None:
-    """Warn of weights whose sum is far from the number of rows, unless rows may have occurred so often."""
-    if rows < FEW or (rows * LEAST <= total and (total <= rows * MOST or often)):
+def warn_of_scale(rows: int, total: float, normalized: str) -> None:
+    """Warn of weights whose sum is far below the number of rows."""
+    if rows < FEW or rows * LEAST <= total:
         return
-    why = (
-        "so few rows are outweighed by the smoothing"
-        if total < rows
-        else "so each row is answered by copies of itself when it is left out, and looks better known than it is"
-    )
     warnings.warn(
-        f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; {why}. If the "
-        f"weights only compare rows, let them sum to the number of rows: {normalized}.",
+        f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; so few rows "
+        "are outweighed by the smoothing. If the weights only compare rows, let them sum to the number of rows: "
+        f"{normalized}.",
         WeightWarning,
         stacklevel=levels_to_caller(),
     )

@@ -23,8 +23,7 @@ GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 NOTES: dict[type[Warning], str | None] = {
     WeightWarning: None,
     StaleWarning: "The evidence is weighed as it was before. To weigh it anew, fit all rows again.",
-    LeftOutWarning: "The models were fitted over different bins, so pairs of columns are not used and the text book "
-    "answers. To take columns together, fit all rows at once.",
+    LeftOutWarning: None,
 }
 
 

@@ -77,7 +77,7 @@ class FileRows:
     by_class: Mapping[Any, float] | None = None  # what a row of each class weighs, beside its own weight
     expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
-    weighed: tuple[int, float, bool] = (0, 0.0, True)  # rows of weight, their sum, and whether it is of whole numbers
+    weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
     sample: Sample = field(default_factory=Sample)
     thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
     named, cells = True, 1 << 30
@@ -223,9 +223,8 @@ class FileRows:
                 hashed = place_hash(part.file, part.begin, part.frame.rows)
                 self.sample.keep(hashed, part.frame, part.y, part.own, counters[0].readers, folds)
             if part.own is not None:
-                heavy, total, whole = self.weighed
-                even = whole and bool((part.own == np.floor(part.own)).all())
-                self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum()), even
+                heavy, total = self.weighed
+                self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
             if counters[0].of_numbers:
                 self.thinned = self.thinned or Thinned(counters[0].of_numbers)
                 self.thinned.add(part.frame, part.y, part.weights)

@@ -56,7 +56,7 @@ class Doubt:
     def without_own(self, scores: Floats, evidence: Single, y: Codes, weights: Floats) -> Floats:
         """Return scores [class, row] under the weights that each row would leave behind; evidence: [row, class, piece].
 
-        Of a row that weighs more than one, one is left out.
+        The weights say how much of each row is left out.
         """
         at = np.arange(scores.shape[1])[:, None]
         p = np.exp(scores - scores.max(axis=0)).T
@@ -66,7 +66,7 @@ class Doubt:
         # Classes that were neither likely nor right have next to no part in the row's slope and curvature.
         few = np.argsort(-np.abs(error), axis=1)[:, :LIKELY]
         p, error, some = p[at, few], error[at, few], np.arange(few.shape[1])
-        size, w = evidence.shape[2], self.share * np.minimum(weights, 1.0)[:, None]
+        size, w = evidence.shape[2], self.share * weights[:, None]
         turned = evidence[at, few] @ self.inverse[:size] + self.inverse[size:][few]
         q = evidence @ turned[:, :, :size].transpose(0, 2, 1) + turned[:, :, size:].transpose(0, 2, 1)
         curve = (w * p)[:, :, None] * (np.eye(len(some)) - p[:, None, :])

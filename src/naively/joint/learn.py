@@ -16,7 +16,7 @@ from .doubt import Doubt, Gathered
 from .levels import EACH, KINDS
 from .linear import log_loss
 from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
-from .tables import Single
+from .tables import Single, out_of
 from .weights import Fit, Problem
 from .wording import TRIED, WAYS, Wording
 from .words import said_of_weights
@@ -43,6 +43,7 @@ class Learned:
     rows: int
     right: float = float("nan")  # the share of these rows, each left out, that are answered rightly
     doubt: Doubt | None = None  # how far the weights would move without a row
+    copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
 
     def say(self) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought."""
@@ -66,6 +67,7 @@ class Learned:
         return {
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
             "rows": self.rows, "right": self.right, "doubt": None if self.doubt is None else self.doubt.to_json(),
+            "copies": self.copies,
         }  # fmt: skip
 
     @classmethod
@@ -78,7 +80,8 @@ class Learned:
         if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
             raise KeyError("weights")
         doubt = None if data.get("doubt") is None else Doubt.from_json(data["doubt"], classes)
-        return cls(weights, data["ridges"], bias, data["loss"], int(data["rows"]), float(data["right"]), doubt)
+        about = (data["loss"], int(data["rows"]), float(data["right"]), doubt, bool(data.get("copies", True)))
+        return cls(weights, data["ridges"], bias, *about)
 
 
 def so_many(number: int, thing: str) -> str:
@@ -88,7 +91,7 @@ def so_many(number: int, thing: str) -> str:
 
 def learn(counted: Counted, sample: Sample) -> Learned:
     """Return the weights under which the rows of a sample, each left out, are answered best."""
-    left, y, w = Left(counted, sample), sample.y, fitting(sample.weights)
+    left, y, w = Left(counted, sample), sample.y, fitting(sample.weights, sample.copies)
     singles: Pieces = dict(left.values())
     alone = whole({**singles, **sample.wide}, len(y))
     loss = {"each column alone": log_loss(counted.prior[:, None] + alone, y, w)}
@@ -100,7 +103,7 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     singles |= {piece: np.asarray(said / sizes[piece], dtype=np.float32) for piece, said in sample.wide.items()}
     if not singles:
         right = float(w @ (y == counted.prior.argmax()) / w.sum())
-        return Learned({}, {}, counted.prior, loss, len(y), right)
+        return Learned({}, {}, counted.prior, loss, len(y), right, copies=sample.copies)
     blocks = totals(singles)
     start = at_first(blocks)
     rated = rated_by(Problem(list(blocks.values()), y, w, counted.prior), start)
@@ -121,22 +124,24 @@ def learn(counted: Counted, sample: Sample) -> Learned:
     doubt = Doubt.of(list(fitted), sizes, free, best.curve, share)
     weights = {piece: float(by) / sizes.get(piece, 1.0) for piece, by in zip(pieces, best.weights, strict=True)}
     out = spread_out(counted, singles, weights)
-    return Learned(out, ridges, best.bias, loss, len(y), problem.right(best), doubt)
+    return Learned(out, ridges, best.bias, loss, len(y), problem.right(best), doubt, sample.copies)
 
 
-def fitting(weights: Floats) -> Floats:
-    """Return what rows weigh while weights of the evidence are fitted: together no less than they are.
+def fitting(weights: Floats, copies: bool = True) -> Floats:
+    """Return what rows weigh while weights of the evidence are fitted: copies of a row no less than there are rows.
 
-    The ridges are measured in rows. Rows that weigh 1 together would leave the weights where they began.
+    The ridges are measured in rows. Rows that weigh 1 together would leave the weights where they began; rows whose
+    weights differ are worth as many as their effective number, (Σw)² / Σw².
     """
-    return np.asarray(weights * max(1.0, len(weights) / weights.sum()))
+    by = max(1.0, len(weights) / weights.sum()) if copies else weights.sum() / (weights @ weights)
+    return np.asarray(weights * by)
 
 
-def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats) -> float:
+def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, copies: bool = True) -> float:
     """Return how many texts are imagined with every word so that rows, each left out, are answered best."""
     losses = {}
     for imagined in TRIED:
-        said = words.left(x, y, w, imagined).values()
+        said = words.left(x, y, out_of(w, copies), imagined).values()
         pieces: list[Single] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
         start = np.full(len(pieces), 1 / len(WAYS))
         losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected
@@ -280,7 +285,7 @@ def left_scores(counted: Counted, learned: Learned, sample: Sample) -> Floats:
             gathered.add(piece, said, shared)
     if doubt is None or gathered is None:
         return total
-    return doubt.without_own(total, gathered.x, sample.y, sample.weights)
+    return doubt.without_own(total, gathered.x, sample.y, sample.out)
 
 
 def evidence(counted: Counted, learned: Learned, sample: Sample) -> Iterator[tuple[Piece, Any, float]]:

@@ -21,7 +21,7 @@ from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .look import ROUGH, WIDER
 from .rare import Rare, of_labels_left
-from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left
+from .tables import EXACT, Single, Taken, of_pairs_left, of_values_left, out_of
 
 # Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
 OF_NUMBERS, OF_PAIRS = (WIDER, 0), (ROUGH, 0)
@@ -124,6 +124,7 @@ class Sample:
     weights: Floats
     wide: Mapping[Piece, Floats]  # what vectors and texts say, each row left out, [class, row]
     imagined: Mapping[str, float]  # by column of texts, how many are imagined with each word
+    copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
 
     def shown(self, mask: npt.NDArray[np.bool_]) -> Sample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
@@ -135,9 +136,14 @@ class Sample:
         return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
 
     @property
+    def out(self) -> Floats:
+        """How much of each row is left out."""
+        return out_of(self.weights, self.copies)
+
+    @property
     def taken(self) -> Taken:
-        """The rows one at a time: of a row that weighs more than one, one is taken out."""
-        return Taken(self.y, np.minimum(self.weights, 1.0))
+        """The rows as they are left out, one at a time."""
+        return Taken(self.y, self.out)
 
 
 class Left:

@@ -55,11 +55,8 @@ class Rest:
         return {f"rest {key}": np.asfortranarray(columns[key][:, part.places]) for key, part in self.parts.items()}
 
     def left(self, columns: Mapping[str, Any], y: Codes, weights: Floats) -> Floats:
-        """Return what these columns say of rows, each left out of the counts, [class, row]."""
-        found = (
-            part.likelihood.leave_one_out(columns[f"rest {key}"], y, np.minimum(weights, 1.0))
-            for key, part in self.parts.items()
-        )
+        """Return what these columns say of rows, so much of each left out of the counts, [class, row]."""
+        found = (part.likelihood.leave_one_out(columns[f"rest {key}"], y, weights) for key, part in self.parts.items())
         return np.asarray(sum(found, np.zeros((len(y), len(self.classes)))).T)
 
     def said(self, columns: Mapping[str, Any], threads: int) -> Iterator[tuple[str, Floats]]:

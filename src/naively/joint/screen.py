@@ -45,17 +45,13 @@ class Block(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """Rows by which columns are rated: their classes and weights, and whether missing values count."""
+    """Rows by which columns are rated: their classes and weights, how much of each is left out of the counts."""
 
     y: Codes
     weights: Floats
+    out: Floats
     classes: int
-    missing: bool
-
-    @property
-    def taken(self) -> float:
-        """How much of a row is left out of the counts, in the mean: of one that weighs more than 1, that much."""
-        return float(self.weights @ np.minimum(self.weights, 1.0) / self.weights.sum())
+    missing: bool  # whether missing values count
 
     @property
     def prior(self) -> Floats:
@@ -67,29 +63,36 @@ class Rating(NamedTuple):
         """Give what columns say of the rows, each left out, [class, row, column]: each kind of evidence."""
         if block.middles is None:
             n = counted(block.codes, self, int(block.codes.max(initial=0)) + 1)
-            yield "labels", self._looked_up(of_values(n, self.taken), block.codes, 0)
+            yield "labels", self._by_values(n, block.codes, 0)
             return
         n = counted(block.codes, self, BINS + 1)
-        tables = of_density(n[:, :BINS], block.middles, self.taken)
-        yield "density", self._looked_up([with_missing(table) for table in tables], block.codes, BINS)
+        yield "density", self._by_density(n[:, :BINS], block.middles, block.codes)
         wide = np.add.reduceat(n, np.arange(0, BINS + 1, 2), axis=1)
-        wide = wide if self.missing else wide[:, :-1]
-        tables = of_values(wide, self.taken)
-        tables = tables if self.missing else [with_missing(table) for table in tables]
-        yield "bins", self._looked_up(tables, block.codes // 2, WIDER)
+        yield "bins", self._by_values(wide if self.missing else wide[:, :-1], block.codes // 2, WIDER)
 
-    def _looked_up(self, tables: Sequence[Floats], codes: Any, missing: int) -> Single:
-        """Return what the codes of rows say, given tables [class, code, column] of other classes and of their own."""
-        columns = codes.shape[1]
-        at = codes * np.intp(columns) + np.arange(columns)
-        out = np.empty((self.classes, *codes.shape), dtype=np.float32)
-        for k, (others, own) in enumerate(zip(*tables, strict=True)):
-            out[k] = others.reshape(-1).take(at)
-            mine = np.flatnonzero(self.y == k)
-            out[k, mine] = own.reshape(-1).take(at[mine])
+    def _by_values(self, n: Floats, codes: Any, missing: int) -> Single:
+        """Return what the values of rows say, each row left out, given counts [class, value, column]."""
+        cell, columns, w = np.minimum(codes, n.shape[1] - 1), np.arange(codes.shape[1]), self.out[:, None]
+        rows, met = n.sum(axis=1), less(n.sum(axis=0)[cell, columns], w)
+        whole = less(n.sum(axis=(0, 1)), w)
+        out = said_of_values(n[:, cell, columns], rows[:, None], met, whole).astype(np.float32)
+        here, own = n[self.y[:, None], cell, columns], rows[self.y]
+        out[self.y, np.arange(len(self.y))] = said_of_values(less(here, w), less(own, w), met, whole)
         if not self.missing:
             out[:, codes == missing] = 0.0
         return out
+
+    def _by_density(self, n: Floats, middles: Floats, codes: Any) -> Single:
+        """Return what numbers say by a normal density for each class, at the middles of bins, each row left out."""
+        x, w = middles[np.minimum(codes, BINS - 1), np.arange(codes.shape[1])], self.out[:, None]
+        rows, sums, squares = ((n * middles**by).sum(axis=1) for by in (0, 1, 2))
+        out = log_density(rows[:, None], sums[:, None], squares[:, None], x)
+        own = (less(rows[self.y], w), sums[self.y] - w * x, squares[self.y] - w * x * x)
+        top = out.max(axis=0)
+        out[self.y, np.arange(len(self.y))] = log_density(*own, x)
+        out = np.maximum(out - top, -MOST).astype(np.float32)
+        out[:, codes == BINS] = 0.0
+        return np.asarray(out)
 
     def gains(self, block: Block, p: Single) -> Floats:
         """Return the gain of each column beside what is known: by that kind of its evidence which gains most."""
@@ -126,28 +129,6 @@ def counted(codes: Any, rating: Rating, bins: int) -> Floats:
     return np.asarray(found.reshape(rating.classes, bins, columns))
 
 
-def with_missing(table: Floats) -> Floats:
-    """Return a table [class, code, column] with one more code, which says nothing."""
-    return np.pad(table, ((0, 0), (0, 1), (0, 0)))
-
-
-def of_values(n: Floats, taken: float) -> list[Floats]:
-    """Return what values say of other classes than that of a row, and of its own; counts are [class, value, column]."""
-    rows, met = n.sum(axis=1, keepdims=True), less(n.sum(axis=0), taken)
-    whole = less(n.sum(axis=(0, 1)), taken)
-    own = said_of_values(less(n, taken), less(rows, taken), met, whole)
-    return [said_of_values(n, rows, met, whole), own]
-
-
-def of_density(n: Floats, middles: Floats, taken: float) -> list[Floats]:
-    """Return the same by a normal density for each class, at the middles of bins."""
-    rows, sums, squares = ((n * middles**by).sum(axis=1, keepdims=True) for by in (0, 1, 2))
-    others = log_density(rows, sums, squares, middles)
-    own = log_density(less(rows, taken), sums - taken * middles, squares - taken * middles**2, middles)
-    top = others.max(axis=0)
-    return [np.maximum(said - top, -MOST) for said in (others, own)]
-
-
 def cut_numbers(places: Places, numbers: Floats, weights: Floats, threads: int = 1) -> Block:
     """Return columns of numbers [row, column] cut at quantiles of the rows that have one."""
     x = np.ascontiguousarray(numbers.T, dtype=np.float64)
@@ -172,7 +153,7 @@ def cut_numbers(places: Places, numbers: Floats, weights: Floats, threads: int =
 
 def middles_of(held: Floats, codes: Codes, weights: Floats) -> Floats:
     """Return the mean of the numbers in each bin, [bin, column], where all numbers have mean 0 and deviation 1."""
-    n = counted(codes, Rating(np.zeros(len(codes), dtype=np.int32), weights, 1, False), BINS + 1)[0, :BINS]
+    n = counted(codes, Rating(np.zeros(len(codes), dtype=np.int32), weights, weights, 1, False), BINS + 1)[0, :BINS]
     at = codes * np.intp(codes.shape[1]) + np.arange(codes.shape[1])
     sums = np.bincount(at.reshape(-1), (held * weights[:, None]).reshape(-1), (BINS + 1) * codes.shape[1])
     middles = sums.reshape(BINS + 1, -1)[:BINS] / np.maximum(n, 1e-300)

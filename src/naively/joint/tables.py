@@ -77,7 +77,7 @@ def of_values_left(n: Floats, codes: Codes, taken: Taken) -> Single:
     others = said_of_values(n, rows, less(met), less(whole))
     own = said_of_values(less(n), less(rows), less(met), less(whole))
     out = looked_up(others, own, cell, taken)
-    if (light := np.flatnonzero((w < 1) & (cell < n.shape[1]))).size:
+    if (light := np.flatnonzero((w != 1) & (cell < n.shape[1]))).size:
         (y, w), cell = taken.some(light), cell[light]
         out[:, light] = said_of_values(n[:, cell], rows, less(met[cell], w), less(whole, w))
         own = said_of_values(less(n[y, cell], w), less(rows[y, 0], w), less(met[cell], w), less(whole, w))
@@ -94,12 +94,28 @@ def of_pairs_left(n: Floats, first: Codes, second: Codes, taken: Taken) -> Singl
     cell = np.where((first >= 0) & (second >= 0), first * wide + second, np.int32(n[0].size))
     own = said_of_pairs(less(n), *(less(side) for side in sides))
     out = looked_up(said_of_pairs(n, *sides).reshape(len(n), -1), own.reshape(len(n), -1), cell, taken)
-    if (light := np.flatnonzero((w < 1) & (cell < n[0].size))).size:
+    if (light := np.flatnonzero((w != 1) & (cell < n[0].size))).size:
         (y, w), u, v = taken.some(light), first[light], second[light]
         a, b, whole = sides
         parts = (n[y, u, v], a[y, u, 0], b[y, 0, v], whole[y, 0, 0])
         out[y, light] = said_of_pairs(*(less(part, w) for part in parts))
     return out
+
+
+def are_copies(weights: Floats | None, y: Codes) -> bool:
+    """Tell whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
+    if weights is None:
+        return True
+    if (weights != np.floor(weights)).any():
+        return False
+    first = np.zeros(int(y.max()) + 1)
+    first[y] = weights
+    return bool((weights != first[y]).any() or np.ptp(weights) == 0)
+
+
+def out_of(weights: Floats, copies: bool) -> Floats:
+    """Return how much of each row is left out: all of it, but where weights count copies of a row, one of these."""
+    return np.minimum(weights, 1.0) if copies else weights
 
 
 def less(n: Floats, by: Floats | float = 1.0) -> Floats:

@@ -70,10 +70,10 @@ class Wording:
         return sparse.csr_array((values, words, starts), shape=(len(x), len(self.kept)))
 
     def left(self, x: Any, y: Codes, weights: Floats, imagined: float = USUAL) -> dict[str, Floats]:
-        """Return what the words of rows say in each way, [class, row], each row left out of the counts."""
+        """Return what the words of rows say in each way, [class, row], so much of each row left out of the counts."""
         starts, words, _ = x.cells(self.kept.columns, "once")
         out = np.empty((len(WAYS), len(self.classes), len(x)), dtype=np.float32)
-        taken = np.ascontiguousarray(np.minimum(weights, 1.0))
+        taken = np.ascontiguousarray(weights, dtype=np.float64)
         told = (self.texts, self.totals, self.group, self.mass, imagined)
         _kernels.left_words(starts, words, y, taken, *told, out, allowed(x.threads))
         return dict(zip(self.ways, out, strict=False))
