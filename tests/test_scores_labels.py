@@ -140,3 +140,9 @@ def test_an_answer_that_is_no_class_is_a_mistake():
 def test_what_cannot_be_scored_is_refused_in_words(call, words):
     with pytest.raises(InvalidInput, match=words):
         call()
+
+
+@pytest.mark.parametrize("posterior", [[[18.0, 2.0]], [[float("nan"), 1.0]], [[-0.1, -2.3]], [[1.2, -0.2]]])
+def test_what_are_no_probabilities_is_refused(posterior):
+    with pytest.raises(InvalidInput, match=r"Row 0 of the posterior holds .* sum to 1"):
+        nv.Scores(posterior, ["a"], ("a", "b"))

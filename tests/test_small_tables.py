@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import naively as nv
 from naively import files, folds
 from naively.classifier import holding
-from naively.errors import LeftOutWarning, StaleWarning
+from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
 from naively.firstrows import MOST, FirstRows
 from naively.joint.learn import fitting
 from naively.mixed import TableModel
@@ -267,3 +267,16 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     for nb in (fresh, used):
         holding(nb, counts, counts.schema)
     assert used.smoothing_ == fresh.smoothing_ == 1.0
+
+
+def test_a_row_of_a_frame_may_come_first():
+    table = pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
+    nb = nv.NaiveBayes().partial_fit(table.iloc[0], "p").partial_fit(table.iloc[1], "q")
+    assert nb.counts_ == nv.count(table, ["p", "q"])
+
+
+def test_more_rows_than_were_counted_are_not_left_out():
+    X, y = either_or(60)
+    nb = nv.NaiveBayes().fit(X, y)
+    with pytest.raises(InvalidInput, match=r"rows of .* were given, and only .* were counted"):
+        nb.leave_one_out(np.vstack([X, X]), np.concatenate([y, y]))

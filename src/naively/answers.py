@@ -29,7 +29,7 @@ from .read.frame import Frame, frame_of
 from .read.rows import few_rows
 from .refined import RefinedModel
 from .report import importance, information, probabilities, summary
-from .resample import hard, left_out, of_weight, truth_of
+from .resample import check_no_more, hard, left_out, of_weight, truth_of
 from .schema import Schema
 from .settings import numbers_among, prior_imagined, prior_without, scored_by
 from .statistics import Counts
@@ -193,7 +193,9 @@ class Answers:
         if isinstance(rows.source, Frame):
             check_widths(rows.source, model.schema, counts)
         truth = truth_of(rows, counts)
-        posterior = left_out(model, counts, self._weighed(rows), truth, prior_without(self), allowed(self.threads))
+        weighed = self._weighed(rows)
+        posterior = left_out(model, counts, weighed, truth, prior_without(self), allowed(self.threads))
+        check_no_more(counts, truth, weighed.weights)
         labels = counts.classes.labels
         adjusted = isinstance(model, TogetherModel) and model.adjusts
         tuning = ("adjusted" if adjusted else "fixed") if self._in_use.calibrated else None

@@ -31,7 +31,7 @@ from .freshness import ESTIMATING
 from .hints import about_target, is_doubtful
 from .mixed import TableModel
 from .read.frame import Frame
-from .read.rows import one_row
+from .read.rows import is_labelled_row, one_row
 from .read.target import Shares, check_kinds, single, typed
 from .schema import Schema
 from .settings import (
@@ -171,6 +171,7 @@ class Classifier(Answers, Tuned):
         """Learn from these rows too. New classes and categories may come at any time; `classes` may declare some."""
         refuse_balanced(self.class_weight, "partial_fit")
         if not self.__sklearn_is_fitted__():
+            X, y = (dict(X), [y]) if is_labelled_row(X, y) else (X, y)
             found = self if classes is None else deepcopy(self).set_params(classes=list(classes))
             check_settings(found)
             rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)

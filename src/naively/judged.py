@@ -14,6 +14,8 @@ from .errors import InvalidInput
 from .statistics.axis import Floats
 
 Codes = npt.NDArray[np.intp]
+# How far probabilities of a row may be from 1 in all: those of other libraries may be in single precision.
+OFF = 1e-3
 
 
 class Placed(NamedTuple):
@@ -201,6 +203,13 @@ def checked_shape(posterior: Any, decided: Any, rows: int, classes: int) -> Floa
         raise InvalidInput(
             f"The posterior has the shape {found.shape}; give a line for each of the {rows} rows and a "
             f"column for each of the {classes} classes, and at least one of both."
+        )
+    off = ~(np.isfinite(found).all(axis=1) & (found >= 0).all(axis=1) & (np.abs(found.sum(axis=1) - 1) < OFF))
+    if off.any():
+        row = int(np.argmax(off))
+        raise InvalidInput(
+            f"Row {row} of the posterior holds {found[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum "
+            "to 1 in each row. Give those of predict_proba, not logarithms or votes."
         )
     return found
 

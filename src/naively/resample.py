@@ -95,6 +95,18 @@ def check_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
         )
 
 
+def check_no_more(counts: Counts, y: Codes, w: Floats | None) -> None:
+    """Refuse more rows of a class than were counted."""
+    given = np.bincount(y, w, len(counts.rows))
+    more = np.flatnonzero(given > counts.rows * (1 + 1e-9) + 1e-9)
+    if len(more):
+        k = int(more[0])
+        raise InvalidInput(
+            f"{given[k]:.10g} rows of {counts.classes.labels[k]!r} were given, and only {counts.rows[k]:.10g} were "
+            f"counted. {GIVE}"
+        )
+
+
 def left(counts: Counts, y: npt.NDArray[np.integer[Any]], w: Floats) -> Left:
     """Return what is left of each class without each of some rows, given its class and weight."""
     rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))

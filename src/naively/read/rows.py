@@ -54,6 +54,11 @@ def one_row(X: Any) -> bool:
     return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
 
 
+def is_labelled_row(X: Any, y: Any) -> bool:
+    """Tell whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
+    return hasattr(X, "index") and hasattr(X, "items") and np.ndim(X) == 1 and np.ndim(y) == 0 and y is not None
+
+
 def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
     """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
     names = [str(name) for name in X.columns]
