@@ -14,6 +14,7 @@ import numpy as np
 
 from .engines.thinned import Thinned
 from .information import Information, of_bins
+from .joint.learn import fitting
 from .joint.look import fine_bins
 from .statistics.axis import Floats
 
@@ -51,6 +52,7 @@ class Measured:
 def measured(rows: Thinned) -> Measured:
     """Return what the numbers of some rows tell of their classes."""
     numbers, y, weights = rows.rows()
+    weights = fitting(weights) if weights.any() else weights  # rows leave themselves out whole, however light they are
     shares = y if y.ndim == 2 else None
     told = {}
     for at, column in enumerate(rows.columns):
