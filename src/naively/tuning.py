@@ -124,9 +124,13 @@ class Tuning:
         """Say why the textbook model is kept where a joint model was fitted."""
         if self.declined is None or self.book is None:
             return []
-        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss on {self.rows:.10g} rows"
+        rows = "" if self.held_out else f" on {self.rows:.10g} rows"
+        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss{rows}"
         both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
-        return [f"{kept} {both}, which was not kept; more rows, or weights that stand for numbers of rows, may help it"]
+        more = "more rows, or weights that stand for numbers of rows, may help it"
+        if not self.fresh:
+            more = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
+        return [f"{kept} {both}, which was not kept; {more}"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""
