@@ -267,6 +267,14 @@ def test_numbers_of_light_rows_are_measured_like_rows():
     assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
 
 
+def test_models_of_a_few_parts_of_rows_can_be_saved(tmp_path):
+    X, y = {"x": [1.0, 2.0, None, None]}, ["a", "b", "a", "b"]
+    nb = nv.NaiveBayes(model="textbook").fit(X, y, sample_weight=[0.5, 0.5, 0.9, 0.9])
+    assert np.isnan(nb.importance()["bits"][0])
+    nb.save(tmp_path / "model.parquet")
+    assert np.isnan(nv.load(tmp_path / "model.parquet").importance()["bits"][0])
+
+
 # -- remarks -----------------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,9 @@ def measured(rows: Thinned) -> Measured:
     shares = y if y.ndim == 2 else None
     told = {}
     for at, column in enumerate(rows.columns):
-        told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights))
+        found = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights))
+        if not np.isnan(found.bits):  # too few rows may have a number to leave one of them out
+            told[column.name] = found
     return Measured(told, rows.of, not rows.stale)
 
 

@@ -373,14 +373,14 @@ class Tuned(Fresh):
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
         model = self._table_model
         said = learned.say(model.owners) if isinstance(learned, Learned) else learned.say()  # type: ignore[attr-defined]
-        return [*self._tuning.say_smoothing(), *said, *self._tuning.say_book(), *stale]
+        return [*self._tuning.say_smoothing(), *said, *self._tuning.say_book(self._biased), *stale]
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            declined = self._in_use.say_declined() if self.model == "auto" else []
+            declined = self._in_use.say_declined(self._biased) if self.model == "auto" else []
             labels = "missing" if self._expected is not None else "soft" if self._soft else "given"
             return [*(declined or [alone(self.model, self.counts_.rows, self._numbers, labels)]), *self._in_use.say()]
         if self._auto_smoothing and self._in_use.smoothing is None:
