@@ -14,6 +14,7 @@ import naively as nv
 from naively.commands import main
 from naively.evidence import JOINT, OWN
 from naively.joint.model import Lookups
+from naively.together import CODES
 
 from .tables import penguins
 
@@ -177,8 +178,8 @@ def test_answers_look_up_no_more_tables_than_before():
     nb, _ = learned()
     tables = nb._table_model.tables
 
-    assert isinstance(nb._table_model.model.likelihoods["codes"], Lookups)
-    assert nb._table_model.model.likelihoods["codes"] is tables.codes
+    assert isinstance(nb._table_model.model.likelihoods[CODES], Lookups)
+    assert nb._table_model.model.likelihoods[CODES] is tables.codes
     assert len(tables.codes.tables) == len(tables.linear)
 
 

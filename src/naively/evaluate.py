@@ -190,9 +190,10 @@ class Scores:
 
     @cached_property
     def _paid(self) -> Floats:
-        """What the decision on each row cost."""
+        """What the decision on each row cost; 0 where a row has no weight, whatever has no price there."""
         paid = judged.paid_for(self.answers, self.truth, self.cost, self.classes, self._right)
-        return np.where(self._answered, paid, np.nan if self.reject is None else self.reject)
+        paid = np.where(self._answered, paid, np.nan if self.reject is None else self.reject)
+        return np.where(self._w > 0, paid, 0.0)
 
     # -- figures of the decisions ---------------------------------------------------------------------------------
 
@@ -232,10 +233,13 @@ class Scores:
     def skill(self) -> float:
         """How much less the decisions cost than the best constant answer: 1 − mean cost / that of the baseline.
 
-        1 is perfect, and 0 no better than the constant; of "squared" costs this is R².
+        1 is perfect, and 0 no better than the constant; of "squared" costs this is R². NaN where costs are gains, so
+        that the constant costs less than nothing: there is no cost to be saved.
         """
-        least = self.baseline.mean_cost
-        return 1 - self.mean_cost / least if least else float(self.mean_cost == 0)
+        least, ours = self.baseline.mean_cost, self.mean_cost
+        if least < 0 or (least == 0 and not ours >= 0):
+            return float("nan")
+        return 1 - ours / least if least else float(ours == 0)
 
     @cached_property
     def confusion(self) -> Floats:

@@ -74,6 +74,11 @@ class Fresh:
         return replace(UNTUNED, smoothing=chosen.smoothing) if of_another else chosen
 
     @property
+    def _goes_by_rows(self) -> bool:
+        """Whether the model as it is set goes by what rows showed: it is calibrated, or the textbook model was kept."""
+        return self._in_use.calibrated or (self.model == "auto" and self._in_use.declined is not None)
+
+    @property
     def _as_tuned(self) -> bool:
         """Whether the settings are those under which it was chosen, as far as they matter to it."""
         return self._since(ESTIMATING if self._tuning.learned is None else WEIGHED)
@@ -102,9 +107,9 @@ class Fresh:
             self._figures.stale = True
         elif self._figures is not None and self._figures.fresh:
             self._figures = self._figures.stale
-        if self._tuning.fresh and self._tuning.calibrated:
+        if self._tuning.fresh and (self._tuning.calibrated or self._tuning.declined is not None):
             self._tuning = replace(self._tuning, fresh=False)
-            if self._in_use.calibrated and self._first is None:
+            if self._goes_by_rows and self._first is None:
                 self._warn("The rows that were counted")
 
     def _go_on_with(self, other: Fresh) -> None:
@@ -118,7 +123,7 @@ class Fresh:
 
     def _check_fresh(self) -> None:
         """Warn if rows or settings have changed since the model was calibrated, and nobody was told."""
-        if self._in_use.calibrated and not self._in_use.fresh and self._first is None:
+        if self._goes_by_rows and not self._in_use.fresh and self._first is None:
             self._warn("The rows that were counted")
         elif self._in_use.calibrated and not self._as_tuned:
             self._warn("Settings of estimating")
@@ -127,15 +132,36 @@ class Fresh:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{what} have changed since the model was calibrated. {self._old} still used; call "
+                f"{what} have changed since the model was {self._done}. {self._old} still used; call "
                 "calibrate(X, y) with the rows that are counted now to fit it anew.",
                 StaleWarning,
                 stacklevel=levels_to_caller(),
             )
 
+    def _tuning_to_json(self) -> dict[str, Any] | None:
+        """Return what was chosen as plain data; None if nothing was."""
+        if self._tuning.smoothing is None and not self._tuning.calibrated and self._tuning.declined is None:
+            return None
+        fresh = self.calibrated_ if self._tuning.calibrated else self._tuning.fresh
+        # Weights are of no use to other columns or classes than those they were learned with.
+        known = self._known_together()
+        learned, refined = (self._tuning.learned, self._tuning.refined) if known else (None, None)
+        return replace(self._tuning, fresh=fresh, learned=learned, refined=refined).to_json(self.counts_.classes)
+
+    def _moved(self) -> dict[str, Any] | None:
+        """Return how far values were moved, if that is of use to the columns and classes as they are."""
+        refined = self._tuning.refined
+        return None if refined is None or not self._known_together() else dict(refined.moved)
+
+    @property
+    def _done(self) -> str:
+        return "calibrated" if self._in_use.calibrated else "compared with the joint model"
+
     @property
     def _old(self) -> str:
         """What a stale model goes on with."""
+        if self._chosen is None and not self._in_use.calibrated:
+            return "The textbook model, which the joint model was not better than, is"
         if self._chosen is None:
             return "The old temperature is"
         if not self._known_together():

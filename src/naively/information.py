@@ -66,7 +66,8 @@ def of_values(n: Floats) -> Information:
     classes, values, rows = n.sum(axis=1), n.sum(axis=0), float(n.sum())
     k, j = np.nonzero(n * (classes > 1)[:, None])  # the only row of a class leaves none behind
     if not len(k):
-        return Information(0.0, 0.0, rows)
+        # Counts that are no whole rows are weights: so light, they leave nothing behind that others could be asked by.
+        return Information(0.0, 0.0, rows) if np.array_equal(n, np.round(n)) else NOTHING_KNOWN
     here = n[k, j]
     prior = (classes[k] - 1) / (rows - 1)
     others, beside = np.maximum(here - 1, 0.0), np.maximum(values[j] - 1, 0.0)

@@ -14,7 +14,7 @@ from .engines.tables import TableCounter
 from .errors import InvalidInput
 from .families.family import Codes
 from .grid import Grid, Places
-from .joint.learn import OWN_PAIRS, ROWS, Learned, Rated, imagined_of, learn
+from .joint.learn import OWN_PAIRS, ROWS, Learned, Rated, fitting, imagined_of, learn
 from .joint.linear import ROWS as RIDGE_ROWS
 from .joint.look import look, most_features
 from .joint.pieces import OF_NUMBERS, OF_PAIRS, Sample, pairs_of
@@ -177,7 +177,7 @@ def without_noise(sample: Sample, prior: Floats) -> Sample:
     if said is None:
         return sample
     p = np.repeat(np.exp(prior)[:, None], len(sample.y), axis=1).astype(np.float32)
-    clear = Rated(p, sample.y, sample.weights).gain(said.astype(np.float32)) > CLEAR
+    clear = Rated(p, sample.y, fitting(sample.weights)).gain(said.astype(np.float32)) > CLEAR
     return sample if clear else replace(sample, wide={piece: by for piece, by in sample.wide.items() if piece != REST})
 
 

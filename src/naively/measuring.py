@@ -14,6 +14,7 @@ import numpy as np
 
 from .engines.thinned import Thinned
 from .information import Information, of_bins
+from .joint.learn import fitting
 from .joint.look import fine_bins
 from .statistics.axis import Floats
 
@@ -51,10 +52,13 @@ class Measured:
 def measured(rows: Thinned) -> Measured:
     """Return what the numbers of some rows tell of their classes."""
     numbers, y, weights = rows.rows()
+    weights = fitting(weights) if weights.any() else weights  # rows leave themselves out whole, however light they are
     shares = y if y.ndim == 2 else None
     told = {}
     for at, column in enumerate(rows.columns):
-        told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights))
+        found = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights))
+        if not np.isnan(found.bits):  # too few rows may have a number to leave one of them out
+            told[column.name] = found
     return Measured(told, rows.of, not rows.stale)
 
 

@@ -27,7 +27,10 @@ from .statistics.axis import Floats
 from .statistics.table import labelled
 from .text import TextRows
 
-LABELS = "labels"
+# Matrices of several columns have names that begin with a mark that no column's name does: one of texts may be named
+# "labels", and its words lie beside them.
+INSIDE = "\0"
+LABELS = INSIDE + "labels"
 Ask = Callable[[slice, dict[str, Any]], Any]
 
 
@@ -262,4 +265,4 @@ def by_family(columns: Sequence[Column]) -> dict[str, tuple[Family, tuple[Column
         if group is None:
             groups.append((column.family, group := []))
         group.append(column)
-    return {f"numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}
+    return {f"{INSIDE}numbers {at}": (family, tuple(group)) for at, (family, group) in enumerate(groups)}

@@ -17,7 +17,7 @@ from .families.wide import there, total
 from .grid import Cells, Grid
 from .joint.model import Lookups, Slopes
 from .joint.wording import Wording, wordings
-from .mixed import LABELS, RARE, TableModel
+from .mixed import INSIDE, LABELS, RARE, TableModel
 from .read.frame import Frame
 from .refine.learned import Moved, Refined
 from .refine.problem import Block
@@ -28,7 +28,7 @@ from .statistics import Axis, Counts
 from .statistics.axis import Floats
 from .together import Scores, Weighed
 
-BINS, LEVELS, NUMBERS = "bins", "levels", "numbers"
+BINS, LEVELS, NUMBERS = INSIDE + "bins", INSIDE + "levels", "numbers"
 # What no row of a class holds rules it out in the text book; here it speaks as strongly as this, in logarithms.
 STRONGEST = 30.0
 # Adjustments that are fitted: a number for each value and class.

@@ -146,9 +146,9 @@ def text_of(scores: Any) -> str:
 def frame_of(scores: Any) -> Any:
     """Return the same as a frame."""
     names = figures_of(scores)
-    figures = {title: [getattr(one, name) for name in names] for title, one in columns_of(scores).items()}
+    model, baseline = ([getattr(one, name) for name in names] for one in (scores, scores.baseline))
     errors = [scores.spread[name] for name in names]
-    return frame({"score": list(names), "model": figures["model"], "spread": errors, "baseline": figures["baseline"]})
+    return frame({"score": list(names), "model": model, "spread": errors, "baseline": baseline})
 
 
 def reliability_of(scores: Any) -> Any:
@@ -157,11 +157,6 @@ def reliability_of(scores: Any) -> Any:
     met = rows > 0
     parts = {"rows": rows[met], "confidence": sure[met] / rows[met], "right": right[met] / rows[met]}
     return frame({"from": (np.arange(len(rows)) / len(rows))[met], **parts})
-
-
-def columns_of(scores: Any) -> dict[str, Any]:
-    """Return the scores and their baseline by name."""
-    return {"model": scores, "baseline": scores.baseline}
 
 
 def data_of(scores: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from .counting import Rows
 from .engines.tables import TableCounter
 from .families.family import Codes
 from .grid import Grid, Places
+from .joint.learn import fitting
 from .joint.look import most_features
 from .joint.screen import BINS, Block, Rating, among, cut_numbers, found_in
 from .joint.tables import out_of
@@ -37,6 +38,9 @@ NARROW, ROWS_OF_A_COLUMN = 100, 50
 FOLDS = 10
 # Cells times classes that are looked at in all, and at once; but some rows in any case.
 CELLS, BLOCK, SOME = 1 << 26, 1 << 20, 1000
+
+# What is remarked on columns that are not kept, between their number and what becomes of them.
+NO_GAIN = " columns show no gain on their own and "
 
 Mask = npt.NDArray[np.bool_]
 Used = Sequence[str] | None  # the columns that are counted together; None for all of them
@@ -65,12 +69,24 @@ class Screened(NamedTuple):
         shown: Mask = np.column_stack([self.shown, np.ones(len(self.shown), dtype=np.bool_)])[:, known][self.fold]
         return shown
 
-    def remarked(self, hints: tuple[str, ...], grid: Grid, shared: bool) -> tuple[str, ...]:
-        """Return remarks with one on the columns that are not on the grid; it says whether they share a weight."""
+    def remarks(self, grid: Grid, shared: bool) -> tuple[str, ...]:
+        """Return a remark on the columns that are not on the grid, if there are; it says if they share a weight."""
         left = self.looked_at - len(grid.names)
-        told = f"{left:,} of {self.looked_at:,} columns show no gain on their own and "
-        said = [told + ("share one weight." if shared else "are not used.")] * bool(left)
-        return (*(hint for hint in hints if not hint.startswith(told)), *said)
+        said = f"{left:,} of {self.looked_at:,}{NO_GAIN}{'share one weight.' if shared else 'are not used.'}"
+        return (said,) * bool(left)
+
+    def beside(self, schema: Schema, asked: Any) -> list[str]:
+        """Return the columns that are counted together: those kept, and those asked for by name if they are few.
+
+        Columns that predict the class only together show no gain on their own; whoever names a few wants them all.
+        """
+        named = [] if asked is None else [column.name for column in schema.only(asked) if column.kind != "vectors"]
+        return list(dict.fromkeys([*self.names, *(named if len(named) <= NARROW else [])]))
+
+
+def unremarked(hints: tuple[str, ...]) -> tuple[str, ...]:
+    """Return remarks without those that an earlier choice of columns left."""
+    return tuple(hint for hint in hints if NO_GAIN not in hint)
 
 
 def screened_of(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threads: int) -> Screened | None:
@@ -95,8 +111,8 @@ def screen(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threa
     most = max(CELLS // (len(names) * len(target.labels)), SOME)
     at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    out = out_of(weights[at], copies)
-    rating = Rating(target.codes[at], weights[at], out, len(target.labels), missing)
+    heavy = fitting(weights[at], copies)
+    rating = Rating(target.codes[at], heavy, out_of(heavy, copies), len(target.labels), missing)
     fold, blocks = dealt(rating.y), list(blocks_of(counter, frame.take(at), rating, threads))
     tried = len(names) + len(counter.of_numbers)  # numbers are rated in two ways
     kept, shown = choice(blocks, rating, fold, tried, most_features(rating.classes) - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,14 +19,14 @@ from .joint.pieces import Counted, Piece, Sample
 from .joint.rest import REST, Rest, rest_of
 from .joint.tables import out_of
 from .joint.wording import USUAL, Wording, wordings
-from .mixed import LABELS, TableModel
+from .mixed import INSIDE, LABELS, TableModel
 from .model import Model
 from .read.frame import Frame
 from .schema import Schema
 from .statistics import Axis, Counts
 from .statistics.axis import Floats
 
-CODES, LEVEL, PAIRS = "codes", "level", "pairs"
+CODES, LEVEL, PAIRS, CELLS = (INSIDE + name for name in ("codes", "level", "pairs", "cells"))
 # Rows that are left out at once: so many, or fewer if their evidence takes more numbers than that, but some.
 LEFT, LEFT_CELLS, LEAST_LEFT = 1 << 13, 1 << 25, 64
 
@@ -63,8 +63,8 @@ class TogetherModel(TableModel):
         names = ([column.name for column in schema.of_kind(kind)] for kind in ("numbers", "labels"))
         # Where the columns that are used stand among all of them, if not all are.
         self._on = joint.grid.places_among(*names)
-        self.counted = Counted(joint, [table.n for table in self._label_tables])
-        self.counted = replace(self.counted, ordered=[getattr(table, "ordered", 0) for table in self._label_tables])
+        ordered = [getattr(table, "ordered", 0) for table in self._label_tables]
+        self.counted = Counted(joint, [table.n for table in self._label_tables], ordered)
         self.learned, self._counts, self._how = learned, counts, (settings.missing, max_categories)
         self.copies = learned is None or learned.copies  # whether row weights count copies of a row
         self.imagined: dict[str, float] = {}  # by column of texts, how many of them with every word
@@ -119,7 +119,9 @@ class TogetherModel(TableModel):
                 weight = weights.get(Piece("vectors", column.name), 0.0)
                 said[column.name] = Weighed(self.book.likelihoods[column.name], weight)
         if self.rest is not None:
-            said |= {f"rest {key}": Weighed(part.likelihood, weights[REST]) for key, part in self.rest.parts.items()}
+            said |= {
+                f"{INSIDE}rest {key}": Weighed(part.likelihood, weights[REST]) for key, part in self.rest.parts.items()
+            }
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
         return Scores(self.classes, prior, said, scale=scale, book=self.book)
 
@@ -136,7 +138,7 @@ class TogetherModel(TableModel):
         codes = np.empty((rows, cells.fine.shape[1] + labels.shape[1]), dtype=np.int32, order="F")
         codes[:, : cells.fine.shape[1]], codes[:, cells.fine.shape[1] :] = cells.fine, labels
         rest = {} if self.rest is None else self.rest.cells(columns)
-        return {**columns, **rest, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, "cells": cells}
+        return {**columns, **rest, CODES: codes, LEVEL: cells.level, PAIRS: cells.codes, CELLS: cells}
 
     def cells(self, columns: dict[str, Any], rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
@@ -187,7 +189,7 @@ class TogetherModel(TableModel):
             wide[REST] = self.rest.left(columns, y, out)
         labels = self._labels_of(columns, len(y))
         usual = {f"words of {name}": self.imagined[name] for name in self.wording}
-        return Sample(labels, columns["cells"], y, weights, wide, usual, self.copies)
+        return Sample(labels, columns[CELLS], y, weights, wide, usual, self.copies)
 
     @property
     def adjusts(self) -> bool:
@@ -204,7 +206,7 @@ class TogetherModel(TableModel):
         each = int(np.clip(LEFT_CELLS // cells, LEAST_LEFT, LEFT))
         for begin in range(0, len(y), each):
             rows = slice(begin, begin + each)
-            some = {name: matrix.take(rows) if name == "cells" else matrix[rows] for name, matrix in columns.items()}
+            some = {name: matrix.take(rows) if name == CELLS else matrix[rows] for name, matrix in columns.items()}
             parts.append(left_scores(self.counted, self.learned, self.sample(some, y[rows], weights[rows])))
         return np.hstack(parts).T + (self.model.log_prior - self.tables.bias)
 
@@ -217,8 +219,7 @@ class TogetherModel(TableModel):
         names = [*self.schema.names, *self.pairs]
         out, joint = (np.zeros((len(codes), len(names), len(self.classes))) for _ in range(2))
         place = {name: at for at, name in enumerate(names)}
-        owners = [*grid.names, *(self.schema.of_kind("numbers")[self.gaps[at][0]].name for at in self._used[1])]
-        for at, (name, table) in enumerate(zip(owners, self.tables.codes.tables, strict=True)):
+        for at, (name, table) in enumerate(zip(self.owners, self.tables.codes.tables, strict=True)):
             known = np.flatnonzero((codes[:, at] >= 0) & (codes[:, at] < len(table)))
             out[known, place[name]] += table[codes[known, at]]
             joint[known, place[name]] += self.tables.linear[at][codes[known, at]]
@@ -229,7 +230,7 @@ class TogetherModel(TableModel):
         for column in self.schema.of_kind("vectors"):
             out[:, place[column.name]] = scores_of(self.model.likelihoods[column.name], columns[column.name], threads)
         for name, scores in () if self.rest is None else self.rest.said(columns, threads):
-            out[:, place[name]] = self.learned.weights[REST] * scores  # type: ignore[union-attr]
+            out[:, place[name]] += self.learned.weights[REST] * scores  # type: ignore[union-attr]
         for name, (i, j), table in zip(self.pairs, self.tables.pairs.pairs, self.tables.pairs.tables, strict=True):
             a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
             known = np.flatnonzero((a >= 0) & (b >= 0))
@@ -239,8 +240,19 @@ class TogetherModel(TableModel):
     @cached_property
     def pairs(self) -> dict[str, tuple[str, str]]:
         """The pairs of columns that say something beyond both, by the name under which they are shown."""
-        names = self.counted.grid.names
-        return {f"{names[i]} × {names[j]}": (names[i], names[j]) for i, j in self.tables.pairs.pairs}
+        names, found = self.counted.grid.names, dict[str, tuple[str, str]]()
+        for i, j in self.tables.pairs.pairs:
+            shown = f"{names[i]} × {names[j]}"
+            while shown in self.schema.names or shown in found:  # a column, or another pair, may be named so
+                shown += " (pair)"
+            found[shown] = names[i], names[j]
+        return found
+
+    @cached_property
+    def owners(self) -> list[str]:
+        """The names of the columns behind evidence, by their place in it: those of the grid, and of missing numbers."""
+        numbers = self.schema.of_kind("numbers")
+        return [*self.counted.grid.names, *(numbers[self.gaps[at][0]].name for at in self._used[1])]
 
 
 def joint_of(counts: Counts, schema: Schema) -> Any:

@@ -29,9 +29,9 @@ from .read.target import Shares
 from .refine.learned import Refined
 from .refined import RefinedModel
 from .refining import Again, refine
-from .resample import hard, left_out, of_weight, truth_of
+from .resample import empirical_without, hard, left_out, of_weight, truth_of
 from .schema import Schema
-from .screening import screened_of
+from .screening import screened_of, unremarked
 from .settings import log_prior, prior_without, settings_of
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -171,7 +171,8 @@ class Tuned(Fresh):
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.model.log_prior
         found = held_out(model, joint, truth_of(rows, self._learned), rows.weights, self._biased)
-        return replace(found, smoothing=self._tuning.smoothing)
+        before = self._tuning
+        return replace(found, smoothing=before.smoothing, declined=before.declined, book=before.book)
 
     @property
     def _leaves_open(self) -> bool:
@@ -216,9 +217,9 @@ class Tuned(Fresh):
         copies = are_copies(rows.weights, hard(rows).codes)
         screened = screened_of(counter, rows, self.missing == "value", copies, threads)
         if counter.together is None:
-            used = None if screened is None else screened.names
+            used = None if screened is None else screened.beside(self._schema, self.columns)
             remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used)
-            hints = self._schema.hints if remark is None else (*self._schema.hints, remark)
+            hints = tuple(dict.fromkeys([*self._schema.hints, *([] if remark is None else [remark])]))
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
@@ -226,22 +227,26 @@ class Tuned(Fresh):
         model.copies = copies
         part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
         found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
-        if screened is not None:
-            hints = screened.remarked(self._schema.hints, model.counted.grid, bool(found.weights.get(REST)))
-            self._schema = replace(self._schema, hints=hints)
-        book = self._by_the_book(part, y, weights, copies)
-        loss = list(found.loss.values())[-1]
-        if found.weights and found.rows * (loss - book.log_loss) > PRICE:
-            usual = replace(UNTUNED, smoothing=self._tuning.smoothing)
-            return replace(usual, book=book, declined=loss, rows=float(found.rows))
-        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, learned=found)
-        return replace(tuning, loss_before=book.log_loss, loss_after=loss, rows=float(found.rows), book=book)
+        book, loss = self._by_the_book(part, y, weights, copies), list(found.loss.values())[-1]
+        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > PRICE
+        hints = unremarked(self._schema.hints)
+        if screened is not None and not declined:  # the textbook model uses all columns
+            hints += screened.remarks(model.counted.grid, bool(found.weights.get(REST)))
+        self._schema = replace(self._schema, hints=hints)
+        # What was chosen before on top of other counts, or for another model, is over.
+        usual = replace(UNTUNED, smoothing=self._tuning.smoothing, book=book, rows=float(found.rows))
+        if declined:
+            return replace(usual, declined=loss)
+        usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
+        return replace(usual, loss_before=book.log_loss, loss_after=loss)
 
     def _by_the_book(self, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
         """Return how well the textbook model answers rows that were counted, each left out."""
         out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
         model, counts = self._with_smoothing(self.smoothing_), self.counts_
-        posterior = left_out(model, counts, out, y, prior_without(self), allowed(self.threads))
+        # The joint model is weighed under the shares of the classes, whatever prior is asked for: so is this one here.
+        prior = empirical_without(settings_of(self, self.prior_smoothing))
+        posterior = left_out(model, counts, out, y, prior, allowed(self.threads))
         scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
         return Book(scores.log_loss, scores.accuracy)
 
@@ -253,8 +258,9 @@ class Tuned(Fresh):
         again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
         found = refine(self._refined, rows, truth_of(rows, counts), threads, again, place)
         losses: list[float | None] = [*found.loss.values()] or [None]
-        tuning = replace(self._tuning, classes=tuple(counts.classes.labels), calibrated=True, fresh=True, refined=found)
-        return replace(tuning, learned=None, loss_before=losses[0], loss_after=losses[-1], rows=float(found.rows))
+        usual = replace(UNTUNED, smoothing=self._tuning.smoothing, classes=tuple(counts.classes.labels))
+        tuning = replace(usual, calibrated=True, refined=found, rows=float(found.rows))
+        return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
     def _keep(self, tuning: Tuning) -> None:
         self._tuning, self._warned = tuning, False
@@ -303,13 +309,9 @@ class Tuned(Fresh):
     def _together(self, learned: Learned | None) -> TogetherModel:
         """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
-        usual = empirical_prior(self.counts_.rows, Settings())
-        shift = None if self._biased else log_prior(self) - usual
         settings = settings_of(self, 1.0 if isinstance(self.smoothing_, dict) else self.smoothing_)
-        scale = 1.0 if isinstance(self.temperature, str) or learned is None else 1.0 / float(self.temperature or 1.0)
-        return TogetherModel(
-            self.counts_, schema, settings, log_prior(self), self.max_categories, learned, shift, scale
-        )
+        asked = self._as_asked(empirical_prior(self.counts_.rows, Settings()), learned)
+        return TogetherModel(self.counts_, schema, settings, log_prior(self), self.max_categories, learned, *asked)
 
     def _refined(self, grid: Grid, refined: Refined | None = None) -> RefinedModel:
         """Return the model of adjusted values; without adjustments, what they are fitted to."""
@@ -319,10 +321,13 @@ class Tuned(Fresh):
         usual = empirical_prior(self.counts_.rows, settings_of(self, self.prior_smoothing))
         if refined is None:  # a value never met but in the row that is left out is no error
             settings = replace(settings, unseen="skip" if settings.unseen == "error" else settings.unseen)
-        shift = None if self._biased else log_prior(self) - usual
-        schema = schema if self.columns is None else schema.only(self.columns)
-        scale = 1.0 if isinstance(self.temperature, str) or refined is None else 1.0 / float(self.temperature or 1.0)
-        return RefinedModel(self.counts_, schema, settings, usual, self.max_categories, grid, refined, shift, scale)
+        schema, asked = schema if self.columns is None else schema.only(self.columns), self._as_asked(usual, refined)
+        return RefinedModel(self.counts_, schema, settings, usual, self.max_categories, grid, refined, *asked)
+
+    def _as_asked(self, usual: Floats, fitted: Learned | Refined | None) -> tuple[Floats | None, float]:
+        """Return how far the prior asked for lies from the usual one, if it does, and how sure to be."""
+        scale = 1.0 if isinstance(self.temperature, str) or fitted is None else 1.0 / float(self.temperature or 1.0)
+        return None if self._biased else log_prior(self) - usual, scale
 
     def _with_smoothing(self, smoothing: Smoothing) -> TableModel:
         """Return the model under some smoothing, as sure as the text book; a value never met is no error here."""
@@ -339,34 +344,21 @@ class Tuned(Fresh):
         schema = schema if self.columns is None else schema.only(self.columns)
         return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories, *tempering)
 
-    def _tuning_to_json(self) -> dict[str, Any] | None:
-        """Return what was chosen as plain data; None if nothing was."""
-        if self._tuning.smoothing is None and not self._tuning.calibrated and self._tuning.declined is None:
-            return None
-        fresh = self.calibrated_ or not self._tuning.calibrated
-        # Weights are of no use to other columns or classes than those they were learned with.
-        known = self._known_together()
-        learned, refined = (self._tuning.learned, self._tuning.refined) if known else (None, None)
-        return replace(self._tuning, fresh=fresh, learned=learned, refined=refined).to_json(self.counts_.classes)
-
-    def _moved(self) -> dict[str, Any] | None:
-        """Return how far values were moved, if that is of use to the columns and classes as they are."""
-        refined = self._tuning.refined
-        return None if refined is None or not self._known_together() else dict(refined.moved)
-
     def _said_of_weights(self, learned: Learned | Refined) -> list[str]:
         """Say which kinds of evidence are believed, and what they bought."""
         if not self._known_together():
             return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
-        return [*self._tuning.say_smoothing(), *learned.say(), *self._tuning.say_book(), *stale]
+        model = self._table_model
+        said = learned.say(model.owners) if isinstance(learned, Learned) else learned.say()  # type: ignore[attr-defined]
+        return [*self._tuning.say_smoothing(), *said, *self._tuning.say_book(self._biased), *stale]
 
     def _said_of_tuning(self) -> list[str]:
         """Say what was chosen, for the summary."""
         if self._chosen is not None:
             return self._said_of_weights(self._chosen)
         if self.model != "textbook":
-            declined = self._in_use.say_declined() if self.model == "auto" else []
+            declined = self._in_use.say_declined(self._biased) if self.model == "auto" else []
             labels = "missing" if self._expected is not None else "soft" if self._soft else "given"
             return [*(declined or [alone(self.model, self.counts_.rows, self._numbers, labels)]), *self._in_use.say()]
         if self._auto_smoothing and self._in_use.smoothing is None:

@@ -111,22 +111,28 @@ class Tuning:
             return [f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out"]
         return []
 
-    def say_book(self) -> list[str]:
-        """Say what columns taken together bought over the text book."""
+    def say_book(self, usual: bool) -> list[str]:
+        """Say what columns taken together bought over the text book; usual says whether the prior is the shares."""
         if self.learned is None or self.book is None:
             return []
         book = f"a leave-one-out log loss of {self.book.log_loss:.3g} and accuracy {self.book.accuracy:.1%}"
         ours = f"{self.loss_after:.3g} (corrected) and {self.learned.right:.1%} (weights fitted on these rows)"
         other = "cross_validate, which fits weights anew in each fold, says how good it is on others"
-        return [f"on these rows the textbook model has {book}; the joint model has {ours}; {other}"]
+        shares = "" if usual else ", classes being as frequent as they are among them,"
+        return [f"on these rows{shares} the textbook model has {book}; the joint model has {ours}; {other}"]
 
-    def say_declined(self) -> list[str]:
-        """Say why the textbook model is kept where a joint model was fitted."""
+    def say_declined(self, usual: bool) -> list[str]:
+        """Say why the textbook model is kept where a joint model was fitted; usual as above."""
         if self.declined is None or self.book is None:
             return []
-        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss on {self.rows:.10g} rows"
+        rows = "" if self.held_out else f" on {self.rows:.10g} rows"
+        rows += "" if usual else ", classes being as frequent as they are among them,"
+        kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss{rows}"
         both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
-        return [f"{kept} {both}, which was not kept; more rows, or weights that stand for numbers of rows, may help it"]
+        more = "more rows, or weights that stand for numbers of rows, may help it"
+        if not self.fresh:
+            more = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
+        return [f"{kept} {both}, which was not kept; {more}"]
 
     def say(self) -> list[str]:
         """Say what was chosen, and what it was worth."""

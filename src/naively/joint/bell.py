@@ -17,7 +17,7 @@ from .tables import Single, Taken, less
 
 # Rows imagined at the middle of all numbers, and as wide as half of them; what a number may say at most, in nats.
 AT_MIDDLE, IMAGINED, WIDE, MOST = 0.5, 1.5, 0.5, 8.0
-NONE = 1e-9  # fewer numbers than that are what rounding leaves of none
+NONE = 1e-9  # fewer numbers, or rows, than that are what rounding leaves of none
 
 
 class Bell(NamedTuple):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from .pieces import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_k
 from .tables import Single, out_of
 from .weights import Fit, Problem
 from .wording import TRIED, WAYS, Wording
-from .words import said_of_weights
+from .words import BESIDE, said_of_weights
 
 # Rows on which weights are fitted.
 ROWS = 20_000
@@ -45,14 +44,15 @@ class Learned:
     doubt: Doubt | None = None  # how far the weights would move without a row
     copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
 
-    def say(self) -> list[str]:
-        """Say which kinds of evidence are believed, and what that bought."""
-        met = Counter(piece.kind for piece in self.weights)
-        columns = {piece.columns or piece.level for piece in self.weights if piece.kind in ("value", "vectors", *WAYS)}
+    def say(self, owners: Sequence[str]) -> list[str]:
+        """Say which kinds of evidence are believed, and what that bought; owners are columns by place in it."""
+        met = {piece.kind for piece in self.weights}
+        columns = {owners[piece.columns[0]] for piece in self.weights if piece.kind == "value"}
+        columns |= {piece.level for piece in self.weights if piece.kind in ("vectors", *WAYS)}
         pairs = {piece.columns for piece in self.weights if piece.kind == "pair"}
         parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
         parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
-        parts += ["all columns at once"] * bool(met["linear"])
+        parts += [name for kind, name in BESIDE.items() if kind in met]
         stages = ", ".join(f"{loss:.3g} with {what}" for what, loss in self.loss.items())
         weighed = f"the evidence of {', '.join(parts)}, with weights fitted by leave-one-out log loss"
         return [
@@ -151,7 +151,8 @@ def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, copi
 def whole(pieces: Mapping[Piece, Any], rows: int) -> Floats:
     """Return what single columns say of so many rows together, each by its wider bins."""
     levels, kinds = (OF_NUMBERS[0], "labels", EACH), ("vectors", WAYS[0])
-    said = [part for piece, part in pieces.items() if piece.level in levels or piece.kind in kinds]
+    of_values = (piece.kind == "value" and piece.level in levels for piece in pieces)
+    said = [pieces[piece] for piece, alone in zip(pieces, of_values, strict=True) if alone or piece.kind in kinds]
     return np.asarray(np.sum(said, axis=0, dtype=np.float64)) if said else np.zeros((1, rows))
 
 
@@ -181,7 +182,7 @@ def at_first(blocks: Pieces) -> Floats:
 
     A rare class is taken as in the textbook model until its rows show otherwise.
     """
-    levels = sum(block.level in KINDS for block in blocks)
+    levels = sum(is_shared(block) and block.level in KINDS for block in blocks)
     numbers = sum(map(is_shared, blocks)) - levels
     of = {"value": 1.0, "vectors": 1.0, "rare": 1.0, **dict.fromkeys(("linear", "pair", "rest"), 0.0)}
     of |= dict.fromkeys(WAYS, 1 / len(WAYS))

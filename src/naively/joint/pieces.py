@@ -31,7 +31,7 @@ BELL = "bell"
 class Piece(NamedTuple):
     """The name of a piece of evidence: its kind, the bins it is read off, and its columns by place on the grid."""
 
-    kind: str  # "value", "pair", "linear", "rare", "vectors", or one of those in which words speak
+    kind: str  # "value", "pair", "linear", "rare", "rest", "vectors", or one of those in which words speak
     level: Any
     columns: tuple[Any, ...] = ()
 
@@ -151,6 +151,7 @@ class Left:
 
     def __init__(self, counted: Counted, sample: Sample) -> None:
         self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
+        self._bells: dict[int, Single] = {}
 
     def values(self) -> Iterator[tuple[Piece, Single]]:
         """Give what each column says alone; numbers by bins of several widths."""
@@ -163,8 +164,7 @@ class Left:
                     yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
         for at, number in enumerate(self.grid.numbers):
             if number.scale:
-                x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
-                yield Piece("value", BELL, (at,)), self.counted.bell(at).left(x, fine, self.taken)
+                yield Piece("value", BELL, (at,)), self._bell(at)
         for at, n in enumerate(self.counted.tables):
             column, codes = (len(self.grid.numbers) + at,), self.sample.labels[:, at]
             if (levels := self.counted.levels_of(at)) is not None:
@@ -187,10 +187,19 @@ class Left:
         out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
         for at, number in enumerate(self.grid.numbers):
             if number.scale:
-                x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
-                said = self.counted.rare.lifted(self.counted.bell(at).left(x, fine, self.taken))
-                out += np.where(fine >= 0, said, np.float32(0.0))
+                said = self.counted.rare.lifted(self._bell(at))
+                out += np.where(self.sample.cells.fine[:, at] >= 0, said, np.float32(0.0))
         return out
+
+    def _bell(self, at: int) -> Single:
+        """Return what a number says by its bell curves; kept where rare classes ask for it once more."""
+        if at in self._bells:
+            return self._bells[at]
+        x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
+        said = self.counted.bell(at).left(x, fine, self.taken)
+        if self.counted.rare.classes:
+            self._bells[at] = said
+        return said
 
     def _rare_labels(self) -> Single:
         out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)

@@ -15,12 +15,12 @@ from scipy.special import logsumexp
 
 from ..families.family import Codes
 from ..statistics.axis import Floats
+from .bell import NONE
 from .tables import Single, Taken, less
 
 # A class of so many rows is no longer rare: with fewer, it has less than a row in each of the 20 bins that a number is
 # cut into at least.
 RARE = 20.0
-NONE = 1e-9  # fewer rows than that are what rounding leaves of none
 
 
 def rarity(rows: Any) -> Floats:

@@ -18,7 +18,7 @@ from ..families import Settings
 from ..families.categorical import LogTables
 from ..families.family import Codes, scores_of
 from ..grid import Places
-from ..mixed import LABELS, LabelColumn, TableModel
+from ..mixed import INSIDE, LABELS, LabelColumn, TableModel, gap_table
 from ..statistics import Axis, Counts
 from ..statistics.axis import Floats
 from .pieces import Piece
@@ -52,22 +52,33 @@ class Rest:
 
     def cells(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the matrices of these columns alone, given those of all."""
-        return {f"rest {key}": np.asfortranarray(columns[key][:, part.places]) for key, part in self.parts.items()}
+        return {
+            f"{INSIDE}rest {key}": np.asfortranarray(columns[key][:, part.places]) for key, part in self.parts.items()
+        }
 
     def left(self, columns: Mapping[str, Any], y: Codes, weights: Floats) -> Floats:
         """Return what these columns say of rows, so much of each left out of the counts, [class, row]."""
-        found = (part.likelihood.leave_one_out(columns[f"rest {key}"], y, weights) for key, part in self.parts.items())
+        found = (
+            part.likelihood.leave_one_out(columns[f"{INSIDE}rest {key}"], y, weights)
+            for key, part in self.parts.items()
+        )
         return np.asarray(sum(found, np.zeros((len(y), len(self.classes)))).T)
 
     def said(self, columns: Mapping[str, Any], threads: int) -> Iterator[tuple[str, Floats]]:
-        """Give what each of these columns says of rows, [row, class], with its name."""
+        """Give what each of these columns says of rows, [row, class], with its name; numbers may speak twice."""
         for key, part in self.parts.items():
             for at, (name, alone) in enumerate(zip(part.names, part.each(), strict=True)):
-                yield name, scores_of(alone, np.ascontiguousarray(columns[f"rest {key}"][:, at : at + 1]), threads)
+                yield (
+                    name,
+                    scores_of(alone, np.ascontiguousarray(columns[f"{INSIDE}rest {key}"][:, at : at + 1]), threads),
+                )
 
 
 def rest_of(book: TableModel, counts: Counts, used: set[str], missing: Any, most: int | None) -> Rest:
-    """Return what the textbook says of the columns that are not used, under its usual settings."""
+    """Return what the textbook says of the columns that are not used, under its usual settings.
+
+    Where missing values count, a number that is not used says that it is missing, too: among the labels, by its name.
+    """
     settings, parts = Settings(missing=missing), {}
     for key, (family, columns) in book.numbers.items():
         at = np.array([at for at, column in enumerate(columns) if column.name not in used], dtype=np.intp)
@@ -76,10 +87,12 @@ def rest_of(book: TableModel, counts: Counts, used: set[str], missing: Any, most
             moments = joined([counts.columns[name] for name in names], counts.classes)
             parts[key] = Part(likelihood(family, moments, counts, settings), at, names)
     labels = [(at, one.column) for at, one in enumerate(book.labels) if one.column.name not in used]
-    if labels:
-        tables = (
-            LabelColumn(column, counts.columns[column.name], counts, settings, most).table for _, column in labels
-        )
-        places = np.array([at for at, _ in labels], dtype=np.intp)
-        parts[LABELS] = Part(LogTables(counts.classes, tuple(tables)), places, tuple(c.name for _, c in labels))
+    tables = [LabelColumn(column, counts.columns[column.name], counts, settings, most).table for _, column in labels]
+    numbers = book.schema.of_kind("numbers")
+    gaps = [(at, numbers[number]) for at, (number, _) in enumerate(book.gaps, len(book.labels))]
+    gaps = [(at, column) for at, column in gaps if column.name not in used]
+    tables += [gap_table(counts, column, settings) for _, column in gaps]
+    if tables:
+        places, names = zip(*((at, column.name) for at, column in (*labels, *gaps)), strict=True)
+        parts[LABELS] = Part(LogTables(counts.classes, tuple(tables)), np.array(places, dtype=np.intp), names)
     return Rest(counts.classes, parts)

@@ -24,6 +24,12 @@ NAMES = {
     ("linear", "numbers"): "all columns at once",
     ("linear", "bins"): "all columns at once, numbers by bins",
 }
+# What speaks beside single columns and pairs of them, by the kind of its pieces.
+BESIDE = {
+    "linear": "all columns at once",
+    "rest": "all other columns together",
+    "rare": "rare classes as in the textbook model",
+}
 
 
 def name_of(piece: Piece) -> str:

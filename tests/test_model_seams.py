@@ -1,0 +1,373 @@
+"""Where parts of a model meet: what was chosen before, columns beside others, remarks, names, and light weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import naively as nv
+from naively import information
+from naively.joint.learn import Learned, at_first, whole
+from naively.joint.pieces import BELL, Left, Piece
+from naively.joint.rest import REST
+from naively.joint.wording import WAYS
+from naively.learning import without_noise
+from naively.mixed import LABELS, TableModel
+from naively.together import TogetherModel
+from naively.tuning import Book
+
+
+def flowers(rows=150):
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[:rows]
+    return X[order], y[order]
+
+
+# What kinds of evidence, and matrices of cells, are called inside.
+NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
+
+
+@pytest.fixture
+def better_book(monkeypatch):
+    """Let the textbook model seem to answer everything rightly."""
+    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+
+
+def either_or(rows=600, noise=150, seed=0, labels=True):
+    """Return two columns that tell the class only together, beside noise."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, (2, rows))
+    X = pd.DataFrame(rng.normal(size=(rows, noise))).add_prefix("n")
+    X["a"], X["b"] = (pd.Series(x).map({0: "no", 1: "yes"}) if labels else x for x in (a, b))
+    return X, a ^ b
+
+
+def weak(rows=400, columns=150, seed=3, missing=True):
+    """Return many columns of numbers, each of which tells a little by being missing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    X = rng.normal(size=(rows, columns))
+    if missing:
+        X[rng.random(X.shape) < np.where(y, 0.22, 0.08)[:, None]] = np.nan
+    else:
+        X += 0.15 * y[:, None]
+    return pd.DataFrame(X).add_prefix("n"), y
+
+
+# -- what was chosen before --------------------------------------------------------------------------------------------
+
+
+def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
+    X, y = flowers()
+    with monkeypatch.context() as patched:
+        patched.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+        nb = nv.NaiveBayes().fit(X[:80], y[:80])
+    assert nb.tuning_.declined is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nv.StaleWarning)
+        nb.partial_fit(X[80:], y[80:]).calibrate(X, y)
+    assert nb.tuning_.declined is None
+    assert isinstance(nb._table_model, TogetherModel)
+    nb.save(tmp_path / "model.parquet")
+    twin = nv.load(tmp_path / "model.parquet")
+    assert isinstance(twin._table_model, TogetherModel)
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+
+
+def test_weighing_evidence_forgets_the_temperature_of_the_textbook():
+    X, y = flowers()
+    nb = nv.NaiveBayes(model="textbook").fit(X, y).calibrate(X, y)
+    assert nb.temperature_ != 1.0
+    nb.set_params(model="auto").calibrate(X, y)
+    assert nb.temperature_ == 1.0
+    assert nb.tuning_.bias is None
+
+
+def test_a_declined_model_is_stale_once_rows_come(better_book, tmp_path):
+    X, y = flowers()
+    nb = nv.NaiveBayes().fit(X[:100], y[:100])
+    with pytest.warns(nv.StaleWarning, match="since the model was compared with the joint model.*textbook model"):
+        nb.partial_fit(X[100:], y[100:])
+    said = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
+    assert said in nb.summary()
+    nb.save(tmp_path / "model.parquet")
+    assert said in nv.load(tmp_path / "model.parquet").summary()
+    nb.calibrate(X, y)
+    assert said not in nb.summary()
+
+
+def test_a_declined_model_is_silent_about_rows_while_it_keeps_the_first(better_book):
+    X, y = flowers()
+    nb = nv.NaiveBayes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for begin in range(0, 90, 30):
+            nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
+    assert nb._first is not None
+    assert nb.tuning_.declined is not None
+
+
+def test_rows_held_out_leave_it_known_that_the_textbook_was_kept(better_book):
+    X, y = flowers()
+    nb = nv.NaiveBayes().fit(X[:100], y[:100])
+    declined = nb.tuning_.declined
+    nb.calibrate(X[100:], y[100:], held_out=True)
+    assert nb.tuning_.declined == declined
+    assert nb.temperature_ != 1.0
+    assert "which was not kept" in nb.summary()
+    assert "log loss on" not in nb.summary().split("which was not kept")[0]
+
+
+def test_both_models_are_compared_under_the_same_prior():
+    X, y = flowers()
+    X, y = np.vstack([X[y == 0], X[y == 1], X[y == 2][:10]]), np.repeat([0, 1, 2], [50, 50, 10])
+    usual = nv.NaiveBayes().fit(X, y).tuning_
+    for prior in ("uniform", [0.98, 0.01, 0.01]):
+        other = nv.NaiveBayes(prior=prior).fit(X, y).tuning_
+        assert other.book == usual.book
+        assert other.loss_after == usual.loss_after
+
+
+# -- columns beside others ---------------------------------------------------------------------------------------------
+
+
+def test_columns_asked_for_are_counted_together_however_wide_the_table():
+    X, y = either_or()
+    nb = nv.NaiveBayes(columns=["a", "b"]).fit(X, y)
+    assert (nb.predict(X) == y).mean() == 1.0
+    assert {"a", "b"} <= set(nb.counts_.joint.grid.names)
+    assert len(nb.counts_.joint.grid.names) < 50
+
+
+def test_other_columns_tell_by_missing_values_where_these_count():
+    X, y = weak()
+    nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
+    model = nb._table_model
+    assert nb.tuning_.learned.weights.get(REST)
+    assert len(model.rest.parts[LABELS].names) == 150 - len(model.counted.grid.names)
+    assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
+    assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
+
+
+def test_explanations_add_up_where_other_columns_tell_by_missing_values():
+    X, y = weak()
+    X["label"] = np.where(np.random.default_rng(0).random(len(y)) < 0.5, "u", "v")
+    nb = nv.NaiveBayes(missing="value").fit(X, y)
+    assert nb.tuning_.learned.weights.get(REST)
+    assert_adds_up(nb, X[:20])
+
+
+def assert_adds_up(nb, X):
+    """Check that contributions of columns and pairs sum to the log odds."""
+    found = nb.explain(X)
+    joint = found.prior + found.scores.sum(axis=1)
+    p = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+    assert np.allclose(p, nb.predict_proba(X), atol=1e-9)
+
+
+def test_a_column_named_like_a_pair_is_explained_apart():
+    rng = np.random.default_rng(0)
+    a, b, c = rng.integers(0, 2, (3, 400))
+    X = pd.DataFrame({"a": a, "b": b, "a × b": c}).astype(str)
+    y = np.where(rng.random(400) < 0.9, a ^ b, c)
+    nb = nv.NaiveBayes().fit(X, y)
+    found = nb.explain(X[:30])
+    assert len(set(found.columns)) == len(found.columns)
+    assert "a × b (pair)" in found.columns
+    assert_adds_up(nb, X[:30])
+
+
+def test_pairs_of_the_same_shown_name_are_explained_apart():
+    rng = np.random.default_rng(1)
+    a, b, c, d = rng.integers(0, 2, (4, 800))
+    X = pd.DataFrame({"a": a, "b × c": b, "a × b": c, "c": d}).astype(str)
+    y = 2 * (a ^ b) + (c ^ d)
+    nb = nv.NaiveBayes().fit(X, y)
+    assert {"a × b × c", "a × b × c (pair)"} <= set(nb.explain(X[:5]).columns)
+    assert_adds_up(nb, X[:30])
+
+
+def test_texts_named_like_a_kind_of_evidence_change_no_weight_of_others():
+    said = np.ones((2, 5), dtype=np.float32)
+    for name in ("levels", "labels", 12):
+        blocks = {Piece("value", "labels"): said, Piece("value", BELL): said, Piece("vectors", name): said}
+        assert at_first(blocks).tolist() == [1.0, 1.0, 1.0]
+    levels = {Piece("value", "levels"): said, Piece("vectors", "levels near"): said}
+    assert at_first(levels).tolist() == [1.0, 1.0]
+
+
+def test_texts_named_like_a_kind_of_evidence_are_added_in_one_way():
+    said = np.ones((2, 5))
+    for name in ("levels", "labels", "other"):
+        ways = {Piece(way, name): said for way in WAYS}
+        assert np.array_equal(whole({**ways, Piece("value", "labels", (0,)): said}, 5), 2 * said)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_say_the_same_whatever_their_column_is_named(name):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    words = np.array(["good fine nice", "bad poor sad", "day night the"])
+    texts = [
+        " ".join(rng.permutation(f"{words[k]} {words[2]} {words[j]}".split())[:4])
+        for k, j in zip(y, 1 - y, strict=True)
+    ]
+    beside = {"n": rng.normal(size=200) + y, "l": np.where(rng.random(200) < 0.7, y, 1 - y).astype(str)}
+    families = {name: nv.Words(), "text": nv.Words()}
+    X, other = ({**beside, title: texts} for title in (name, "text"))
+    p, expected = (
+        nv.NaiveBayes(families={title: families[title]}).fit(pd.DataFrame(x), y).predict_proba(pd.DataFrame(x))
+        for title, x in ((name, X), ("text", other))
+    )
+    assert np.allclose(p, expected)
+
+
+# -- light weights -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:The weights of")
+def test_light_rows_find_the_columns_that_rows_find():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 150)), rng.integers(0, 2, 400)
+    X[:, :3] += 1.2 * y[:, None]
+    light = nv.NaiveBayes().fit(X, y, sample_weight=np.full(400, 1 / 400))
+    usual = nv.NaiveBayes().fit(X, y)
+    assert set(usual.counts_.joint.grid.names) == set(light.counts_.joint.grid.names)
+
+
+def test_light_rows_show_the_gain_of_all_other_columns():
+    X, y = weak(missing=False)
+    nb = nv.NaiveBayes(missing="value").fit(X, y)
+    model = nb._together(None)
+    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
+    sample = model.sample(columns, y.astype(np.int32), np.ones(len(y)))
+    assert REST in without_noise(sample, model.counted.prior).wide
+    light = replace(sample, weights=np.full(len(y), 1 / len(y)))
+    assert REST in without_noise(light, model.counted.prior).wide
+
+
+def test_weights_too_light_to_leave_a_row_out_tell_no_information():
+    n = np.array([[0.45, 0.05], [0.05, 0.45]])
+    assert np.isnan(information.of_values(n).bits)
+    assert np.isnan(information.of_bins(n).bits)
+    assert information.of_values(np.eye(4)).bits == 0.0  # whole rows, each of a class of its own
+
+
+@pytest.mark.filterwarnings("ignore:The weights of")
+def test_numbers_of_light_rows_are_measured_like_rows():
+    X, y = flowers()
+    y = np.array(["a", "b", "c"])[y]
+    book = nv.NaiveBayes(model="textbook")
+    bits = [book.fit(X, y, sample_weight=weight)._measured.told for weight in (None, np.full(len(y), 1 / len(y)))]
+    assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
+
+
+def test_models_of_a_few_parts_of_rows_can_be_saved(tmp_path):
+    X, y = {"x": [1.0, 2.0, None, None]}, ["a", "b", "a", "b"]
+    nb = nv.NaiveBayes(model="textbook").fit(X, y, sample_weight=[0.5, 0.5, 0.9, 0.9])
+    assert np.isnan(nb.importance()["bits"][0])
+    nb.save(tmp_path / "model.parquet")
+    assert np.isnan(nv.load(tmp_path / "model.parquet").importance()["bits"][0])
+
+
+# -- remarks -----------------------------------------------------------------------------------------------------------
+
+
+def learned(*pieces):
+    return Learned(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
+
+
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        (REST, "the evidence of all other columns together"),
+        (Piece("rare", BELL), "the evidence of rare classes as in the textbook model"),
+        (Piece("linear", "bins"), "the evidence of all columns at once"),
+    ],
+)
+def test_what_is_believed_alone_is_said(piece, said):
+    assert said in learned(piece).say([])[0]
+    assert "the prior answers" not in learned(piece).say([])[0]
+
+
+def test_a_number_and_whether_it_is_missing_are_one_column():
+    X, y = flowers()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)[:, :2]
+    nb = nv.NaiveBayes(missing="value").fit(X, y)
+    assert any(piece.columns == (2,) for piece in nb.tuning_.learned.weights)
+    assert "the evidence of 2 columns alone" in nb.summary()
+
+
+def test_remarks_on_columns_do_not_pile_up():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
+    X[:, 0] += 3 * y
+    nb = nv.NaiveBayes().fit(X, y)
+    old = "7 of 9 columns show no gain on their own and are not used."
+    nb._schema = replace(nb._schema, hints=(old, *nb._schema.hints))
+    nb.calibrate(X, y)
+    assert sum("columns show no gain" in hint for hint in nb.schema_.hints) == 1
+    assert old not in nb.schema_.hints
+
+
+def test_remarks_on_columns_left_out_are_not_made_of_the_textbook(better_book):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
+    X[:, 0] += 3 * y
+    nb = nv.NaiveBayes().fit(X, y)
+    assert type(nb._table_model) is TableModel
+    assert "show no gain" not in nb.summary()
+
+
+def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 2000, 3000), "b": rng.integers(0, 3, 3000)}).map("w{}".format)
+    y = rng.integers(0, 2, 3000)
+    nb = nv.NaiveBayes().fit(X, y)
+    made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
+    assert len(made) == 1
+    nb._live_counter().together = None
+    nb.calibrate(X, y)
+    assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
+
+
+# -- work that is done once --------------------------------------------------------------------------------------------
+
+
+def test_bell_curves_are_read_once_also_where_a_class_is_rare(monkeypatch):
+    X, y = flowers()
+    X, y = X[(y < 2) | (np.arange(len(y)) < 20)], y[(y < 2) | (np.arange(len(y)) < 20)]
+    nb = nv.NaiveBayes().fit(X, y)
+    model = nb._together(None)
+    assert model.counted.rare.classes
+    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
+    left = Left(model.counted, model.sample(columns, y.astype(np.int32), np.ones(len(y))))
+    values = dict(left.values())
+    assert all(left._bell(at) is values[Piece("value", BELL, (at,))] for at in range(4))
+    assert Piece("rare", BELL) in dict(left.rare())
+
+
+# -- figures of decisions ----------------------------------------------------------------------------------------------
+
+
+def test_rows_without_weight_cost_nothing_though_they_have_no_price():
+    scores = nv.Scores.from_labels(["a", "b", "a"], ["a", None, "b"], weights=[1, 0, 1])
+    assert scores.mean_cost == 0.5
+    assert scores.spread["mean_cost"] > 0
+    assert np.isnan(nv.Scores.from_labels(["a", "b"], ["a", None], weights=[1, 1]).mean_cost)
+
+
+def test_gains_have_no_skill():
+    gains = {("a", "a"): -3.0, ("b", "b"): -1.0, ("a", "b"): 0.0, ("b", "a"): 0.0}
+    scores = nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=gains)
+    assert scores.mean_cost == pytest.approx(-7 / 3)
+    assert scores.baseline.mean_cost == pytest.approx(-2.0)
+    assert np.isnan(scores.skill)
+    costs = {("a", "b"): 1.0, ("b", "a"): 1.0}
+    assert nv.Scores.from_labels(["a", "a", "b"], ["a", "a", "b"], cost=costs).skill == 1.0
+    assert nv.Scores.from_labels(["a", "a"], ["a", "b"], classes=["a", "b"], cost=costs).skill == 0.0
