@@ -131,7 +131,7 @@ REFUSED = {
     "GB18030 unsaid": ("x,y\n1,天\n2,b\n".encode("gb18030"), {}, r"line 2: the text is not UTF-8"),
     "not GB18030": (b"x,y\n1,a\n2,\xff\xff\n", {"encoding": "gb18030"}, r"line 3: the text is not gb18030"),
     "no such encoding": (b"x,y\n1,a\n", {"encoding": "klingon"}, "encoding='klingon' is unknown"),
-    "no Parquet": (b"PAR1 and nothing more", {}, r"t\.csv: it is no whole Parquet file"),
+    "no Parquet": (b"PAR1\0 and nothing more", {}, r"t\.csv: it is no whole Parquet file"),
     "broken JSON": (b'{"x": 1, "y": "a"}\n{"x": 2, "y":\n', {"format": "json"}, r"t\.csv, line \d: it cannot be read"),
     "packed badly": (b"\x1f\x8b nothing", {}, r"t\.csv: it cannot be read"),
 }

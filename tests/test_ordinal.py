@@ -1,6 +1,8 @@
 """Levels that have an order: neighbours share strength, and all that is true of other families stays true."""
 
 import json
+import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
-from naively.families.ordinal import in_order, kernel
+from naively.families.ordinal import in_order
 from naively.joint.levels import KINDS, Levels
 from naively.joint.tables import Taken
 from naively.statistics import Axis
@@ -101,9 +103,49 @@ def test_many_rows_speak_for_themselves():
     assert_allclose(np.exp(many.log_p), np.exp(estimated(nv.Ordinal(levels=LEVELS), estimate="mle").log_p), atol=1e-4)
 
 
+def mixing(likelihood, imagined=1.0):
+    """Return which part of each value's rows counts for which, [class, value, value]: each value alone, mixed."""
+    each = np.eye(len(likelihood.values))
+    return np.stack([likelihood.mixed(np.tile(one, (len(likelihood.classes), 1)), imagined) for one in each], axis=2)
+
+
+@pytest.mark.parametrize("levels", [3, 4, 7])
+def test_a_level_gives_a_quarter_of_what_it_shares_to_each_neighbour(levels):
+    """All but the share that stays is a kernel of a quarter, a half and a quarter; the ends keep what goes beyond."""
+    kernel = 0.5 * np.eye(levels) + 0.25 * (np.eye(levels, k=1) + np.eye(levels, k=-1))
+    kernel[0, 0] = kernel[-1, -1] = 0.75
+    n = np.random.default_rng(levels).integers(0, 9, (2, levels)).astype(float)
+    likelihood = estimated(nv.Ordinal(levels=range(levels)), nv.Table(["a", "b"], list(range(levels)), n))
+    share = (levels**2 / (n.sum(axis=1) + levels**2))[:, None, None]
+    parts = (1 - share) * np.eye(levels) + share * kernel
+    assert_allclose(mixing(likelihood), parts)
+    assert_allclose(likelihood.mixed(n, 1.0, 2), np.einsum("kvw,kw->kv", parts**2, n))
+
+
 def test_a_shared_row_stays_one_row():
-    assert_allclose(kernel(5, 7).sum(axis=0), 1.0)
-    assert_allclose(kernel(5, 7).sum(axis=1), 1.0)
+    """The missing value beside the levels shares nothing."""
+    table = nv.Table(["a"], [*LEVELS, None], [[1, 5, 3, 0, 2]])
+    parts = mixing(estimated(nv.Ordinal(levels=LEVELS), table, missing="value"))
+    assert_allclose(parts.sum(axis=1), 1.0)
+    assert_allclose(parts.sum(axis=2), 1.0)
+    assert_array_equal(parts[0, -1], np.eye(parts.shape[1])[-1])
+
+
+def test_memory_for_levels_grows_with_them_and_not_with_their_square():
+    """Ten thousand levels: a table of all pairs would take 800 MB a class, and time to look each up in a list."""
+    levels = list(range(10_000))
+    table = nv.Table(["a", "b"], levels, np.ones((2, len(levels))))
+    tracemalloc.start()
+    likelihood = estimated(nv.Ordinal(levels=levels), table)
+    assert np.isfinite(likelihood.log_p).all()
+    assert np.isfinite(likelihood.uncertainty(np.arange(3)).variance).all()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    start = time.process_time()
+    nv.Ordinal(levels=levels).check("x", levels)
+    assert nv.Ordinal(levels=levels).ordered(levels[::-1]) == levels
+    assert time.process_time() - start < 0.5
 
 
 def test_an_empty_level_is_more_probable_beside_a_full_one():
@@ -122,10 +164,10 @@ def test_the_interval_is_that_of_draws_of_the_posterior():
     likelihood = estimated(nv.Ordinal(levels=LEVELS, tie=2.0))
     found = likelihood.uncertainty(np.arange(4))
 
-    rng, mixing = np.random.default_rng(0), likelihood.mixing(1.0)
+    rng, parts = np.random.default_rng(0), mixing(likelihood)
     for k in range(2):
         theta = rng.dirichlet(likelihood.n[k] + 1.0, 200_000)
-        logs = np.log(theta @ mixing[k].T)
+        logs = np.log(theta @ parts[k].T)
         assert_allclose(found.mean[:, k], logs.mean(axis=0), atol=0.05)
         assert_allclose(np.sqrt(found.variance[:, k]), logs.std(axis=0), rtol=0.15)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,7 @@ def about_missing(found: Found) -> str | None:
     """Return a remark on texts that were read as missing, if they are not those that everybody knows."""
     names = {text: [name for name, none in found.items() if text in none] for text in texts_in(found)}
     told = [
-        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {listed(names[text])})"
+        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {listed(names[text], ' columns')})"
         for text, times in texts_in(found).items()
         if text not in OF_CLASSES
     ]
@@ -51,10 +52,14 @@ def texts_in(found: Found) -> Counter[str]:
     return Counter(dict(every.most_common()))
 
 
-def listed(names: list[str]) -> str:
-    """Return a few names, and how many more there are."""
-    more = f" and {len(names) - SHOWN} more columns" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+def listed(names: Sequence[str], what: str | None = None) -> str:
+    """Return a few names; how many more there are, if it is said of what.
+
+    >>> listed(["a", "b", "c", "d"]), listed(["a", "b", "c", "d"], " columns")
+    ("'a', 'b', 'c', …", "'a', 'b', 'c' and 1 more columns")
+    """
+    more = ", …" if what is None else f" and {len(names) - SHOWN} more{what}"
+    return ", ".join(map(repr, names[:SHOWN])) + (more if len(names) > SHOWN else "")
 
 
 def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
@@ -74,7 +79,7 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     if any(LIKELY.fullmatch(label) for label, _ in plain):
         return None  # codes such as 00123, or notations that do not agree
     if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
-        others = listed([label for label, _ in plain]).replace(" columns", "")
+        others = listed([label for label, _ in plain], "")
         return (
             f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so "
             "by null= (with all other texts that do); if they are mistakes, correct them."

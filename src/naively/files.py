@@ -173,7 +173,13 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     hints = about_labels(TableCounter.of(counts, schema), float(counts.rows.sum()))
     alone = ["Counts that are kept are those of single columns: the text book answers."] * (nb.model != "textbook")
     found = markers_of(parts, schema.names)
-    said = (*source.notes(), *about_cells(schema, found), *hints, *map(set_aside_hint, aside), *alone)
+    said = (
+        *source.notes(),
+        *about_cells(schema, found, source.decimal, source.thousands),
+        *hints,
+        *map(set_aside_hint, aside),
+        *alone,
+    )
     holding(nb, counts, replace(schema, hints=said))
     nb._label_type = np.dtype(parts[-1].noted["labels"])
     rows_, missing = (sum(one.noted[name] for one in parts) for name in ("rows", "missing"))

@@ -1,4 +1,4 @@
-"""Columns → a data frame of the library that the program uses."""
+"""Columns → a data frame of the library that the program uses, and what is of pandas without importing it."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ def frame_of_arrow(table: Any) -> Any:
     if "pandas" in sys.modules:
         return table.to_pandas()
     return sys.modules["polars"].from_arrow(table) if "polars" in sys.modules else table
+
+
+def is_of_pandas(value: Any, *names: str) -> bool:
+    """Tell whether a value, or a type, is one of these classes of pandas."""
+    kind = value if isinstance(value, type) else type(value)
+    return kind.__name__ in names and kind.__module__.partition(".")[0] == "pandas"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .cell_notes import unclear_numbers
+from .cell_notes import SHOWN, listed, unclear_numbers
 from .engines.tables import TableCounter
 from .figures import one_class
 from .read.frame import Frame
@@ -24,8 +24,6 @@ FEW, LOOKED_AT = 12, 10_000
 MANY_NUMBERS, HUNDREDS = 20, 100
 # Words that make a label a sentence, and characters of a language that is written without spaces.
 SEVERAL, UNSPACED = 4, 8
-# Of columns of which the same is said, so many are named.
-NAMED = 3
 # An amount with a sign before it or a unit behind it, or with separators; a date or a time.
 AMOUNT = re.compile(r"[^\w\s]{0,3}\s?\d[\d.,' \u00a0]*(e[-+]?\d+)?\s?[^\W\d_]{0,4}[^\w\s]{0,3}", re.IGNORECASE)
 MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]\d+:?\d*)?", re.IGNORECASE)
@@ -174,15 +172,10 @@ def called(names: Sequence[str]) -> str:
     return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({listed(names)})"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return the first few names."""
-    return ", ".join([*map(repr, names[:NAMED]), *(["…"] if len(names) > NAMED else [])])
-
-
 def families(names: Sequence[str], family: str) -> str:
     """Return the setting that takes columns as another family."""
-    pairs = [f'{name!r}: "{family}"' for name in names[:NAMED]]
-    return f"families={{{', '.join([*pairs, *(['…'] if len(names) > NAMED else [])])}}}"
+    pairs = [f'{name!r}: "{family}"' for name in names[:SHOWN]]
+    return f"families={{{', '.join([*pairs, *(['…'] if len(names) > SHOWN else [])])}}}"
 
 
 def empty(names: Sequence[str]) -> str:

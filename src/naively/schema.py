@@ -130,6 +130,12 @@ def family_of(column: str, family: Any) -> Family:
     )
 
 
+def wants_text(family: Family) -> bool:
+    """Tell whether a family takes texts as they are written, even those that are numbers."""
+    levels = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
+    return levels or family.name in ("categorical", "words")
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in their order. It can be printed, edited, saved and used again.

@@ -63,14 +63,17 @@ class Ordinal:
     def ordered(self, labels: Iterable[Any]) -> list[Any]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
-        return in_order(known) if self.levels is None else [label for label in self.levels if label in set(known)]
+        met = set(known)
+        return in_order(known) if self.levels is None else [label for label in self.levels if label in met]
 
     def check(self, column: str, labels: Iterable[Any]) -> None:
         """Refuse labels that have no place among the levels."""
         known = [label for label in labels if label is not None]
         if self.levels is None:
             in_order(known, column)
-        elif strange := [label for label in known if label not in self.levels]:
+            return
+        named = frozenset(self.levels)
+        if strange := [label for label in known if label not in named]:
             raise InvalidInput(
                 f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
                 f"Correct the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
@@ -82,7 +85,8 @@ class Ordinal:
         known = Table(values=Axis.declared(self.levels or ())) + statistic
         values, n = scored(known, classes, settings)
         levels = self.ordered(values.labels)
-        others = [label for label in values.labels if label not in set(levels)]  # these have no neighbours
+        placed = set(levels)
+        others = [label for label in values.labels if label not in placed]  # these have no neighbours
         laid = Axis.ordered([*levels, *others], values.fixed)
         family = Categorical(self.smoothing)
         return OrdinalTable(family, settings, classes, laid, n[:, values.places(laid.labels)], len(levels), self.tie)
@@ -111,14 +115,23 @@ class OrdinalTable(LogTable):
         """How many rows of each class have a level."""
         return np.asarray(self.n[:, : self.ordered].sum(axis=1))
 
-    def mixing(self, imagined: float) -> Floats:
-        """Return which part of each value's rows counts for which, [class, value, value]."""
-        share = self._share(self._with_level, imagined)[:, None, None]
-        return np.asarray((1 - share) * np.eye(len(self.values)) + share * kernel(self.ordered, len(self.values)))
+    def mixed(self, x: Floats, imagined: float, power: int = 1) -> Floats:
+        """Return what neighbours share of [class, value]: each value times its part of it, the parts to a power.
+
+        Only neighbours share, so that the parts are three for each level; values beyond the levels keep all.
+        """
+        share, own = self._share(self._with_level, imagined)[:, None], np.full(self.ordered, OWN)
+        own[:1] += NEIGHBOUR  # beyond the ends there is nobody to give to
+        own[-1:] += NEIGHBOUR
+        level, near, out = x[:, : self.ordered], (share * NEIGHBOUR) ** power, np.array(x)
+        out[:, : self.ordered] = (1 - share + share * own) ** power * level
+        out[:, 1 : self.ordered] += near * level[:, :-1]
+        out[:, : max(self.ordered - 1, 0)] += near * level[:, 1:]
+        return out
 
     def shared(self, imagined: float) -> Floats:
         """Return the counts after neighbours have shared, [class, value]."""
-        return np.asarray(np.einsum("kvw,kw->kv", self.mixing(imagined), self.n))
+        return self.mixed(self.n, imagined)
 
     @cached_property
     def _imagined(self) -> float:
@@ -139,10 +152,9 @@ class OrdinalTable(LogTable):
         plain, imagined = super().cumulants, self.settings.smoothing
         if not self._strength(imagined):
             return plain
-        mixing, whole = self.mixing(imagined), self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
+        whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
         share = (self.n + imagined) / whole[:, None]
-        mean = np.einsum("kvw,kw->kv", mixing, share)
-        second = np.einsum("kvw,kw->kv", mixing**2, share)
+        mean, second = self.mixed(share, imagined), self.mixed(share, imagined, 2)
         rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
         part, of = of_share(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
@@ -196,22 +208,6 @@ class OrdinalTable(LogTable):
             return super().fraction(k, code)
         n = float(self.shared(self._imagined)[k, code])
         return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
-
-
-def kernel(levels: int, size: int) -> Floats:
-    """Return how a row that is shared counts for its own level and its neighbours; values beyond the levels keep it.
-
-    >>> kernel(3, 4)
-    array([[0.75, 0.25, 0.  , 0.  ],
-           [0.25, 0.5 , 0.25, 0.  ],
-           [0.  , 0.25, 0.75, 0.  ],
-           [0.  , 0.  , 0.  , 1.  ]])
-    """
-    out, at = np.eye(size), np.arange(levels)
-    out[at, at] = OWN
-    for side in (np.maximum(at - 1, 0), np.minimum(at + 1, levels - 1)):
-        np.add.at(out, (at, side), NEIGHBOUR)
-    return out
 
 
 def checked_levels(levels: Any) -> tuple[Any, ...]:

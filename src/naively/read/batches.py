@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from .cells import Cell, NotRead, converted
-from .values import plain_texts
+from .values import is_text, plain_texts
 
 Found = dict[str, Counter[str]]  # of each column, the texts that stood for no value; '' is an empty cell
 TEXTS = ("VARCHAR", "TEXT")
@@ -43,12 +43,12 @@ def read_batches(
 def read_column(array: Any, cell: Cell) -> tuple[Any, Counter[str]]:
     """Return a column as what it holds, and which texts stood for no value."""
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+    if not is_text(kind):
         return array, Counter({"": array.null_count}) if array.null_count else Counter()
     if pa.types.is_dictionary(array.type) and cell.kind in TEXTS:
         _, none = converted(plain_texts(array.dictionary), cell)
         if not none:
             return array, Counter({"": array.null_count}) if array.null_count else Counter()
         values, none = converted(plain_texts(array), cell)
-        return values.dictionary_encode(), none
+        return values.dictionary_encode().cast(array.type), none  # of one type in all batches
     return converted(plain_texts(array), cell)

@@ -190,10 +190,13 @@ def converted(texts: Any, cell: Cell) -> tuple[Any, Counter[str]]:
 
 
 def quickly(texts: Any, kind: str) -> Any:
-    """Return texts as numbers, if all of them are plain ones."""
+    """Return texts as numbers, if all of them are plain ones; what begins with a zero is none, as in `plain_kinds`."""
     try:
         numbers = texts.cast(ARROW[kind])
     except pa.ArrowInvalid:
+        return None
+    zeros = texts.filter(pc.or_(pc.starts_with(texts, "0"), pc.starts_with(texts, "-0")))  # most are not, and soon seen
+    if pc.any(pc.match_substring_regex(zeros, r"^-?0\d")).as_py():
         return None
     return None if kind == "DOUBLE" and pc.any(pc.is_nan(numbers)).as_py() else numbers
 

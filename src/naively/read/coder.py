@@ -61,7 +61,7 @@ class Coder:
         try:
             family.check(self.column.name, (*self.places, *new))
         except InvalidInput:
-            self._texts, self._known = _kernels.TextCodes(), 0
+            self._learn_none()
             raise
 
     def _told_apart(self, values: Values, begin: int, end: int) -> Labels:

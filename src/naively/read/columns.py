@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import UnreadableRows
-from ..families import Ordinal
-from ..schema import Column, Schema, Type, family_of, same_kind
+from ..schema import Column, Schema, Type, family_of, same_kind, wants_text
 from ..written import USUAL, Written
 from .cells import TEXT, Cell, Guess
 from .duck import PROSE, TYPES
@@ -80,8 +79,8 @@ class Columns:
     @property
     def _strictly(self) -> Written:
         """How cells are written that are read as they are; files that know their types have nulls of their own."""
-        usual = OF_CLASSES if self.as_written else ()
-        return Written(usual if self.how.null is None else self.how.null, self.how.decimal or ".")
+        usual, how = OF_CLASSES if self.as_written else (), getattr(self.parts[0], "how", self.how)
+        return Written(usual if self.how.null is None else self.how.null, how.decimal or ".")  # a sheet writes points
 
     def under(self, schema: Schema, beside: Sequence[str], number: str | None) -> dict[str, Cell]:
         """Return what the columns of a schema are read as, and some beside; one of these is a number in any case."""
@@ -92,6 +91,7 @@ class Columns:
     def like(self, schema: Schema) -> Columns:
         """Return the same, columns of a schema read as it says; others stay as they are in the file."""
         other = Columns(self.parts, self.names, self.folders, self.how)
+        vars(other)["guesses"] = self.guesses  # no second sample
         cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
         rest = {n: "VARCHAR" if self.as_written else likeliest(self.guesses[n].strict) for n in self.cells}
         vars(other)["cells"] = {n: cells.get(n) or Cell(kind, self._strictly) for n, kind in rest.items()}
@@ -148,12 +148,6 @@ class Columns:
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column; None of one that cannot be counted."""
         return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
-
-
-def wants_text(family: Any) -> bool:
-    """Tell whether a family takes the cells of a text file as they are written."""
-    levels = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
-    return levels or family.name in ("categorical", "words")
 
 
 def likeliest(kinds: frozenset[str]) -> str:

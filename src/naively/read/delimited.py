@@ -97,9 +97,12 @@ class Delimited:
 
     def _stream(self) -> Any:
         """Return the bytes of the file in UTF-8, decompressed."""
-        if self.dialect.encoding == "utf-8":
-            return unpacked(self.path)
-        return unpacked(rewritten(self.path, self.shown, self.dialect.encoding, self._folder()))
+        return unpacked(self.path if self.dialect.encoding == "utf-8" else self._in_utf8)
+
+    @cached_property
+    def _in_utf8(self) -> Path:
+        """A copy of the file in UTF-8, made once for all that go over it."""
+        return rewritten(self.path, self.shown, self.dialect.encoding, self._folder())
 
     def sample(self, rows: int) -> dict[str, Guess]:
         """Return what each column can be read as, by its first rows; nothing if they are all missing."""
@@ -120,7 +123,7 @@ class Delimited:
                 next(lines)
                 at, begin = -1, before + lines.line_num + 1
                 for cells in lines:
-                    at += bool(cells)
+                    at += bool(cells) or len(self.names) == 1  # of one column, an empty line is a row
                     if at == row:
                         return begin
                     begin = before + lines.line_num + 1

@@ -184,7 +184,7 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     if "nicode" in text or "utf-8" in text:
         return not_utf8(path, line)
     if "unterminated quote" in text or "quote should be followed" in text:
-        return UnreadableRows(path, line, "a quote that is opened here is never closed, or is followed by more text.")
+        return open_quote(path, line)
     if re.search(r"line size|Maximum line", text):
         return UnreadableRows(path, line, "the line is longer than 2 MB; is a quote before it never closed?")
     return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
@@ -194,6 +194,11 @@ def ragged(path: str, line: int | None, found: int, named: int) -> UnreadableRow
     """Return the error about a line with too few or too many cells."""
     why = f"{found} cells, but the header names {named} columns"
     return UnreadableRows(path, line, f"{why}. Mend the line; a cell that holds the delimiter needs quotes.")
+
+
+def open_quote(path: str, line: int | None) -> UnreadableRows:
+    """Return the error about a quote that takes in what follows it."""
+    return UnreadableRows(path, line, "a quote that is opened here is never closed, or is followed by more text.")
 
 
 def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, where: str = "") -> UnreadableRows:

@@ -23,7 +23,7 @@ class Sheet(Delimited):
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Callable[[], Path]) -> None:
         rows, self._others = rows_of(path, shown, how.table)
-        how = replace(how, delimiter=",", encoding="utf-8", decimal=".", table=None)
+        how = replace(how, delimiter=",", encoding="utf-8", decimal=".", thousands=None, table=None)
         super().__init__(saved(rows, folder()), shown, how, folder)
 
     @property

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import InvalidInput
+from ..frames import is_of_pandas
 
 ADVICE = {
     "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
@@ -28,12 +29,6 @@ class Known(NamedTuple):
     data: Any
     levels: tuple[Any, ...] | None = None
     ordered: bool = False
-
-
-def is_of_pandas(value: Any, *names: str) -> bool:
-    """Tell whether a value, or a type, is one of these classes of pandas."""
-    kind = value if isinstance(value, type) else type(value)
-    return kind.__name__ in names and kind.__module__.partition(".")[0] == "pandas"
 
 
 def plain_cell(value: Any) -> Any:

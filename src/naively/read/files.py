@@ -25,7 +25,7 @@ from .cells import ARROW, Cell
 from .columns import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duck import PIECE, PROSE, TYPES, blocks, filled, wrong_type
+from .duck import NOUNS, PIECE, PROSE, TYPES, blocks, filled, wrong_type
 from .excel import Sheet
 from .opening import opened
 from .typed import Database, JsonLines, Parquet
@@ -304,13 +304,19 @@ class File:
 
         tables = blocks(read_batches(part.batches(asked, each, limit, threads), read, found, refused), each)
         for table in filled(tables, rows, long) if long else tables:
-            yield with_constants(table, constant, cells) if constant else table
+            yield with_constants(table, constant, cells, self.paths[at]) if constant else table
 
 
-def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell]) -> Any:
+def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell], shown: str) -> Any:
     """Return a table with columns that hold the same everywhere: what the names of folders say."""
     for name, value in constant.items():
-        cell = pa.scalar(value).cast(ARROW.get(cells[name].kind, pa.string()))
+        kind = cells[name].kind
+        try:
+            cell = pa.scalar(value).cast(ARROW.get(kind, pa.string()))
+        except pa.ArrowInvalid:
+            why = f"its folder says {name}={value}, but the column {name!r} is read as {NOUNS.get(kind, kind)}; rename "
+            more = f"the folder, or take the column as text: nv.File(..., types={{{name!r}: 'text'}})."
+            raise UnreadableRows(shown, None, why + more) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
     return table.select(list(cells))
 

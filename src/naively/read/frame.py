@@ -13,15 +13,13 @@ from scipy import sparse
 
 from ..errors import InvalidInput
 from ..families import Ordinal
-from ..schema import NOUNS, Column, Schema, family_of, likely
+from ..schema import NOUNS, Column, Schema, family_of, likely, wants_text
 from ..written import USUAL
 from .extension import known_series, levels_of
 from .values import Values, is_missing
 
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"
-# Families of numbers; texts that are numbers may have one.
-MEASURED = ("gaussian", "poisson", "bins", "bernoulli")
 
 
 class Frame:
@@ -64,7 +62,7 @@ class Frame:
         asked = None if family is None else family_of(column.name, family)
         if asked is not None and asked.name == "words":
             return column
-        numbers = values.written() if asked is None or (asked.name in MEASURED and self.rows > 1) else None
+        numbers = values.written() if asked is None or not wants_text(asked) else None
         if numbers is None or self.rows < 2:
             return replace(column, written=USUAL)
         return Column(column.name, "whole" if "BIGINT" in numbers.kinds else "number", written=numbers.written)

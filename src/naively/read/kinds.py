@@ -11,6 +11,7 @@ from .dialect import encoding_of
 # Formats by their first bytes, and packed files that are unpacked into a temporary copy.
 FORMATS = {
     b"PAR1": "parquet",
+    b"ORC": "orc",
     b"ARROW1\0": "arrow",
     b"\xff\xff\xff\xff": "arrow",  # a stream of Arrow begins with this
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "excel",  # a workbook before 2007, or one with a password
@@ -67,7 +68,9 @@ OTHERS = {
     b"\x04\x22\x4d\x18": ("packed by lz4", UNPACK),
     b"\x1f\x9d": ("packed by compress", UNPACK),
 }
-TEXTUAL = (b"RIFF", b"RDX", b"RDA")  # these could begin a line of text: a NUL behind them says that they do not
+# These could begin a line of text, such as the names of columns: only bytes that no text has say that they do not.
+TEXTUAL = (b"GIF87a", b"GIF89a", b"RIFF", b"RDX", b"RDA", b"$FL2@", b"$FL3@", b"<stata_dta>")
+LIKE_NAMES = ("parquet", "orc", "duckdb")  # formats of which that is true
 PAGES = (b"<!doctype html", b"<html", b"<head", b"<body", b"<table", b"<meta")
 HTML = (
     "it is an HTML page, not a table: perhaps an error or a login page came in the place of the data; open it in a "
@@ -77,11 +80,10 @@ HTML = (
 
 def kind_of(head: bytes) -> str | None:
     """Return the format or the packing of a file by its first bytes, without gzip or zstd around it; None of a text."""
-    if head[8:12] == b"DUCK":
-        return "duckdb"
-    if head.startswith(b"ORC") and (b"\0" in head or not is_utf8(head)):  # a table may have a column of this name
-        return "orc"
     found = next((kind for magic, kind in FORMATS.items() if head.startswith(magic)), None)
+    found = "duckdb" if head[8:12] == b"DUCK" else found
+    if found in LIKE_NAMES and not is_binary(head):
+        return None
     if found == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None
     return found
@@ -97,7 +99,7 @@ def text_kind(head: bytes) -> str:
 def refuse_others(head: bytes, shown: str) -> None:
     """Refuse what is neither a table nor a text."""
     for magic, (what, do) in OTHERS.items():
-        if head.startswith(magic) and (magic not in TEXTUAL or b"\0" in head[:64]):
+        if head.startswith(magic) and (magic not in TEXTUAL or is_binary(head)):
             raise UnreadableRows(shown, None, f"it is {what}; {do}.")
     if head[257:262] == b"ustar":
         raise UnreadableRows(shown, None, f"it is a tar archive; {UNPACK}.")
@@ -124,6 +126,11 @@ def refuse_binary(head: bytes, shown: str) -> None:
             f"it is no text and of no known format (byte {head.index(0) + 1} is NUL); give CSV, Parquet, JSON, Excel, "
             "Arrow, ORC or a DuckDB database.",
         )
+
+
+def is_binary(head: bytes) -> bool:
+    """Tell whether bytes are none that UTF-8 texts have."""
+    return b"\0" in head or not is_utf8(head)
 
 
 def is_utf8(head: bytes) -> bool:

@@ -52,6 +52,8 @@ def path_of_format(
     if kind is None and how.format is None:
         refuse_others(head, shown)
     if kind is not None and how.format in ("csv", "json"):
+        if b"\0" not in head:  # whoever says that it is text may know: the first names in an older encoding
+            return path_of_format(path, shown, head, None, how, folder)
         raise UnreadableRows(shown, None, f"it is {NAMES[kind]}, but format={how.format!r} was asked; leave that out.")
     found = how.format or kind or text_kind(head)
     encoding = "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else encoding_of(head, how.encoding)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..errors import InvalidInput
+from ..frames import is_of_pandas
 from ..statistics.axis import Floats
-from .extension import is_of_pandas
 from .frame import frame_of, objects, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
@@ -108,11 +109,21 @@ def labels_of(y: Any) -> Target:
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
     if values.type == "time":
+        if (days := dates_in(values.data)) is not None:
+            return labels_of_objects(objects(days))
         raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found times{IN_TIME}.")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
     dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
     return Target(labels, which, type_for(labels, dtype))
+
+
+def dates_in(data: Any) -> list[Any] | None:
+    """Return the dates of a column of Arrow or Polars; None if it holds other times, or is one of NumPy."""
+    if isinstance(data, np.ndarray):
+        return None
+    array = data.to_arrow() if hasattr(data, "to_arrow") else data
+    return list(array.to_pylist()) if pa.types.is_date(array.type) else None
 
 
 def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -18,7 +18,7 @@ from ..written import USUAL, Written
 from . import duck
 from .cells import FEW, TEXT, Guess, guess
 from .dialect import head_of, packing
-from .values import plain_texts, type_of_arrow
+from .values import is_text, plain_texts, type_of_arrow
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
@@ -26,11 +26,6 @@ JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT
 BUFFER = 1 << 22
 NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
 ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
-
-
-def is_text(kind: Any) -> bool:
-    """Tell whether an Arrow type is that of texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def kind_of(name: str, kind: Any) -> set[str]:
@@ -51,12 +46,11 @@ def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[s
     own = [name for name in part.texts if name in found and found[name].kinds == TEXT]
     for most in (FEW, rows):
         texts = [name for name in own if most == FEW or "DOUBLE" in found[name].kinds]
-        for batch in part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1) if texts else ():
-            for name in texts:
-                one = guess(plain_texts(batch.column(name)), missing)
-                numbers = "DOUBLE" in one.kinds
-                found[name] = Guess(one.kinds if numbers else TEXT, TEXT, one.written if numbers else Written(missing))
-            break
+        batches = list(part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1)) if texts else []
+        for name in texts if batches else ():  # the first batch may be small: all rows that are looked at count
+            one = guess(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
+            numbers = "DOUBLE" in one.kinds
+            found[name] = Guess(one.kinds if numbers else TEXT, TEXT, one.written if numbers else Written(missing))
     return found
 
 

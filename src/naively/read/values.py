@@ -157,9 +157,7 @@ class Values:
         if self.type != "text":
             return None
         array = self._arrow(begin, end)
-        is_a = pa.types
-        plain = is_a.is_string(array.type) or is_a.is_large_string(array.type) or is_a.is_string_view(array.type)
-        return array if plain else None
+        return array if is_text(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> Any:
         """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
@@ -194,6 +192,11 @@ class Values:
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
             array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         return array
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is that of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def plain_texts(array: Any) -> Any:
@@ -270,7 +273,7 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
         return "whole"
     if is_a.is_floating(kind) or is_a.is_decimal(kind):
         return "number"
-    if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind):
+    if is_text(kind):
         return "text"
     if is_a.is_temporal(kind):
         return "time"

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InvalidInput
+from ..frames import is_of_pandas
 from ..statistics.axis import sort_key
 
 MIXED = "mixed"
@@ -68,12 +69,9 @@ def plain_label(label: Any) -> Any:
 
 def pandas_kind(label: Any) -> str | None:
     """Return whether a label is an interval of numbers or a period of pandas, which JSON describes; None if neither."""
-    kind = type(label)
-    if kind.__module__.partition(".")[0] != "pandas" or kind.__name__ not in ("Interval", "Period"):
-        return None
-    if kind.__name__ == "Interval" and not isinstance(label.left, (int, float, np.integer, np.floating)):
-        return None
-    return kind.__name__.lower()
+    if is_of_pandas(label, "Interval") and isinstance(label.left, (int, float, np.integer, np.floating)):
+        return "interval"
+    return "period" if is_of_pandas(label, "Period") else None
 
 
 def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
