@@ -66,6 +66,9 @@ class Answers:
         def _in_use(self) -> Tuning: ...
         @property
         def _measured(self) -> Measured | None: ...
+
+        _row_weights: Any
+
         def _said_of_measure(self) -> list[str]: ...
         def _said_of_tuning(self) -> list[str]: ...
         def _weighed(self, rows: Any) -> Any: ...
@@ -290,7 +293,9 @@ class Answers:
     def _information(self) -> dict[str, Information]:
         """Return the mutual information of each column and the class."""
         rows = float(self.counts_.rows.sum())
-        return information(self._table_model, self._learned, self._measured.known(rows) if self._measured else {})
+        each = [(self._row_weights or {}).get(label, 1.0) for label in self._learned.classes.labels]
+        measured = self._measured.known(rows) if self._measured else {}
+        return information(self._table_model, self._learned, measured, np.array(each))
 
     def summary(self) -> str:
         """Return what was learned, in words."""

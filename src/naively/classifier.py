@@ -48,7 +48,15 @@ from .threads import allowed
 from .tuned import Tuned
 from .tuning import UNTUNED
 from .unlabelled import Estimator, Expected, learned
-from .weighing import check_scale, check_scale_of_file, class_weights_of, refuse_balanced, weigh_file, weighed
+from .weighing import (
+    check_scale,
+    check_scale_of_file,
+    class_weights_of,
+    refuse_balanced,
+    row_weights_of,
+    weigh_file,
+    weighed,
+)
 
 
 class Classifier(Answers, Tuned):
@@ -56,6 +64,7 @@ class Classifier(Answers, Tuned):
 
     _counter: TableCounter | None
     _by_class: Any = None  # what a row of each class weighed when it was counted
+    _row_weights: Any = None  # what the heaviest row of each class weighed; None if no row had a weight
     _expected: Expected | None = None  # what rows without a label taught
     if TYPE_CHECKING:
 
@@ -240,6 +249,7 @@ class Classifier(Answers, Tuned):
         if rows is not None:
             self._tuning, self._by_class = UNTUNED, rows.by_class
             self._figures, self._soft = None, isinstance(rows.target, Shares)
+            self._row_weights = row_weights_of(counter, rows)
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
             if rows.named:
@@ -328,8 +338,9 @@ class Classifier(Answers, Tuned):
         settings = {n: plain(n, value) for n, value in self.get_params(deep=False).items() if n != "families"}
         about = {"schema": self.schema_.to_json(), "settings": settings, "named": "feature_names_in_" in vars(self)}
         about |= {"labels": self._label_type.str, "tuning": self._tuning_to_json()}
-        if self._by_class is not None:
-            about["by_class"] = plain("class_weight", dict(self._by_class))
+        for name, by in (("by_class", self._by_class), ("row_weights", self._row_weights)):
+            if by is not None:
+                about[name] = [float(by.get(label, 1.0)) for label in self.counts_.classes.labels]
         about |= {"soft": True} if self._soft else {}
         if self._measured is not None:
             about["measured"] = self._measured.to_json()
@@ -365,7 +376,7 @@ Held = TypeVar("Held", bound=Classifier)
 def holding(nb: Held, counts: Counts, schema: Schema | None, named: bool = True) -> Held:
     """Give a classifier counts that were made elsewhere."""
     schema = schema or Schema.of_counts(counts)
-    for name in ("_tuning", "_tuned_with", "_expected", "_first", "_figures", "_soft", "_warned"):
+    for name in ("_tuning", "_tuned_with", "_expected", "_first", "_figures", "_soft", "_row_weights", "_warned"):
         vars(nb).pop(name, None)  # of a model that was fitted before
     check_settings(nb)
     check_kinds(list(counts.classes.labels))

@@ -9,7 +9,7 @@ class has the entropy of the class.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ PSEUDO = np.geomspace(1e-2, 1e5, 15)
 COARSER = (16, 4)
 # Logarithms that are taken at once.
 AT_ONCE = 1 << 20
+TINY = 1e-300
 
 
 class Information(NamedTuple):
@@ -55,8 +56,10 @@ def entropy(n: Floats) -> float:
     return float(-(shares * np.log2(shares)).sum()) + 0.0
 
 
-def of_values(n: Floats) -> Information:
+def of_values(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a value and the class, given counts [class, value].
+
+    Each is what the heaviest row of each class weighs: so much of the counts may be a row's own.
 
     >>> of_values(np.array([[50.0, 0.0], [0.0, 50.0]])).bits
     1.0
@@ -64,38 +67,46 @@ def of_values(n: Floats) -> Information:
     0.0
     """
     classes, values, rows = n.sum(axis=1), n.sum(axis=0), float(n.sum())
-    k, j = np.nonzero(n * (classes > 1)[:, None])  # the only row of a class leaves none behind
+    own = np.broadcast_to(np.maximum(each, TINY), classes.shape)
+    k, j = np.nonzero(n * (classes > own * (1 + 1e-9))[:, None])  # the only row of a class leaves none behind
+    whole = float((classes / own).sum())  # rows, however heavy they are
     if not len(k):
-        # Counts that are no whole rows are weights: so light, they leave nothing behind that others could be asked by.
-        return Information(0.0, 0.0, rows) if np.array_equal(n, np.round(n)) else NOTHING_KNOWN
+        return Information(0.0, 0.0, whole)
     here = n[k, j]
-    prior = (classes[k] - 1) / (rows - 1)
-    others, beside = np.maximum(here - 1, 0.0), np.maximum(values[j] - 1, 0.0)
+    prior = (classes[k] - own[k]) / (rows - own[k])
+    others, beside = np.maximum(here - own[k], 0.0), np.maximum(values[j] - own[k], 0.0)
 
     def leads(pseudo: Floats) -> Floats:
         """Return by how many bits the other rows with its value raise the class of a row, [pseudo-count, cell]."""
-        raised = others + pseudo[:, None] * prior
-        raised /= (beside + pseudo[:, None]) * prior
+        raised = others + pseudo[:, None] * own[k] * prior
+        raised /= (beside + pseudo[:, None] * own[k]) * prior
         return np.asarray(np.log2(raised))
 
     steps = max(AT_ONCE // len(k), 1)
     bits = np.concatenate([leads(PSEUDO[at : at + steps]) @ here for at in range(0, len(PSEUDO), steps)]) / rows
     best = int(bits.argmax())
     # By chance alone, a single division of the rows into two shows this much (half of a χ² with one degree of freedom).
-    least = float(1 / (np.sqrt(2) * np.log(2) * rows))
+    least = float(1 / (np.sqrt(2) * np.log(2) * whole))
     if bits[best] <= 0:
-        return Information(0.0, least, rows)
+        return Information(0.0, least, whole)
     squares = float(leads(PSEUDO[best : best + 1])[0] ** 2 @ here) / rows
-    error = np.sqrt(max(squares - bits[best] ** 2, 0.0) / rows)
-    return Information(min(float(bits[best]), entropy(classes), entropy(values)), max(float(error), least), rows)
+    error = np.sqrt(max(squares - bits[best] ** 2, 0.0) / whole)
+    return Information(min(float(bits[best]), entropy(classes), entropy(values)), max(float(error), least), whole)
 
 
-def of_bins(n: Floats) -> Information:
+def of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a number and the class, given counts [class, bin] of bins in their order."""
-    met, best = n.sum(axis=0), of_values(n)
+    met, best = n.sum(axis=0), of_values(n, each)
     middle = (np.cumsum(met) - met / 2) / max(met.sum(), 1e-300)  # of each bin, as a share of the rows
     for bins in COARSER:
         if bins < n.shape[1]:
             starts = np.flatnonzero(np.diff((middle * bins).astype(np.int64), prepend=-1))
-            best = max(best, of_values(np.add.reduceat(n, starts, axis=1)))
+            best = max(best, of_values(np.add.reduceat(n, starts, axis=1), each))
     return best
+
+
+def heaviest(y: npt.NDArray[np.integer[Any]], weights: Floats, classes: int) -> Floats:
+    """Return what the heaviest row of each class weighs."""
+    out = np.zeros(classes)
+    np.maximum.at(out, y, weights)
+    return out

@@ -122,7 +122,8 @@ def laid_out(
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
     numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
     labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
-    return first_look(counter, of_numbers, numbers, weights[at], labels)
+    # Bins are as fine as the rows are many, however light they are.
+    return first_look(counter, of_numbers, numbers, fitting(weights[at]), labels)
 
 
 def first_look(
@@ -177,7 +178,7 @@ def without_noise(sample: Sample, prior: Floats) -> Sample:
     if said is None:
         return sample
     p = np.repeat(np.exp(prior)[:, None], len(sample.y), axis=1).astype(np.float32)
-    clear = Rated(p, sample.y, fitting(sample.weights)).gain(said.astype(np.float32)) > CLEAR
+    clear = Rated(p, sample.y, fitting(sample.weights, sample.copies)).gain(said.astype(np.float32)) > CLEAR
     return sample if clear else replace(sample, wide={piece: by for piece, by in sample.wide.items() if piece != REST})
 
 

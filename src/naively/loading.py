@@ -58,8 +58,10 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
     nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])
-    nb._by_class = revived("class_weight", about.get("by_class"))
-    check_class_weight(nb._by_class)
+    for name in ("by_class", "row_weights"):
+        if about.get(name) is not None and not (name == "by_class" and nb._by_class is not None):
+            setattr(nb, f"_{name}", dict(zip(counts.classes.labels, about[name], strict=True)))
+            check_class_weight(getattr(nb, f"_{name}"))
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     nb._soft = bool(about.get("soft", False))
     nb._figures = None if "measured" not in about else Measured.from_json(about["measured"])

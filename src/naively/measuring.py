@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .engines.thinned import Thinned
-from .information import Information, of_bins
+from .information import Information, heaviest, of_bins
 from .joint.learn import fitting
 from .joint.look import fine_bins
+from .joint.tables import are_copies
 from .statistics.axis import Floats
 
 
@@ -52,19 +53,19 @@ class Measured:
 def measured(rows: Thinned) -> Measured:
     """Return what the numbers of some rows tell of their classes."""
     numbers, y, weights = rows.rows()
-    weights = fitting(weights) if weights.any() else weights  # rows leave themselves out whole, however light they are
     shares = y if y.ndim == 2 else None
+    each: Floats | float = 1.0
+    if shares is None and not are_copies(weights, y):
+        each = heaviest(y, weights, int(y.max(initial=0)) + 1)
     told = {}
     for at, column in enumerate(rows.columns):
-        found = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights))
-        if not np.isnan(found.bits):  # too few rows may have a number to leave one of them out
-            told[column.name] = found
+        told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
     return Measured(told, rows.of, not rows.stale)
 
 
 def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:
     """Return counts [class, bin] of numbers, given the code of each class, or how much of a row belongs to each."""
-    cuts = fine_bins(x, weights)
+    cuts = fine_bins(x, fitting(weights) if weights.any() else weights)  # as fine as the rows, however light they are
     there = np.flatnonzero(~np.isnan(x))
     bins, size = np.searchsorted(cuts, x[there]), len(cuts) + 1
     if shares is not None:

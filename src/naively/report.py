@@ -68,11 +68,14 @@ def strongest_first(told: Mapping[str, Information]) -> list[str]:
     return sorted(told, key=lambda name: -told[name].bits if told[name].bits == told[name].bits else 1.0)
 
 
-def information(model: TableModel, counts: Counts, measured: Mapping[str, Information]) -> dict[str, Information]:
+def information(
+    model: TableModel, counts: Counts, measured: Mapping[str, Information], each: Floats | float = 1.0
+) -> dict[str, Information]:
     """Return the mutual information of each column and the class, from counts of values and bins.
 
     Of numbers whose bins were not counted it is what was measured on some rows; otherwise there is none, and none of
-    vectors and texts. A missing value tells nothing, unless it is a value like any other.
+    vectors and texts. A missing value tells nothing, unless it is a value like any other. Each is what the heaviest row
+    of each class weighs.
     """
     rows, told = float(counts.rows.sum()), {}
     fine = {} if counts.joint is None else fine_bins_of(counts.joint)
@@ -80,13 +83,15 @@ def information(model: TableModel, counts: Counts, measured: Mapping[str, Inform
         told[column.name] = NOTHING_KNOWN
         if column.kind == "labels":
             n = model.table_of(column.name).n
-            told[column.name] = of_values(n).of_known(float(n.sum()), rows)
+            told[column.name] = of_values(n, each).of_known(float(n.sum()), rows)
         elif column.kind == "numbers":
             known = float(counts.columns[column.name].n.sum())
-            found = of_bins(fine[column.name]) if column.name in fine else measured.get(column.name, NOTHING_KNOWN)
+            found = (
+                of_bins(fine[column.name], each) if column.name in fine else measured.get(column.name, NOTHING_KNOWN)
+            )
             told[column.name] = found.of_known(known, rows)
             if (gap := model.gap_of(column.name)) is not None:
-                told[column.name] = of_values(gap[1].n) + told[column.name]
+                told[column.name] = of_values(gap[1].n, each) + told[column.name]
     return told
 
 

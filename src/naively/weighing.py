@@ -12,7 +12,9 @@ import numpy as np
 from .counting import Rows
 from .engines.files import FileRows, check_named
 from .engines.memory import MOST_WEIGHT
+from .engines.tables import TableCounter
 from .errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
+from .joint.tables import are_copies
 from .read.target import Shares
 from .statistics import Counts
 from .statistics.axis import Floats
@@ -107,6 +109,18 @@ def refuse_balanced(setting: Any, what: str) -> None:
             f"class_weight='balanced' follows from all rows, so {what} cannot know it. Give the weights as a dict, "
             "such as class_weight={'spam': 3.0}."
         )
+
+
+def row_weights_of(counter: TableCounter, rows: Any) -> ByClass | None:
+    """Return what the heaviest row of each class weighs; None if weights count copies of rows, or there are none."""
+    heaviest, labels = None, list(counter.classes.places)
+    if isinstance(rows, FileRows):
+        heaviest = rows.heaviest
+    elif not isinstance(rows.target, Shares) and not are_copies(rows.weights, rows.target.codes):
+        places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
+        heaviest = np.zeros(len(labels))
+        np.maximum.at(heaviest, places[rows.target.codes], rows.weights)
+    return None if heaviest is None else dict(zip(labels, heaviest.tolist(), strict=False))
 
 
 # -- the scale of weights ----------------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class FileRows:
     expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
+    heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
     sample: Sample = field(default_factory=Sample)
     thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
     named, cells = True, 1 << 30
@@ -225,6 +226,10 @@ class FileRows:
             if part.own is not None:
                 heavy, total = self.weighed
                 self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
+            if part.weights is not None and (self.by_class or (part.weights != np.floor(part.weights)).any()):
+                known = np.zeros(0) if self.heaviest is None else self.heaviest
+                self.heaviest = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
+                np.maximum.at(self.heaviest, part.y, part.weights)
             if counters[0].of_numbers:
                 self.thinned = self.thinned or Thinned(counters[0].of_numbers)
                 self.thinned.add(part.frame, part.y, part.weights)
