@@ -13,7 +13,7 @@ from ..schema import Column, Schema, Type, family_of, same_kind
 from ..written import USUAL, Written
 from .cells import TEXT, Cell, Guess
 from .duck import PROSE, TYPES
-from .missing import OF_CLASSES
+from .missing import AND_USUAL, names_of_classes
 from .typed import looked_into, together
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
@@ -28,6 +28,7 @@ class Columns:
 
     def __init__(self, parts: Sequence[Any], names: Sequence[str], folders: Sequence[str], how: Any) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
+        self.learned: Schema | None = None  # what a model learned, where the files are read as it says
         self.as_written = bool(parts[0].as_written)  # cells are texts, which are only taken for numbers or times
 
     @cached_property
@@ -80,8 +81,10 @@ class Columns:
     @property
     def _strictly(self) -> Written:
         """How cells are written that are read as they are; files that know their types have nulls of their own."""
-        usual = OF_CLASSES if self.as_written else ()
-        return Written(usual if self.how.null is None else self.how.null, self.how.decimal or ".")
+        named = self.how.null
+        if not self.as_written:
+            named = tuple(name for name in named or () if name != AND_USUAL)
+        return Written(names_of_classes(named), self.how.decimal or ".")
 
     def under(self, schema: Schema, beside: Sequence[str], number: str | None) -> dict[str, Cell]:
         """Return what the columns of a schema are read as, and some beside; one of these is a number in any case."""
@@ -92,6 +95,7 @@ class Columns:
     def like(self, schema: Schema) -> Columns:
         """Return the same, columns of a schema read as it says; others stay as they are in the file."""
         other = Columns(self.parts, self.names, self.folders, self.how)
+        other.learned = schema
         cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
         rest = {n: "VARCHAR" if self.as_written else likeliest(self.guesses[n].strict) for n in self.cells}
         vars(other)["cells"] = {n: cells.get(n) or Cell(kind, self._strictly) for n, kind in rest.items()}

@@ -25,8 +25,9 @@ from .cells import ARROW, Cell
 from .columns import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duck import PIECE, PROSE, TYPES, blocks, filled, wrong_type
+from .duck import PIECE, PROSE, TYPES, blocks, filled, no_weight, unlike_learned, wrong_type
 from .excel import Sheet
+from .missing import with_usual
 from .opening import opened
 from .typed import Database, JsonLines, Parquet
 
@@ -74,7 +75,8 @@ class File:
         sheet of a workbook, by default the first; the file of a zip archive that holds several.
     null : sequence of str, optional
         Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
-        like), and among numbers and times also -, unknown and others: see docs/files.md.
+        like), and among numbers and times also -, unknown and others: see docs/files.md. ``null=[..., "TBD"]``, with
+        an ellipsis, keeps the usual names and adds to them.
     decimal : "." or ",", optional
         What comes before the fraction of a number in delimited text. By default the cells of a column decide.
     thousands : ",", ".", " " or "'", optional
@@ -103,7 +105,7 @@ class File:
     format: str | None = None
     table: str | None = None
     query: str | None = None
-    null: Sequence[str] | None = None
+    null: Sequence[Any] | None = None
     decimal: str | None = None
     thousands: str | None = None
     delimiter: str | None = None
@@ -126,7 +128,8 @@ class File:
         if wrong:
             raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
         if self.null is not None:
-            object.__setattr__(self, "null", (self.null,) if isinstance(self.null, str) else tuple(self.null))
+            names = [self.null] if isinstance(self.null, str) else self.null
+            object.__setattr__(self, "null", with_usual(names))
 
     # -- which files --------------------------------------------------------------------------------------------
 
@@ -270,7 +273,7 @@ class File:
         left, rows = self.limit, min(rows, max(CELLS // max(len(cells), 1), 1))
         for at in which:
             begin = 0
-            for table in self._tables(at, cells, rows, left, threads, found):
+            for table in self._tables(at, cells, rows, left, threads, found, number):
                 yield Block(at, begin, table)
                 begin += table.num_rows
             left = None if left is None else left - begin
@@ -285,6 +288,7 @@ class File:
         limit: int | None,
         threads: int | None,
         found: Found | None = None,
+        weight: str | None = None,
     ) -> Iterator[Any]:
         part, hive = self._parts[at], self._places[at][1]
         own = frozenset(part.names)
@@ -299,12 +303,26 @@ class File:
         asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
 
         def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
-            line = part.line_of(row) if self.as_written else None
-            return wrong_type(self.paths[at], line, name, text, kind, "" if line else f"row {row}, ")
+            line = part.line_of(row) if part.as_written else None
+            cell = self.paths[at], line, name, text
+            return self._refused(*cell, kind, "" if line else f"row {row}, ", weight)
 
         tables = blocks(read_batches(part.batches(asked, each, limit, threads), read, found, refused), each)
         for table in filled(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells) if constant else table
+
+    def _refused(
+        self, path: str, line: int | None, name: str, text: str, kind: str, where: str, weight: str | None
+    ) -> UnreadableRows:
+        """Return the error about a cell that is not what its column holds."""
+        if name == weight:
+            return no_weight(path, line, name, text, where)
+        learned = self._columns.learned
+        if learned is None or name not in learned:
+            return wrong_type(path, line, name, text, kind, where)
+        written = learned[name].written
+        example = "" if written is None or written.plain else f" such as {written}"
+        return unlike_learned(path, line, name, text, kind, where, example)
 
 
 def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell]) -> Any:
