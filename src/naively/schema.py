@@ -354,7 +354,9 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
 
 def likely(name: Any, names: tuple[str, ...], what: str = "columns") -> str:
     """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
-    close = get_close_matches(str(name), [str(known) for known in names], n=1)
+    spelled = {"".join(str(known).split()).casefold(): str(known) for known in names}
+    alike = spelled.get("".join(str(name).split()).casefold())  # but for blanks and capitals
+    close = [alike] if alike is not None else get_close_matches(str(name), [str(known) for known in names], n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
     shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")

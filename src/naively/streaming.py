@@ -127,7 +127,17 @@ def answers_of(nb: Classifier, batch: Any, wanted: Wanted) -> dict[str, Any]:
 
 def asked_of(nb: Classifier, batch: Any) -> Any:
     """Return the columns that the model knows; others may hold what no model could."""
-    return batch.select([name for name in batch.schema.names if name in nb.schema_])
+    names, needed = tuple(batch.schema.names), nb._table_model.schema.names
+    lacking = [name for name in needed if name not in names]
+    if lacking and not nameless(needed):
+        more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
+        raise InvalidInput(f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}")
+    return batch.select([name for name in names if name in nb.schema_])
+
+
+def nameless(names: tuple[str, ...]) -> bool:
+    """Tell whether a model learned its columns by their places alone."""
+    return names == tuple(f"x{at}" for at in range(len(names)))
 
 
 def decisions(nb: Classifier, posterior: Floats, costly: bool) -> dict[str, Any]:

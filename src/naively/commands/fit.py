@@ -119,6 +119,7 @@ def command(
     from ..plain import PlainClassifier
 
     file = inputs.opened(files, reading)
+    inputs.spare(out, file)
     name = inputs.target_of(file, target)
     told = inputs.changed(settings, labels := inputs.labels_in(file, name))
     told["class_weight"] = inputs.class_weight_of(class_weight, labels)

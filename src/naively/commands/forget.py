@@ -22,6 +22,11 @@ Example:
 @options.OUT
 @options.TARGET
 @options.WEIGHT
+@click.option(
+    "--unlabelled",
+    type=click.Choice(["error", "skip"]),
+    help="Whether a row without a class is an error, or skipped; by default as the model was fitted.",
+)
 @options.reading
 @options.THREADS
 @options.QUIET
@@ -33,6 +38,7 @@ def command(
     out: str,
     target: str | None,
     weight: str | None,
+    unlabelled: str | None,
     reading: dict[str, Any],
     threads: int | None,
     quiet: bool,
@@ -45,13 +51,16 @@ def command(
     """
     from ..figures import whole
 
+    file = inputs.opened(files, reading)
+    inputs.spare(out, file)
     nb = inputs.loaded(model, threads=threads)
     before = float(nb.counts_.rows.sum())
-    file = inputs.opened(files, reading)
     name = inputs.known_target(nb, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
+    own = nb.unlabelled
     with noted(quiet):
-        nb.forget(file, target=name, sample_weight=weight)
+        nb.set_params(unlabelled=unlabelled or own).forget(file, target=name, sample_weight=weight)
+    nb.set_params(unlabelled=own)  # what rows to leave out was asked of these alone
     nb.save(out)
     left = float(nb.counts_.rows.sum())
     if as_json:

@@ -1,0 +1,200 @@
+"""Where commands meet files and each other: what was learned, what is read, and what is said when both differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import naively as nv
+from naively.commands import main
+
+
+def run(*words: Any, fails: bool = False) -> str:
+    """Run a command, and return what it printed; an error as a person sees it."""
+    result = CliRunner().invoke(main, list(map(str, words)))
+    assert (result.exit_code != 0) is fails, result.output
+    assert "This should not have happened" not in result.output
+    return result.output
+
+
+def write(path: Path, head: str, rows: list[str]) -> Path:
+    """Write a CSV."""
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def money(tmp_path: Path) -> Path:
+    """Return a model of prices such as $1,234.50."""
+    rows = [f'"${1000 + 7 * k:,}.50",p' for k in range(20)] + [f"${20 + k}.50,q" for k in range(20)]
+    run("fit", write(tmp_path / "money.csv", "a,cls", rows), "-t", "cls", "-o", tmp_path / "m.parquet")
+    return tmp_path / "m.parquet"
+
+
+# -- numbers as they were learned --------------------------------------------------------------------------------------
+
+
+def test_a_model_of_prices_reads_plain_numbers_alike(money: Path, tmp_path: Path) -> None:
+    answers = []
+    for text in ('"$1,050.50"', "1050.50", '"1,050.50"'):
+        out = tmp_path / "out.csv"
+        run("predict", money, write(tmp_path / "new.csv", "a", [text]), "-o", out, "--only-answers")
+        answers.append(out.read_text())
+    assert answers[0] == answers[1] == answers[2]
+    assert "p" in answers[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1234", 1234.0), ("1234,5", 1234.5), ("1234.5", 1234.5), ("0.234", 0.234), ("1.5", 1.5)]
+)
+def test_plain_numbers_are_read_beside_a_decimal_comma(text: str, number: float) -> None:
+    from naively.read.cells import Cell, converted, one_number
+    from naively.written import Written
+
+    euros = Written(decimal=",", thousands=".", suffix=" €")
+    assert converted(pa.array([text, "1.234,50 €", None]), Cell("DOUBLE", euros))[0].to_pylist() == [
+        number,
+        1234.5,
+        None,
+    ]
+    assert one_number(text, euros) == number
+
+
+def test_a_point_that_may_group_thousands_is_refused_beside_a_decimal_comma(tmp_path: Path) -> None:
+    rows = [f'"{k},5 €",{"pq"[k % 2]}' for k in range(20)]
+    model = tmp_path / "m.parquet"
+    run("fit", write(tmp_path / "e.csv", "a,cls", rows), "-t", "cls", "-o", model)
+    said = run("predict", model, write(tmp_path / "new.csv", "a", ["1.234"]), fails=True)
+    assert "'1.234'" in said
+    assert "when the model learned it" in said
+
+
+def test_a_cell_unlike_what_was_learned_is_told_without_options_of_fit(money: Path, tmp_path: Path) -> None:
+    said = run("predict", money, write(tmp_path / "new.csv", "a", ["$5", "soon"]), fails=True)
+    assert "line 3" in said
+    assert "held numbers such as $1,234.5 when the model learned it" in said
+    assert "--family" not in said
+    assert "looked at first" not in said
+    assert "--also-null soon" in said
+
+
+def test_a_percent_sign_may_not_be_left_out(tmp_path: Path) -> None:
+    rows = [f"{k}.5 %,{'pq'[k % 2]}" for k in range(20)]
+    model = tmp_path / "m.parquet"
+    run("fit", write(tmp_path / "e.csv", "a,cls", rows), "-t", "cls", "-o", model)
+    assert "'0.34'" in run("predict", model, write(tmp_path / "new.csv", "a", ["0.34"]), fails=True)
+
+
+def test_weights_that_are_texts_have_a_sentence_of_their_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "w.csv", "a,b,cls", ["1,x,p", "2,y,q", "3,x,p"])
+    said = run("fit", path, "-t", "cls", "--weight", "b", fails=True)
+    assert "weights must be numbers" in said
+    assert "--family" not in said
+
+
+# -- texts that stand for no value -------------------------------------------------------------------------------------
+
+
+def test_a_text_is_added_to_the_usual_missing_values(tmp_path: Path) -> None:
+    rows = [f"{k},{'pq'[k % 2]}" for k in range(20)] + ["TBD,p", "NA,q", "unknown,p", ",q"]
+    path = write(tmp_path / "t.csv", "a,cls", rows)
+    facts = json.loads(run("fit", path, "-t", "cls", "--also-null", "TBD", "--json"))
+    assert facts["missing_markers"]["a"] == {"": 1, "TBD": 1, "NA": 1, "unknown": 1}
+    held = nv.File(path, null=[..., "TBD"]).schema(apart=["cls"])
+    assert held["a"].type == "whole"
+
+
+@pytest.mark.parametrize("share", [3, 30])
+def test_the_advice_on_an_unknown_mark_leads_to_numbers(tmp_path: Path, share: int) -> None:
+    rows = [f"{k},{'pq'[k % 2]}" for k in range(60)] + ["TBD,p"] * share + ["NA,q"] * 3
+    path = write(tmp_path / "t.csv", "a,cls", rows)
+    notes = " ".join(json.loads(run("fit", path, "-t", "cls", "--json"))["notes"])
+    assert "--also-null TBD" in notes
+    facts = json.loads(run("fit", path, "-t", "cls", "--also-null", "TBD", "--json"))
+    assert facts["missing"] == share + 3
+
+
+def test_a_model_remembers_what_was_added_to_the_usual_missing_values(tmp_path: Path) -> None:
+    rows = [f"{k},{'pq'[k % 2]}" for k in range(20)] + ["TBD,p"]
+    model = tmp_path / "m.parquet"
+    run("fit", write(tmp_path / "t.csv", "a,cls", rows), "-t", "cls", "--also-null", "TBD", "-o", model)
+    out = tmp_path / "out.csv"
+    run("predict", model, write(tmp_path / "new.csv", "a", ["TBD", "NA", "3"]), "-o", out)
+    assert len(out.read_text().splitlines()) == 4
+
+
+# -- what is written, and what is lost by it ---------------------------------------------------------------------------
+
+
+def test_no_command_writes_over_the_rows_it_reads_or_the_model_it_uses(money: Path, tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.csv", "a,cls", ["$25.50,q", "$26.50,q"])
+    (tmp_path / "link.csv").symlink_to(rows)
+    before = rows.read_bytes(), money.read_bytes()
+    for words in (
+        ("fit", rows, "-t", "cls", "-o", rows),
+        ("fit", tmp_path / "r*.csv", "-t", "cls", "-o", rows),
+        ("predict", money, rows, "-o", rows),
+        ("predict", money, rows, "-o", tmp_path / "link.csv"),
+        ("predict", money, rows, "-o", money, "--to", "csv"),
+        ("forget", money, rows, "-o", rows),
+    ):
+        assert "would be lost" in run(*words, fails=True)
+        assert (rows.read_bytes(), money.read_bytes()) == before
+    run("forget", money, rows, "-o", money)  # the model without them takes the place of the one with them
+    assert money.read_bytes() != before[1]
+
+
+# -- columns that are not there ----------------------------------------------------------------------------------------
+
+
+def test_a_column_that_is_not_there_is_told_with_those_that_are(money: Path, tmp_path: Path) -> None:
+    said = run("predict", money, write(tmp_path / "new.csv", "first,second", ["1,2"]), fails=True)
+    assert "no column 'a'; the columns are 'first', 'second'." in said
+
+
+def test_a_column_that_differs_by_blanks_or_case_is_suggested(tmp_path: Path) -> None:
+    rows = write(tmp_path / "t.csv", "Day Of Week,cls", ["1,p", "2,q", "1,p", "2,q"])
+    model = tmp_path / "m.parquet"
+    run("fit", rows, "-t", "cls", "-o", model)
+    said = run("predict", model, write(tmp_path / "n.csv", "other,DAYOFWEEK", ["1,2"]), fails=True)
+    assert "did you mean 'DAYOFWEEK'?" in said
+
+
+# -- advice that can be followed ---------------------------------------------------------------------------------------
+
+
+def test_forget_skips_rows_without_a_class_when_told(tmp_path: Path) -> None:
+    rows = [f"{k},{'pq'[k % 2]}" for k in range(20)]
+    model, out = tmp_path / "m.parquet", tmp_path / "out.parquet"
+    run("fit", write(tmp_path / "t.csv", "a,cls", rows), "-t", "cls", "-o", model)
+    few = write(tmp_path / "few.csv", "a,cls", ["1,q", "2,"])
+    assert "--unlabelled skip" in run("forget", model, few, "-o", out, fails=True)
+    assert "1 rows forgotten, 19 left" in run("forget", model, few, "-o", out, "--unlabelled", "skip")
+    assert nv.load(out).unlabelled == "error"
+
+
+def test_advice_on_the_command_line_holds_no_python(tmp_path: Path) -> None:
+    days = write(tmp_path / "d.csv", "a,cls", [f"{k},2024-01-{k + 10}" for k in range(20)])
+    said = run("fit", days, "-t", "cls", fails=True)
+    assert "y.dt" not in said
+    assert "write them into the file" in said
+    rows = write(tmp_path / "t.csv", "a,cls", [f"{k},{'pq'[k % 2]}" for k in range(20)])
+    said = run("fit", rows, "-t", "cls", "--family", "a=foo", fails=True)
+    assert "names no family" in said
+    assert "nv." not in said
+    model = tmp_path / "m.parquet"
+    run("fit", rows, "-t", "cls", "--class-weight", "balanced", "-o", model)
+    said = run("forget", model, rows, "-o", tmp_path / "o.parquet", fails=True)
+    assert "--class-weight spam=3" in said
+    assert "{" not in said
+
+
+def test_one_row_is_told_to_be_too_few_for_folds(tmp_path: Path) -> None:
+    said = run("fit", write(tmp_path / "t.csv", "a,cls", ["1,p"]), "-t", "cls", fails=True)
+    assert "There is 1 row" in said
+    assert "--folds 0" in said
