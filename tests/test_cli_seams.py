@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -198,3 +199,48 @@ def test_one_row_is_told_to_be_too_few_for_folds(tmp_path: Path) -> None:
     said = run("fit", write(tmp_path / "t.csv", "a,cls", ["1,p"]), "-t", "cls", fails=True)
     assert "There is 1 row" in said
     assert "--folds 0" in said
+
+
+# -- files of different formats ----------------------------------------------------------------------------------------
+
+ROWS = {"a": [1, 2, 3, 4] * 5, "b": ["x", "y", "x", "z"] * 5, "cls": ["p", "q", "p", "q"] * 5}
+
+
+def saved(folder: Path, kind: str) -> Path:
+    """Write the same rows in one of several formats, some with other types."""
+    table, path = pa.table(ROWS), folder / f"rows.{kind}"
+    if kind == "csv":
+        return write(path, "a,b,cls", [",".join(map(str, row.values())) for row in table.to_pylist()])
+    if kind == "json":
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())), encoding="utf-8")
+    elif kind == "feather":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+            out.write_table(table)
+    else:
+        of = {"parquet": pa.int64(), "narrow": pa.int16(), "text": pa.string(), "decimal": pa.decimal128(21, 2)}[kind]
+        pq.write_table(table.set_column(0, "a", table["a"].cast(of)), path)
+    return path
+
+
+@pytest.mark.parametrize("first", ["csv", "json", "feather", "parquet"])
+@pytest.mark.parametrize("second", ["csv", "json", "feather", "parquet", "narrow", "text", "decimal"])
+def test_files_of_different_formats_are_read_as_one(tmp_path: Path, first: str, second: str) -> None:
+    table = pa.table(ROWS)
+    twice = pa.concat_tables([table, table])
+    own = nv.count(twice.drop_columns(["cls"]), ROWS["cls"] * 2)
+    files = [saved(tmp_path, first), saved(tmp_path, second)]
+    counts = nv.count(nv.File(files), target="cls")
+    assert counts.rows.tolist() == own.rows.tolist()
+    assert counts.columns["a"].n.tolist() == own.columns["a"].n.tolist()
+    assert counts.columns["b"].values.labels == own.columns["b"].values.labels
+    model, out = tmp_path / "m.parquet", tmp_path / "out.csv"
+    run("fit", *files, "-t", "cls", "-o", model)
+    run("predict", model, *files, "-o", out)
+    assert len(out.read_text().splitlines()) == 41
+
+
+def test_numbers_in_one_file_and_labels_in_another_are_labels(tmp_path: Path) -> None:
+    labels = write(tmp_path / "l.csv", "a,b,cls", ["low,x,p", "high,y,q"] * 5)
+    for files in ([saved(tmp_path, "parquet"), labels], [labels, saved(tmp_path, "parquet")]):
+        counts = nv.count(nv.File(files), target="cls")
+        assert {"1", "4", "low", "high"} <= set(counts.columns["a"].values.labels)

@@ -29,7 +29,9 @@ class Columns:
     def __init__(self, parts: Sequence[Any], names: Sequence[str], folders: Sequence[str], how: Any) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
         self.learned: Schema | None = None  # what a model learned, where the files are read as it says
-        self.as_written = bool(parts[0].as_written)  # cells are texts, which are only taken for numbers or times
+        self.as_written = all(
+            part.as_written for part in parts
+        )  # cells are texts, which are only taken for numbers or times
 
     @cached_property
     def guesses(self) -> dict[str, Guess]:
@@ -46,14 +48,15 @@ class Columns:
         return {name: found[name] for name in self.names if name in found}
 
     def _looked_at(self, part: Any, rows: int) -> dict[str, Guess]:
-        found: dict[str, Guess] = part.sample(rows) if self.as_written else looked_into(part, rows, self.how.null)
+        found: dict[str, Guess] = part.sample(rows) if part.as_written else looked_into(part, rows, self.how.null)
         return found
 
     def _both(self, a: Guess, b: Guess) -> Guess:
         if self.as_written or not (a.kinds and b.kinds) or "VARCHAR" in a.kinds & b.kinds:
             return a.beside(b)
-        kinds = frozenset(together(set(a.kinds | b.kinds)))
-        return Guess(kinds, kinds, USUAL)
+        kinds = both_of(a.kinds, b.kinds)
+        written = a.written if "VARCHAR" in a.kinds else b.written  # the other's numbers are not written at all
+        return Guess(kinds, both_of(a.strict, b.strict), USUAL if kinds == TEXT else written)
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
@@ -65,9 +68,11 @@ class Columns:
     @cached_property
     def texts(self) -> frozenset[str]:
         """The columns of typed files that hold texts, whatever those are."""
-        if self.as_written:
+        typed = next((part for part in self.parts if not part.as_written), None)
+        if typed is None:
             return frozenset()
-        return frozenset(name for name in self.parts[0].texts if "VARCHAR" in self.guesses[name].kinds)
+        known = self.guesses
+        return frozenset(name for name in typed.texts if name in known and "VARCHAR" in known[name].kinds)
 
     def _said(self, name: str, kind: str) -> str:
         own = TYPES.get(kind)  # none, if the column holds what cannot be counted
@@ -158,6 +163,12 @@ def wants_text(family: Any) -> bool:
     """Tell whether a family takes the cells of a text file as they are written."""
     levels = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
     return levels or family.name in ("categorical", "words")
+
+
+def both_of(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    """Return what cells of two files can be read as, of which one knows the type of its column."""
+    wide = [kinds | {"DOUBLE"} if "BIGINT" in kinds else kinds for kinds in (a, b)]
+    return wide[0] & wide[1] or frozenset(together(set(a | b)))
 
 
 def likeliest(kinds: frozenset[str]) -> str:

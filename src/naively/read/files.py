@@ -212,10 +212,20 @@ class File:
         """What the columns hold, decided by a sample."""
         return Columns(self._parts, self.columns(), tuple(self._places[0][1]), self)
 
+    @cached_property
+    def _mixed(self) -> bool:
+        """Whether the files differ in what they are, or in the types of their columns."""
+        if len(self._parts) == 1 or all(part.as_written for part in self._parts):
+            return False
+        first, *others = self._parts
+        if any(type(part) is not type(first) for part in others):
+            return True
+        return any(first.types.get(name, kind) != kind for part in others for name, kind in part.types.items())
+
     @property
     def as_written(self) -> bool:
         """Whether the cells are texts, which are only taken for numbers or times: so it is in delimited files."""
-        return bool(self._parts[0].as_written)
+        return all(part.as_written for part in self._parts)
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column, as the schema would say; None of one that cannot be counted."""
@@ -307,7 +317,10 @@ class File:
             cell = self.paths[at], line, name, text
             return self._refused(*cell, kind, "" if line else f"row {row}, ", weight)
 
-        tables = blocks(read_batches(part.batches(asked, each, limit, threads), read, found, refused), each)
+        batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
+        if self._mixed:
+            batches = (one_type(batch, read, self.paths[at]) for batch in batches)
+        tables = blocks(batches, each)
         for table in filled(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells) if constant else table
 
@@ -323,6 +336,21 @@ class File:
         written = learned[name].written
         example = "" if written is None or written.plain else f" such as {written}"
         return unlike_learned(path, line, name, text, kind, where, example)
+
+
+def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
+    """Return a batch whose columns have the same types whatever file they are from."""
+    arrays = []
+    for name, cell in cells.items():
+        array = batch.column(name)
+        if cell.kind in TYPES or cell.kind == PROSE:
+            try:
+                array = array.cast(ARROW.get(cell.kind, pa.string()), safe=cell.kind != "DOUBLE")
+            except pa.ArrowException:
+                why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
+                raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.") from None
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
 def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell]) -> Any:
