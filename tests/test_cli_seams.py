@@ -244,3 +244,30 @@ def test_numbers_in_one_file_and_labels_in_another_are_labels(tmp_path: Path) ->
     for files in ([saved(tmp_path, "parquet"), labels], [labels, saved(tmp_path, "parquet")]):
         counts = nv.count(nv.File(files), target="cls")
         assert {"1", "4", "low", "high"} <= set(counts.columns["a"].values.labels)
+
+
+# -- how many cells are missing ----------------------------------------------------------------------------------------
+
+
+def test_cells_of_skipped_rows_are_not_counted_as_missing(tmp_path: Path) -> None:
+    rows = [f"{k if k else 'NA'},{'pq'[k % 2]}" for k in range(10)] + [","] * 20
+    path = write(tmp_path / "t.csv", "a,cls", rows)
+    said = run("fit", path, "-t", "cls", "--unlabelled", "skip")
+    assert "Missing: 1 of 10 cells (10.0 %)" in said
+    assert "20 rows were skipped for lack of a label" in said
+    facts = json.loads(run("fit", path, "-t", "cls", "--unlabelled", "skip", "--json"))
+    assert (facts["rows"], facts["missing"], facts["unlabelled"]) == (10, 1, 20)
+    kept = ("--unlabelled", "skip", "--json", "--keep-counts", tmp_path / "kept")
+    for _ in range(2):  # counted, and as it was kept
+        facts = json.loads(run("fit", path, "-t", "cls", *kept))
+        assert (facts["missing"], facts["unlabelled"]) == (1, 20)
+
+
+@pytest.mark.parametrize("weighed", [("--weight", "w"), ("--class-weight", "p=3"), ()])
+def test_the_table_of_columns_and_the_line_below_agree_on_missing_cells(tmp_path: Path, weighed: Any) -> None:
+    rows = [f"{k if k % 3 else ''},{1 + k % 2},{'pq'[k % 2]}" for k in range(60)]
+    ignored = () if weighed[:1] == ("--weight",) else ("--ignore", "w")
+    path = write(tmp_path / "t.csv", "a,w,cls", rows)
+    facts = json.loads(run("fit", path, "-t", "cls", *weighed, *ignored, "--json"))
+    assert facts["missing"] == 20
+    assert [column["missing"] for column in facts["columns"]] == [20]
