@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -271,3 +272,34 @@ def test_the_table_of_columns_and_the_line_below_agree_on_missing_cells(tmp_path
     facts = json.loads(run("fit", path, "-t", "cls", *weighed, *ignored, "--json"))
     assert facts["missing"] == 20
     assert [column["missing"] for column in facts["columns"]] == [20]
+
+
+# -- why an answer is given --------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) -> None:
+    rows = [f"{'xy'[k >= 30]},{1 + (k % 5 >= (3 if k < 30 else 1))}" for k in range(60)]
+    path, model, out = write(tmp_path / "t.csv", "a,cls", rows), tmp_path / "m.parquet", tmp_path / "o.jsonl"
+    run("fit", path, "-t", "cls", "--model", "textbook", "-o", model)
+    plain = json.loads(run("explain", model, path, "--json"))
+    assert (plain["answer"], plain["most_probable"]) == (1, 1)
+    cost = ("--cost", "2,1=9")
+    run("predict", model, path, "-o", out, "--why", 1, "--only-answers", "--limit", 1, *cost)
+    answer = json.loads(out.read_text().splitlines()[0])
+    told = json.loads(run("explain", model, path, "--json", *cost))
+    assert answer["answer"] == told["answer"] == 2
+    assert (told["most_probable"], told["against"]) == (1, 1)
+    assert told["leads"]["a"] == pytest.approx(-plain["leads"]["a"]) != 0
+    assert f"({told['leads']['a']:+.2f})" in answer["why"]
+    said = run("explain", model, path, *cost)
+    assert said.startswith("Answer: 2 (least expected cost; most probable: 1, ")
+    assert "2 (0." in said.splitlines()[1]
+    assert "No answer" in run("explain", model, path, "--reject", "0.0001")
+    assert "1 is the answer itself; it is compared with 2." in run("explain", model, path, "--against", "1")
+
+
+@pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
+def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: float, worse: bool) -> None:
+    from naively.commands.fit import is_worse
+
+    assert is_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
