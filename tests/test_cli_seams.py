@@ -303,3 +303,12 @@ def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: fl
     from naively.commands.fit import is_worse
 
     assert is_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
+
+
+def test_forget_says_that_a_model_was_weighted(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,w,cls", [f"{k},2,{'pq'[k % 2]}" for k in range(20)])
+    few = write(tmp_path / "few.csv", "a,w,cls", ["1,2,q"])
+    model, out = tmp_path / "m.parquet", tmp_path / "o.parquet"
+    run("fit", path, "-t", "cls", "--weight", "w", "-o", model)
+    assert "counted with the weights of w" in run("forget", model, few, "-o", out)
+    assert "Note: rows" not in run("forget", model, few, "-o", out, "--weight", "w")

@@ -146,6 +146,7 @@ class Schema:
     hints: tuple[str, ...] = field(default=(), compare=False)
     target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
     grid: Grid | None = None  # how columns are laid out to be counted together, if they are
+    weight: str | None = field(default=None, compare=False)  # the column of the weights of rows, where they have some
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
@@ -235,6 +236,8 @@ class Schema:
         """Return the schema as plain data."""
         columns = [column_to_json(column) for column in self.columns]
         data = {"columns": columns, "hints": list(self.hints), "target": self.target}
+        if self.weight is not None:
+            data["weight"] = self.weight
         return data if self.grid is None else data | {"grid": self.grid.to_json()}
 
     @classmethod
@@ -242,7 +245,7 @@ class Schema:
         """Return the schema that to_json described."""
         columns = tuple(column_from_json(column) for column in data["columns"])
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid)
+        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid, data.get("weight"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]

@@ -8,7 +8,7 @@ import click
 
 from . import inputs, options
 from .ending import noted
-from .render import amount, print_json
+from .render import amount, clean, print_json
 
 EXAMPLE = """\b
 Example:
@@ -57,6 +57,11 @@ def command(
     before = float(nb.counts_.rows.sum())
     name = inputs.known_target(nb, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
+    if weight is None and nb.schema_.weight is not None and not quiet:
+        of = clean(nb.schema_.weight)
+        click.echo(
+            f"Note: rows were counted with the weights of {of}, and these count once each: --weight {of}?", err=True
+        )
     own = nb.unlabelled
     with noted(quiet):
         nb.set_params(unlabelled=unlabelled or own).forget(file, target=name, sample_weight=weight)

@@ -92,7 +92,7 @@ class FileRows:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.asked = families
-            return self._cut(replace(families, target=self.of_target))
+            return self._cut(replace(families, target=self.of_target, weight=self.weight))
         apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
         schema = self.source.schema(families, apart)
         if not len(schema):
@@ -100,7 +100,7 @@ class FileRows:
         self.asked = families or ()
         if pairs:
             schema = paired(schema, lambda _: self.source.unpacked)
-        return self._cut(replace(schema, target=self.of_target))
+        return self._cut(replace(schema, target=self.of_target, weight=self.weight))
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
