@@ -36,7 +36,8 @@ FIELDS = {
     "fit": (
         "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `written`, `missing`, "
         "`bits`), `missing` (cells), `unlabelled` (rows skipped), `missing_markers` (by column), "
-        "`set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, `smoothing` and `temperature` (in effect), "
+        "`set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, `smoothing` and "
+        "`temperature` (in effect), "
         "`scores` (as of `evaluate`, without `reliability`; null without folds), `textbook_scores` (of the text book "
         "in the same folds, where columns are taken together), `passes` (how often rows were read), `model` (where it "
         "is, or null)"
