@@ -35,8 +35,9 @@ of the same texts by `python docs/make.py`. New here? [From a CSV to an answer i
 FIELDS = {
     "fit": (
         "`rows`, `target`, `classes` (`class`, `rows`), `columns` (`name`, `holds`, `family`, `written`, `missing`, "
-        "`bits`), `missing` (cells), `missing_markers` (by column), `set_aside` (columns), `notes`, "
-        "`read` and `kept` (files), `seconds`, `smoothing` and `temperature` (in effect), "
+        "`bits`), `missing` (cells), `unlabelled` (rows skipped), `missing_markers` (by column), "
+        "`set_aside` (columns), `notes`, `read` and `kept` (files), `seconds`, `smoothing` and "
+        "`temperature` (in effect), "
         "`scores` (as of `evaluate`, without `reliability`; null without folds), `textbook_scores` (of the text book "
         "in the same folds, where columns are taken together), `passes` (how often rows were read), `model` (where it "
         "is, or null)"
@@ -52,8 +53,8 @@ FIELDS = {
         "`reliability` (`rows`, `said`, `right`). A figure that cannot be given is null"
     ),
     "explain": (
-        "`row`, `answer`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` by "
-        "class; in a model with joint terms also `own` and `joint`, its parts), `leads` (what each column adds to "
+        "`row`, `answer`, `most_probable`, `against`, `probabilities`, `prior`, `columns` (`name`, `value`, `scores` "
+        "by class; in a model with joint terms also `own` and `joint`, its parts), `leads` (what each column adds to "
         "the lead of the answer)"
     ),
     "show": (

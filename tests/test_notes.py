@@ -191,7 +191,7 @@ SPOKEN = {
     ),
     "convert them, or read the file with decimal=','": "convert them, or read the file with --decimal ,",
     "families={'a b': 'categorical'}, or for none: nv.File(..., null=[..., '-'])": (
-        "--family 'a b'=categorical, or for none: --null -"
+        "--family 'a b'=categorical, or for none: --also-null -"
     ),
     "give its name as target='…'.": "give its name as --target.",
     "window=3 must be 1 or more, and needs keep_counts= to have counts": (

@@ -16,6 +16,8 @@ from .written import USUAL
 
 # So many labels are looked at, and so many names listed; labels are almost numbers if so many of the rows hold one.
 LOOKED_AT, SHOWN, ALMOST = 10_000, 3, 0.9
+# So few other texts are marks rather than labels, up to half of the cells: most of them are numbers still.
+FEW, HALF = 3, 0.5
 
 
 def about_cells(schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None) -> list[str]:
@@ -78,10 +80,12 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
     if any(LIKELY.fullmatch(label) for label, _ in plain):
         return None  # codes such as 00123, or notations that do not agree
-    if plain and sum(n for _, n in plain) <= (1 - ALMOST) * sum(n for _, n in some) and len(numbers) > 1:
-        others = listed([label for label, _ in plain], "")
+    share = HALF if len(plain) <= FEW else 1 - ALMOST
+    if plain and sum(n for _, n in plain) <= share * sum(n for _, n in some) and len(numbers) > 1:
+        others = [label for label, _ in plain]
+        names = ", ".join(map(repr, others[:SHOWN])) + ", …" * (len(others) > SHOWN)
         return (
-            f"{name!r} holds numbers, but also {others}, and is taken as labels. If those stand for no value, say so "
-            "by null= (with all other texts that do); if they are mistakes, correct them."
+            f"{name!r} holds numbers, but also {listed(others, '')}, and is taken as labels. If "
+            f"those stand for no value: nv.File(..., null=[..., {names}]); if they are mistakes, correct them."
         )
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +40,8 @@ class Fitted:
     read: tuple[str, ...]  # the files that were read
     kept: tuple[str, ...]  # the files whose counts were there already
     seconds: float
+    skipped: int = 0  # rows without a label
+    gaps: Mapping[str, int] | None = None  # cells without a value by column, whatever rows weigh; None if not known
 
 
 def fit(
@@ -123,8 +125,9 @@ def fit(
         fit_once(nb, rows)
     check_scale_of_file(rows)
     seconds, passes = time.perf_counter() - start, rows.passes[0] + 1
-    missing, aside = (rows.missing, markers_in(rows)), tuple(rows.set_aside)
-    return Fitted(rows.rows, *missing, aside, scores, book, passes, source.paths, (), seconds)
+    gaps = {name: rows.gaps[name] for name in nb.schema_.names}
+    told, aside = (sum(gaps.values()), markers_in(rows)), tuple(rows.set_aside)
+    return Fitted(rows.counted, *told, aside, scores, book, passes, source.paths, (), seconds, rows.skipped, gaps)
 
 
 def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
@@ -186,7 +189,8 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     there = tuple(source.paths[at] for at in order if source.paths[at] not in read)
     seconds = time.perf_counter() - start
     told = {name: dict(none.most_common()) for name, none in found.items()}
-    return Fitted(rows_, missing, told, aside, None, None, min(len(read), 1), tuple(read), there, seconds)
+    skipped = sum(one.noted.get("skipped", 0) for one in parts)  # counts of older versions do not say
+    return Fitted(rows_, missing, told, aside, None, None, min(len(read), 1), tuple(read), there, seconds, skipped)
 
 
 def markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[str]]:
@@ -200,14 +204,14 @@ def markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[
 
 def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:
     """Count one of the files, and keep its counts."""
-    alone = replace(rows, set_aside=[], rows=0, missing=0, found={}, first=None)
+    alone = replace(rows, set_aside=[], rows=0, counted=0, skipped=0, gaps=Counter(), found={}, first=None)
     path = rows.source.paths[at]
     before = looks(path)
     counter = TableCounter(kept.schema, list(nb.classes or ()))
     alone.count(counter, allowed(nb.threads), [at])
     rows.rows += alone.rows
-    noted = {"rows": alone.rows, "missing": alone.missing, "set_aside": alone.set_aside, "labels": alone.label_type.str}
-    noted["markers"] = markers_in(alone)
+    noted: dict[str, Any] = {"rows": alone.counted, "skipped": alone.skipped, "missing": alone.gaps.total()}
+    noted |= {"set_aside": alone.set_aside, "labels": alone.label_type.str, "markers": markers_in(alone)}
     one = One(counter.value(), noted)
     kept.put(path, one, before)
     return one

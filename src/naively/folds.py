@@ -120,6 +120,11 @@ class Models(NamedTuple):
     def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> Classifier:
         """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
         if not counts.rows.any():
+            if rows.target.rows == 1:
+                raise InvalidInput(
+                    "There is 1 row, and a fold needs some to learn from and others to ask about; give more rows, or "
+                    "fit without scores: folds=0."
+                )
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
         counts, by_class = counts_weighed(counts, self.nb.class_weight)
         nb = type(self.nb).from_counts(counts, whole.schema, **self.nb.get_params(deep=False))

@@ -152,6 +152,7 @@ class Schema:
     hints: tuple[str, ...] = field(default=(), compare=False)
     target: str | None = field(default=None, compare=False)  # the column of the classes, where it has a name
     grid: Grid | None = None  # how columns are laid out to be counted together, if they are
+    weight: str | None = field(default=None, compare=False)  # the column of the weights of rows, where they have some
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {column.name: at for at, column in enumerate(self.columns)})
@@ -241,6 +242,8 @@ class Schema:
         """Return the schema as plain data."""
         columns = [column_to_json(column) for column in self.columns]
         data = {"columns": columns, "hints": list(self.hints), "target": self.target}
+        if self.weight is not None:
+            data["weight"] = self.weight
         return data if self.grid is None else data | {"grid": self.grid.to_json()}
 
     @classmethod
@@ -248,7 +251,7 @@ class Schema:
         """Return the schema that to_json described."""
         columns = tuple(column_from_json(column) for column in data["columns"])
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid)
+        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid, data.get("weight"))
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]
@@ -360,7 +363,9 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
 
 def likely(name: Any, names: tuple[str, ...], what: str = "columns") -> str:
     """Return the end of a sentence about a name that is not there: the likely one, or all there are."""
-    close = get_close_matches(str(name), [str(known) for known in names], n=1)
+    spelled = {"".join(str(known).split()).casefold(): str(known) for known in names}
+    alike = spelled.get("".join(str(name).split()).casefold())  # but for blanks and capitals
+    close = [alike] if alike is not None else get_close_matches(str(name), [str(known) for known in names], n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
     shown = ", ".join(repr(known) for known in names[:8]) + (", …" if len(names) > 8 else "")

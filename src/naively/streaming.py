@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from .engines.files import Progress, ahead, placed
 from .errors import InvalidInput
 from .evaluate import Scores
 from .evidence import Evidence
+from .explain import opponents
 from .judged import fitting
 from .read.files import Block, File
 from .read.target import target_of
@@ -121,13 +123,23 @@ def answers_of(nb: Classifier, batch: Any, wanted: Wanted) -> dict[str, Any]:
     if wanted.probabilities:
         columns |= {f"P({label})": pa.array(posterior[:, k]) for k, label in enumerate(nb.classes_)}
     if wanted.why:
-        columns["why"] = pa.array(reasons(nb.explain(rows), wanted.why))
+        columns["why"] = pa.array(reasons(decided(nb, nb.explain(rows))[0], wanted.why))
     return columns
 
 
 def asked_of(nb: Classifier, batch: Any) -> Any:
     """Return the columns that the model knows; others may hold what no model could."""
-    return batch.select([name for name in batch.schema.names if name in nb.schema_])
+    names, needed = tuple(batch.schema.names), nb._table_model.schema.names
+    lacking = [name for name in needed if name not in names]
+    if lacking and not nameless(needed):
+        more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
+        raise InvalidInput(f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}")
+    return batch.select([name for name in names if name in nb.schema_])
+
+
+def nameless(names: tuple[str, ...]) -> bool:
+    """Tell whether a model learned its columns by their places alone."""
+    return names == tuple(f"x{at}" for at in range(len(names)))
 
 
 def decisions(nb: Classifier, posterior: Floats, costly: bool) -> dict[str, Any]:
@@ -150,6 +162,21 @@ def decisions(nb: Classifier, posterior: Floats, costly: bool) -> dict[str, Any]
         paid = np.where(none, nb.reject or 0.0, expected_cost(posterior, cost)[rows, at])
         columns["expected_cost"] = pa.array(paid)
     return columns
+
+
+def decided(nb: Classifier, evidence: Evidence, against: Any = None) -> tuple[Evidence, list[Any]]:
+    """Return evidence about the answers that are given, and these; where costs decide, not the most probable classes.
+
+    An answer that is no class, or none at all, leaves the evidence about the most probable class as it is.
+    """
+    answers = decisions(nb, evidence.probabilities, False)["answer"].to_pylist()
+    if nb.cost is None and nb.reject is None:
+        return evidence, [evidence.classes[at] for at in evidence.answer.tolist()]
+    places = {label: k for k, label in enumerate(nb.classes_.tolist())} if not isinstance(nb.cost, str) else {}
+    own = [places.get(answer, at) for answer, at in zip(answers, evidence.answer.tolist(), strict=True)]
+    answer = np.array(own, dtype=np.int64)
+    others = opponents(evidence.log_joint, evidence.prior, answer, evidence.classes, against)
+    return replace(evidence, answer=answer, against=others), answers
 
 
 def reasons(evidence: Evidence, most: int) -> list[str]:

@@ -54,10 +54,20 @@ def command(
     nb = inputs.loaded(model, settings)
     rival = None if against is None else inputs.Labels(nb.classes_.tolist()).of(against, "--against")
     asked = streaming.one_row(nb, inputs.opened(files, reading), row - 1)
-    evidence = nb.explain(asked, rival)
+    plain = nb.explain(asked, rival)
+    evidence, (answer,) = streaming.decided(nb, plain, rival)
+    likeliest = plain.classes[int(plain.answer[0])]
+    if rival is not None and evidence.classes[int(evidence.answer[0])] == rival:
+        other = evidence.classes[int(evidence.against[0])]
+        click.echo(
+            f"Note: {clean(against or '')} is the answer itself; it is compared with {clean(str(other))}.", err=True
+        )
     if as_json:
-        print_json(facts(evidence, row, asked.to_pylist()[0]))
+        own = {"row": row, "answer": answer, "most_probable": likeliest}
+        print_json(own | facts(evidence, asked.to_pylist()[0]))
         return
+    if nb.cost is not None or nb.reject is not None:
+        click.echo(clean(decision(nb, answer, likeliest, float(plain.probabilities[0].max()))))
     click.echo("\n".join(map(clean, str(evidence).splitlines())))
     for name in evidence.behind.texts:
         click.echo()
@@ -67,14 +77,22 @@ def command(
         click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
 
 
+def decision(nb: Any, answer: Any, likeliest: Any, probability: float) -> str:
+    """Return in a line what is answered where costs decide, beside the most probable class."""
+    beside = f"most probable: {likeliest}, {probability:.3f}"
+    if answer is None:
+        return f"No answer: each is expected to cost more than --reject {nb.reject:g} ({beside})"
+    return f"Answer: {answer} (least expected cost; {beside})"
+
+
 def paint(line: str) -> str:
     """Return a line of a coloured text; signs that would do something to the terminal are shown instead."""
     return "".join(part if at % 2 else clean(part) for at, part in enumerate(re.split(COLOURED, line)))
 
 
-def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
+def facts(evidence: Any, cells: dict[str, Any]) -> dict[str, Any]:
     """Return the evidence of one row as data; its numbers are numbers, and a missing value is null."""
-    answer, against = (evidence.classes[int(place[0])] for place in (evidence.answer, evidence.against))
+    against = evidence.classes[int(evidence.against[0])]
     columns = [
         {
             "name": name,
@@ -86,8 +104,6 @@ def facts(evidence: Any, row: int, cells: dict[str, Any]) -> dict[str, Any]:
         for at, name in enumerate(evidence.columns)
     ]
     return {
-        "row": row,
-        "answer": answer,
         "against": against,
         "probabilities": by_class(evidence, evidence.probabilities[0]),
         "prior": by_class(evidence, evidence.prior),

@@ -119,6 +119,7 @@ def command(
     from ..plain import PlainClassifier
 
     file = inputs.opened(files, reading)
+    inputs.spare(out, file)
     name = inputs.target_of(file, target)
     told = inputs.changed(settings, labels := inputs.labels_in(file, name))
     told["class_weight"] = inputs.class_weight_of(class_weight, labels)
@@ -166,7 +167,7 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
     from ..hints import about_target
     from . import views
 
-    page, facts_of = console(), views.column_facts(nb)
+    page, facts_of = console(), column_facts(nb, found)
     rows, count = nb.counts_.rows.sum(), len(nb.counts_.classes)
     named = f"{count} class{'es' * (count != 1)} of {clean(str(nb.schema_.target))}"
     page.print(f"{amount(rows)} rows of {listed(files, 3)}, {named}\n", style="bold")
@@ -182,10 +183,21 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
         page.print()
         page.print(verdict(found.scores), style="bold", soft_wrap=True)
         page.print(views.scores(found.scores, found.book))
-        if found.scores.log_loss > found.scores.baseline.log_loss:
+        if is_worse(found.scores, found.scores.baseline):
             page.print(too_sure(nb, found.scores, found.book), soft_wrap=True)
     page.print()
     page.print(written(out), soft_wrap=True)
+
+
+def column_facts(nb: Classifier, found: Fitted) -> list[dict[str, Any]]:
+    """Return what is known of each column; cells are missing as often as there are such, whatever their rows weigh."""
+    from . import views
+
+    facts_of, gaps = views.column_facts(nb), found.gaps
+    for fact in facts_of if gaps is not None else ():
+        if fact["missing"] is not None:
+            fact["missing"] = (gaps or {}).get(fact["name"], 0)
+    return facts_of
 
 
 def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
@@ -193,6 +205,9 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
     from . import views
 
     lines = [missing_cells(nb, found, found.rows * len(facts_of))]
+    if found.skipped:
+        many = "1 row was" if found.skipped == 1 else f"{found.skipped:,} rows were"
+        lines.insert(0, f"{many} skipped for lack of a label in {clean(str(nb.schema_.target))}.")
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
     lines += views.chosen(nb)[: None if nb._chosen is None else 1]
     together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
@@ -226,7 +241,9 @@ def missing_cells(nb: Classifier, found: Fitted, cells: int) -> str:
     texts = Counter[str]()
     for none in found.markers.values():
         texts.update(none)
-    told = ", ".join(f"{clean(text) or 'empty'} {times:,}" for text, times in texts.most_common(MOST_NOTES))
+    alone = texts.total() != found.missing  # of rows that are not counted, too: how often each occurs would mislead
+    named = [(clean(text) or "empty", times) for text, times in texts.most_common(MOST_NOTES)]
+    told = ", ".join(text if alone else f"{text} {times:,}" for text, times in named)
     more = ", …" if len(texts) > MOST_NOTES else ""
     columns = f"{len(found.markers)} {'column' if len(found.markers) == 1 else 'columns'}"
     share = percent(found.missing / max(cells, 1))
@@ -255,11 +272,19 @@ def verdict(scores: Scores) -> str:
     return line[0].upper() + line[1:]
 
 
+def is_worse(one: Scores, other: Scores) -> bool:
+    """Tell whether the log loss is above that of another by as much as is shown: what looks the same is no worse."""
+    from ..figures import written as said
+
+    figures = [said("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
+    return one.log_loss > other.log_loss and figures[0] != figures[1]
+
+
 def too_sure(nb: Classifier, scores: Scores, book: Scores | None) -> str:
     """Return what helps the model in use when its probabilities are worse than none."""
     if not isinstance(nb.temperature, (str, type(None))):
         return f"{TOO_SURE}\nThe temperature was given: leave out --temperature."
-    if book is not None and book.log_loss < scores.log_loss:
+    if book is not None and is_worse(scores, book):
         return f"{TOO_SURE}\nThe textbook model does better on these rows: --model textbook."
     if nb._chosen is None and nb.temperature is None:
         return (
@@ -293,8 +318,9 @@ def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
         "rows": whole(counts.rows.sum()),
         "target": nb.schema_.target,
         "classes": views.class_facts(counts),
-        "columns": views.column_facts(nb),
+        "columns": column_facts(nb, found),
         "missing": found.missing,
+        "unlabelled": found.skipped,
         "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
         "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],

@@ -8,7 +8,7 @@ import click
 
 from . import inputs, options
 from .ending import noted
-from .render import amount, print_json
+from .render import amount, clean, print_json
 
 EXAMPLE = """\b
 Example:
@@ -22,6 +22,11 @@ Example:
 @options.OUT
 @options.TARGET
 @options.WEIGHT
+@click.option(
+    "--unlabelled",
+    type=click.Choice(["error", "skip"]),
+    help="Whether a row without a class is an error, or skipped; by default as the model was fitted.",
+)
 @options.reading
 @options.THREADS
 @options.QUIET
@@ -33,6 +38,7 @@ def command(
     out: str,
     target: str | None,
     weight: str | None,
+    unlabelled: str | None,
     reading: dict[str, Any],
     threads: int | None,
     quiet: bool,
@@ -45,13 +51,21 @@ def command(
     """
     from ..figures import whole
 
+    file = inputs.opened(files, reading)
+    inputs.spare(out, file)
     nb = inputs.loaded(model, threads=threads)
     before = float(nb.counts_.rows.sum())
-    file = inputs.opened(files, reading)
     name = inputs.known_target(nb, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
+    if weight is None and nb.schema_.weight is not None and not quiet:
+        of = clean(nb.schema_.weight)
+        click.echo(
+            f"Note: rows were counted with the weights of {of}, and these count once each: --weight {of}?", err=True
+        )
+    own = nb.unlabelled
     with noted(quiet):
-        nb.forget(file, target=name, sample_weight=weight)
+        nb.set_params(unlabelled=unlabelled or own).forget(file, target=name, sample_weight=weight)
+    nb.set_params(unlabelled=own)  # what rows to leave out was asked of these alone
     nb.save(out)
     left = float(nb.counts_.rows.sum())
     if as_json:

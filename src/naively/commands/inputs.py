@@ -19,8 +19,8 @@ def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
     from ..read.files import File
 
     given = dict(reading)
-    if "null" in given:
-        given["null"] = tuple(given["null"])
+    if also := given.pop("also_null", ()):
+        given["null"] = (*given.get("null", (...,)), *also)
     return File(files[0] if len(files) == 1 else list(files), **given)
 
 
@@ -32,6 +32,19 @@ def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | No
     nb = load(model, PlainClassifier)
     nb.set_params(threads=threads, **changed(settings or {}, Labels(nb.classes_.tolist())))
     return nb
+
+
+def spare(out: str | None, file: File, model: str | None = None) -> None:
+    """Refuse to write over what is read: a file of rows, or the model that answers."""
+    if out in (None, "-") or not Path(str(out)).exists():
+        return
+    read = [path for path in file.paths if path != "-"]
+    for path, what in [
+        *((path, "the rows are read from it") for path in read),
+        (model, "it is the model that is used"),
+    ]:
+        if path is not None and Path(path).exists() and Path(path).samefile(str(out)):
+            raise click.BadParameter(f"{out} would be lost: {what}. Name another file.", param_hint="--out")
 
 
 def column_of(file: File, said: str, option: str = "--target") -> str:

@@ -74,6 +74,12 @@ reading = gathered(
             help="What stands for a missing cell, and nothing else; may be repeated. Left out: an empty cell, NA, "
             "null, None, ? and the like, and among numbers also -, unknown and others.",
         ),
+        "also_null": click.option(
+            "--also-null",
+            multiple=True,
+            metavar="TEXT",
+            help="What stands for a missing cell as well as the usual texts do; may be repeated.",
+        ),
         "decimal": click.option(
             "--decimal", callback=sign, metavar="SIGN", help="The decimal sign of numbers, such as a comma."
         ),

@@ -70,8 +70,9 @@ def command(
         raise click.UsageError("Parquet is nothing to look at; write it to a file: -o answers.parquet.")
     if out == "-" and as_json:
         raise click.UsageError("--json and the answers both want stdout; write the answers to a file by -o.")
-    nb = inputs.loaded(model, settings, threads)
     file = inputs.opened(files, reading)
+    inputs.spare(out, file, model)
+    nb = inputs.loaded(model, settings, threads)
     wanted = streaming.Wanted(probabilities, nb.cost is not None or nb.reject is not None, why, only_answers, prefix)
     with Bar("Answering", quiet) as bar:
         rows = streaming.write_answers(nb, file, out, to, wanted, bar)

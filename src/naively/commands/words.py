@@ -28,6 +28,15 @@ def families(pairs: str) -> str:
 NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|thousands|delimiter|format|table|query"
 # Settings as the library names them, and the options that stand for them; other texts stay as they were written.
 OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
+    (r", or a value such as nv\.Poisson\(\)", lambda found: ""),
+    (
+        r"convert them to dates or texts, e\.g\. y\.dt\.date or y\.astype\(str\)",
+        lambda found: "write them into the file as other texts, such as 2024 or week 7, or name another column",
+    ),
+    (
+        r"Give the weights as a dict, such as class_weight=\{'spam': 3\.0\}",
+        lambda found: "Fit all rows again with weights that are given, such as --class-weight spam=3",
+    ),
     (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),
     (
         rf"\bfamilies=\{{({TEXT}): nv\.Ordinal\(levels=\[…\]\)\}}",
@@ -35,7 +44,7 @@ OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
     ),
     (rf"\bcolumns=\[\.\.\.\] without ({TEXTS})", lambda found: option("ignore", found[0])),
     (rf"\bignore=\[({TEXTS})\]", lambda found: option("ignore", found[0])),
-    (rf"\bnv\.File\(\.\.\., null=\[\.\.\., ({TEXT})\]\)", lambda found: option("null", found[0])),
+    (rf"\bnv\.File\(\.\.\., null=\[\.\.\., ({TEXTS})\]\)", lambda found: option("also-null", found[0])),
     (r"\btarget=(['\"])…['\"]", lambda found: "--target"),
     (rf"\b({NAMED})=({TEXT})", lambda found: option(*found)),
     (

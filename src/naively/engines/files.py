@@ -5,12 +5,14 @@ from __future__ import annotations
 import queue
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting
 from ..read.batches import Found
@@ -45,6 +47,7 @@ class Labelled(NamedTuple):
     y: Codes
     weights: Floats | None
     own: Floats | None  # the weights without those of the classes
+    unlabelled: int = 0  # rows among them that are skipped, for they have no label
 
 
 class Survey(NamedTuple):
@@ -68,7 +71,9 @@ class FileRows:
     label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
     passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
-    missing: int = 0  # empty cells of the columns that are counted
+    counted: int = 0  # those of them that have a label and weigh something
+    skipped: int = 0  # those that have no label
+    gaps: Counter[str] = field(default_factory=Counter)  # empty cells of rows that are counted, by column
     found: Found = field(default_factory=dict)  # which texts stood for none, and how often, by column
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
@@ -88,7 +93,7 @@ class FileRows:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.asked = families
-            return self._cut(replace(families, target=self.of_target))
+            return self._cut(replace(families, target=self.of_target, weight=self.weight))
         apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
         schema = self.source.schema(families, apart)
         if not len(schema):
@@ -96,7 +101,7 @@ class FileRows:
         self.asked = families or ()
         if pairs:
             schema = paired(schema, lambda _: self.source.unpacked)
-        return self._cut(replace(schema, target=self.of_target))
+        return self._cut(replace(schema, target=self.of_target, weight=self.weight))
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
@@ -160,7 +165,7 @@ class FileRows:
         if self.by_class is not None:
             factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
             weights = factors if own is None else factors * own
-        return Labelled(block.file, block.begin, frame, y, weights, own)
+        return Labelled(block.file, block.begin, frame, y, weights, own, int(none.sum()))
 
     def survey(self) -> Survey:
         """Go over the classes and the weights of all rows, and nothing else of them."""
@@ -234,7 +239,7 @@ class FileRows:
                 self.thinned = self.thinned or Thinned(counters[0].of_numbers)
                 self.thinned.add(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
-            self.missing += missing_in(part.frame)
+            self._note(part)
             self._set_aside(counters)
             self.tell(part)
         if self.rows == before:
@@ -243,6 +248,13 @@ class FileRows:
         if not any(counter.rows.any() for counter in counters):
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
         check_named(self.expected, counters[0].classes.places)
+
+    def _note(self, part: Labelled) -> None:
+        """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
+        light = None if part.own is None or part.own.all() else part.own == 0
+        self.counted += part.frame.rows - (0 if light is None else int(light.sum()))
+        self.skipped += part.unlabelled
+        self.gaps.update(missing_in(part.frame, light))
 
     def _set_aside(self, counters: Sequence[TableCounter]) -> None:
         for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
@@ -338,9 +350,14 @@ def each_block(
     return answers
 
 
-def missing_in(frame: Frame) -> int:
-    """Return how many cells of a frame of Arrow columns are empty."""
-    return sum(values.data.null_count for values in frame.columns.values())
+def missing_in(frame: Frame, light: Any = None) -> dict[str, int]:
+    """Return how many cells of each Arrow column of a frame are empty, but for rows that weigh nothing."""
+    empty = {name: values.data.null_count for name, values in frame.columns.items()}
+    if light is not None:
+        rows = pa.array(light)
+        apart = {name: frame.columns[name].data.filter(rows).null_count for name, none in empty.items() if none}
+        empty |= {name: empty[name] - none for name, none in apart.items()}
+    return {name: none for name, none in empty.items() if none}
 
 
 def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:

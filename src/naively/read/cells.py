@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..written import USUAL, Written
-from .missing import OF_CLASSES, is_no_number, is_one_of, tally, without_value
-from .notation import LIKELY, Unclear, are_numbers, notation, number_from, numbers_from
+from .missing import is_no_number, is_one_of, names_of_classes, tally, without_value
+from .notation import LIKELY, Unclear, are_readable, notation, number_from, numbers_from
 
 TIMES = {
     "DATE": r"^\d{4}-\d{2}-\d{2}$",
@@ -145,7 +145,7 @@ def is_strict(texts: Any, trimmed: Any, dropped: Any, missing: tuple[str, ...] |
 
 def named_of_old(texts: Any, missing: tuple[str, ...] | None) -> bool:
     """Tell whether all texts stand for no value in the column of the classes, too."""
-    old = Written(OF_CLASSES if missing is None else missing)
+    old = Written(names_of_classes(missing))
     return not len(texts) or bool(pc.all(without_value(texts, old, loose=False)).as_py())
 
 
@@ -179,7 +179,7 @@ def converted(texts: Any, cell: Cell) -> tuple[Any, Counter[str]]:
     found = tally(texts, dropped)
     rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if pc.any(dropped).as_py() else texts
     if kind in NUMBERS:
-        refuse(rest, are_numbers(rest, written))
+        refuse(rest, are_readable(rest, written))
         numbers = numbers_from(rest, written)
         return (numbers if kind == "DOUBLE" else in_whole(rest, numbers)), found
     if kind == "BOOLEAN":

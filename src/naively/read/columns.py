@@ -12,7 +12,7 @@ from ..schema import Column, Schema, Type, family_of, same_kind, wants_text
 from ..written import USUAL, Written
 from .cells import TEXT, Cell, Guess
 from .duck import PROSE, TYPES
-from .missing import OF_CLASSES
+from .missing import AND_USUAL, names_of_classes
 from .typed import looked_into, together
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
@@ -27,7 +27,10 @@ class Columns:
 
     def __init__(self, parts: Sequence[Any], names: Sequence[str], folders: Sequence[str], how: Any) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
-        self.as_written = bool(parts[0].as_written)  # cells are texts, which are only taken for numbers or times
+        self.learned: Schema | None = None  # what a model learned, where the files are read as it says
+        self.as_written = all(
+            part.as_written for part in parts
+        )  # cells are texts, which are only taken for numbers or times
 
     @cached_property
     def guesses(self) -> dict[str, Guess]:
@@ -44,14 +47,15 @@ class Columns:
         return {name: found[name] for name in self.names if name in found}
 
     def _looked_at(self, part: Any, rows: int) -> dict[str, Guess]:
-        found: dict[str, Guess] = part.sample(rows) if self.as_written else looked_into(part, rows, self.how.null)
+        found: dict[str, Guess] = part.sample(rows) if part.as_written else looked_into(part, rows, self.how.null)
         return found
 
     def _both(self, a: Guess, b: Guess) -> Guess:
         if self.as_written or not (a.kinds and b.kinds) or "VARCHAR" in a.kinds & b.kinds:
             return a.beside(b)
-        kinds = frozenset(together(set(a.kinds | b.kinds)))
-        return Guess(kinds, kinds, USUAL)
+        kinds = both_of(a.kinds, b.kinds)
+        written = a.written if "VARCHAR" in a.kinds else b.written  # the other's numbers are not written at all
+        return Guess(kinds, both_of(a.strict, b.strict), USUAL if kinds == TEXT else written)
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
@@ -63,9 +67,11 @@ class Columns:
     @cached_property
     def texts(self) -> frozenset[str]:
         """The columns of typed files that hold texts, whatever those are."""
-        if self.as_written:
+        typed = next((part for part in self.parts if not part.as_written), None)
+        if typed is None:
             return frozenset()
-        return frozenset(name for name in self.parts[0].texts if "VARCHAR" in self.guesses[name].kinds)
+        known = self.guesses
+        return frozenset(name for name in typed.texts if name in known and "VARCHAR" in known[name].kinds)
 
     def _said(self, name: str, kind: str) -> str:
         own = TYPES.get(kind)  # none, if the column holds what cannot be counted
@@ -79,8 +85,10 @@ class Columns:
     @property
     def _strictly(self) -> Written:
         """How cells are written that are read as they are; files that know their types have nulls of their own."""
-        usual, how = OF_CLASSES if self.as_written else (), getattr(self.parts[0], "how", self.how)
-        return Written(usual if self.how.null is None else self.how.null, how.decimal or ".")  # a sheet writes points
+        named, how = self.how.null, getattr(self.parts[0], "how", self.how)
+        if not self.as_written:
+            named = tuple(name for name in named or () if name != AND_USUAL)
+        return Written(names_of_classes(named), how.decimal or ".")  # a sheet writes points
 
     def under(self, schema: Schema, beside: Sequence[str], number: str | None) -> dict[str, Cell]:
         """Return what the columns of a schema are read as, and some beside; one of these is a number in any case."""
@@ -92,6 +100,7 @@ class Columns:
         """Return the same, columns of a schema read as it says; others stay as they are in the file."""
         other = Columns(self.parts, self.names, self.folders, self.how)
         vars(other)["guesses"] = self.guesses  # no second sample
+        other.learned = schema
         cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
         rest = {n: "VARCHAR" if self.as_written else likeliest(self.guesses[n].strict) for n in self.cells}
         vars(other)["cells"] = {n: cells.get(n) or Cell(kind, self._strictly) for n, kind in rest.items()}
@@ -148,6 +157,12 @@ class Columns:
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column; None of one that cannot be counted."""
         return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
+
+
+def both_of(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    """Return what cells of two files can be read as, of which one knows the type of its column."""
+    wide = [kinds | {"DOUBLE"} if "BIGINT" in kinds else kinds for kinds in (a, b)]
+    return wide[0] & wide[1] or frozenset(together(set(a | b)))
 
 
 def likeliest(kinds: frozenset[str]) -> str:

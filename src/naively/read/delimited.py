@@ -15,6 +15,7 @@ import pyarrow as pa
 from . import duck
 from .cells import Guess, guess
 from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
+from .missing import AND_USUAL
 from .widely import texts_of_wide
 
 # Rows that are looked at take about so many bytes at most, but are as many as this in any case.
@@ -67,7 +68,7 @@ class Delimited:
     @property
     def _empty(self) -> bool:
         """Whether an empty cell is a missing one."""
-        return self.how.null is None or "" in self.how.null
+        return self.how.null is None or "" in self.how.null or AND_USUAL in self.how.null
 
     def _query(self, columns: Mapping[str, str], limit: int | None) -> str:
         path, encoding, packed = self._plain

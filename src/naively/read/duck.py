@@ -208,9 +208,32 @@ def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, 
         line,
         f"{where}column {column!r} holds {value!r} here, but {NOUNS.get(kind, kind)} in the rows that were looked at "
         f"first. To take the column as categories: families={{{column!r}: 'categorical'}}, or for a target "
-        f"nv.File(..., types={{{column!r}: 'text'}}); if the value stands for none: nv.File(..., null=[..., "
-        f"{value!r}]).",
+        f"nv.File(..., types={{{column!r}: 'text'}}); if the value stands for none: "
+        f"{advised_null(value)}.",
     )
+
+
+def unlike_learned(
+    path: str, line: int | None, column: str, value: str, kind: str, where: str, example: str
+) -> UnreadableRows:
+    """Return the error about a cell that is not what its column held when the model learned it."""
+    return UnreadableRows(
+        path,
+        line,
+        f"{where}column {column!r} holds {value!r} here, but held {NOUNS.get(kind, kind)}{example} when the model "
+        f"learned it. Write the cell as those were; if the value stands for none: {advised_null(value)}.",
+    )
+
+
+def no_weight(path: str, line: int | None, column: str, value: str, where: str) -> UnreadableRows:
+    """Return the error about a cell that is no number in the column of the weights."""
+    why = f"{where}column {column!r} holds {value!r} here, which is no number, and weights must be numbers"
+    return UnreadableRows(path, line, f"{why}. Name a column of numbers by weight=, or correct the cell.")
+
+
+def advised_null(value: str) -> str:
+    """Return how to say that a text stands for no value, beside the usual ones."""
+    return f"nv.File(..., null=[..., {value!r}])"
 
 
 def not_utf8(path: str, line: int | None) -> UnreadableRows:

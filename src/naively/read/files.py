@@ -25,8 +25,9 @@ from .cells import ARROW, Cell
 from .columns import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duck import NOUNS, PIECE, PROSE, TYPES, blocks, filled, wrong_type
+from .duck import NOUNS, PIECE, PROSE, TYPES, blocks, filled, no_weight, unlike_learned, wrong_type
 from .excel import Sheet
+from .missing import with_usual
 from .opening import opened
 from .typed import Database, JsonLines, Parquet
 
@@ -74,7 +75,8 @@ class File:
         sheet of a workbook, by default the first; the file of a zip archive that holds several.
     null : sequence of str, optional
         Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
-        like), and among numbers and times also -, unknown and others: see docs/files.md.
+        like), and among numbers and times also -, unknown and others: see docs/files.md. ``null=[..., "TBD"]``, with
+        an ellipsis, keeps the usual names and adds to them.
     decimal : "." or ",", optional
         What comes before the fraction of a number in delimited text. By default the cells of a column decide.
     thousands : ",", ".", " " or "'", optional
@@ -103,7 +105,7 @@ class File:
     format: str | None = None
     table: str | None = None
     query: str | None = None
-    null: Sequence[str] | None = None
+    null: Sequence[Any] | None = None
     decimal: str | None = None
     thousands: str | None = None
     delimiter: str | None = None
@@ -126,7 +128,8 @@ class File:
         if wrong:
             raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
         if self.null is not None:
-            object.__setattr__(self, "null", (self.null,) if isinstance(self.null, str) else tuple(self.null))
+            names = [self.null] if isinstance(self.null, str) else self.null
+            object.__setattr__(self, "null", with_usual(names))
 
     # -- which files --------------------------------------------------------------------------------------------
 
@@ -209,10 +212,20 @@ class File:
         """What the columns hold, decided by a sample."""
         return Columns(self._parts, self.columns(), tuple(self._places[0][1]), self)
 
+    @cached_property
+    def _mixed(self) -> bool:
+        """Whether the files differ in what they are, or in the types of their columns."""
+        if len(self._parts) == 1 or all(part.as_written for part in self._parts):
+            return False
+        first, *others = self._parts
+        if any(type(part) is not type(first) for part in others):
+            return True
+        return any(first.types.get(name, kind) != kind for part in others for name, kind in part.types.items())
+
     @property
     def as_written(self) -> bool:
         """Whether the cells are texts, which are only taken for numbers or times: so it is in delimited files."""
-        return bool(self._parts[0].as_written)
+        return all(part.as_written for part in self._parts)
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column, as the schema would say; None of one that cannot be counted."""
@@ -270,7 +283,7 @@ class File:
         left, rows = self.limit, min(rows, max(CELLS // max(len(cells), 1), 1))
         for at in which:
             begin = 0
-            for table in self._tables(at, cells, rows, left, threads, found):
+            for table in self._tables(at, cells, rows, left, threads, found, number):
                 yield Block(at, begin, table)
                 begin += table.num_rows
             left = None if left is None else left - begin
@@ -285,6 +298,7 @@ class File:
         limit: int | None,
         threads: int | None,
         found: Found | None = None,
+        weight: str | None = None,
     ) -> Iterator[Any]:
         part, hive = self._parts[at], self._places[at][1]
         own = frozenset(part.names)
@@ -299,12 +313,44 @@ class File:
         asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
 
         def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
-            line = part.line_of(row) if self.as_written else None
-            return wrong_type(self.paths[at], line, name, text, kind, "" if line else f"row {row}, ")
+            line = part.line_of(row) if part.as_written else None
+            cell = self.paths[at], line, name, text
+            return self._refused(*cell, kind, "" if line else f"row {row}, ", weight)
 
-        tables = blocks(read_batches(part.batches(asked, each, limit, threads), read, found, refused), each)
+        batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
+        if self._mixed:
+            batches = (one_type(batch, read, self.paths[at]) for batch in batches)
+        tables = blocks(batches, each)
         for table in filled(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells, self.paths[at]) if constant else table
+
+    def _refused(
+        self, path: str, line: int | None, name: str, text: str, kind: str, where: str, weight: str | None
+    ) -> UnreadableRows:
+        """Return the error about a cell that is not what its column holds."""
+        if name == weight:
+            return no_weight(path, line, name, text, where)
+        learned = self._columns.learned
+        if learned is None or name not in learned:
+            return wrong_type(path, line, name, text, kind, where)
+        written = learned[name].written
+        example = "" if written is None or written.plain else f" such as {written}"
+        return unlike_learned(path, line, name, text, kind, where, example)
+
+
+def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
+    """Return a batch whose columns have the same types whatever file they are from."""
+    arrays = []
+    for name, cell in cells.items():
+        array = batch.column(name)
+        if cell.kind in TYPES or cell.kind == PROSE:
+            try:
+                array = array.cast(ARROW.get(cell.kind, pa.string()), safe=cell.kind != "DOUBLE")
+            except pa.ArrowException:
+                why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
+                raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.") from None
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
 def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell], shown: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,19 +29,37 @@ AMONG_NUMBERS = (
 )
 LOOSE = frozenset(text.casefold() for text in AMONG_NUMBERS)
 
+# Among the texts that someone names: the usual ones, too. No cell is that.
+AND_USUAL = "\x01usual"
+
+
+def with_usual(names: Sequence[Any]) -> tuple[str, ...]:
+    """Return texts that stand for no value; an ellipsis among them means the usual ones, too."""
+    return tuple(AND_USUAL if name is ... else name for name in names)
+
+
+def names_of_classes(missing: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the texts that stand for no value in the column of the classes."""
+    if missing is None:
+        return OF_CLASSES
+    return (*OF_CLASSES, *(name for name in missing if name != AND_USUAL)) if AND_USUAL in missing else missing
+
 
 def exact_names(written: Written | None) -> tuple[str, ...]:
     """Return the texts that stand for no value in a column of labels; none if nothing is said about it."""
     if written is None:
         return ()
-    return EXACT if written.missing is None else written.missing
+    if written.missing is None:
+        return EXACT
+    return (*EXACT, *written.missing) if AND_USUAL in written.missing else written.missing
 
 
 def is_no_number(text: str, written: Written) -> bool:
     """Tell whether a text stands for no value in a column of numbers or times."""
-    if written.missing is None:
-        return text.strip().casefold() in LOOSE
-    return text in written.missing or text.strip() in written.missing
+    names = (AND_USUAL,) if written.missing is None else written.missing
+    if AND_USUAL in names and text.strip().casefold() in LOOSE:
+        return True
+    return text in names or text.strip() in names
 
 
 def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
@@ -50,7 +69,10 @@ def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
     trimmed = pc.utf8_trim_whitespace(texts)
     if written.missing is None:
         return is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE))
-    return pc.or_(is_one_of(texts, written.missing), is_one_of(trimmed, written.missing))
+    named = pc.or_(is_one_of(texts, written.missing), is_one_of(trimmed, written.missing))
+    if AND_USUAL not in written.missing:
+        return named
+    return pc.or_(named, is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE)))
 
 
 def is_one_of(texts: Any, names: tuple[str, ...]) -> Any:

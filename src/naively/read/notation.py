@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -51,10 +52,29 @@ def grammar(written: Written) -> str:
     return rf"^{BLANKS}(?:{before}(?:{core}){behind}|\({BLANKS}{inner}(?:{core}){behind}{BLANKS}\)){BLANKS}$"
 
 
+# Numbers with a point that groups no thousands, whatever a point means elsewhere: 1.234 may, 1.2 and 1234.5 do not.
+POINTED = rf"^{BLANKS}{SIGN}?(?:0\.\d+|[1-9]\d*\.(?:\d{{1,2}}|\d{{4,}})|[1-9]\d{{3,}}\.\d+){BLANKS}$"
+
+
+@lru_cache(maxsize=256)
+def readable(written: Written) -> str:
+    """Return the regular expression of what is read in a column whose numbers are written so: plain numbers as well.
+
+    A unit may be left out, but not a percent sign: what is 34.1 with it may be 0.341 without. Where a comma comes
+    before fractions, 1.234 may mean two things and is none.
+    """
+    own = grammar(written)
+    if written.plain or (written.prefix + written.suffix).strip() in ("%", "‰"):
+        return own
+    if written.decimal == ".":
+        return f"{own}|{grammar(replace(written, prefix='', suffix=''))}"
+    return f"{own}|{grammar(replace(written, prefix='', suffix='', thousands=''))}|{POINTED}"
+
+
 @lru_cache(maxsize=256)
 def compiled(written: Written) -> re.Pattern[str]:
     """Return the same for a single text."""
-    return re.compile(grammar(written), re.ASCII)
+    return re.compile(readable(written), re.ASCII)
 
 
 def are_numbers(texts: Any, written: Written) -> Any:
@@ -62,7 +82,23 @@ def are_numbers(texts: Any, written: Written) -> Any:
     return pc.match_substring_regex(texts, grammar(written))
 
 
+def are_readable(texts: Any, written: Written) -> Any:
+    """Return which texts of an Arrow array are read as numbers in a column whose numbers are written so."""
+    return pc.match_substring_regex(texts, readable(written))
+
+
 def numbers_from(texts: Any, written: Written) -> Any:
+    """Return texts that are numbers written so, or plain ones, as float64."""
+    if written.decimal == ",":
+        pointed = pc.match_substring_regex(texts, POINTED)
+        if pc.any(pointed).as_py():
+            absent = pa.nulls(len(texts), texts.type)
+            own = numbers_as(pc.if_else(pointed, absent, texts), written)
+            return pc.coalesce(own, floats(pc.if_else(pointed, texts, absent)))
+    return numbers_as(texts, written)
+
+
+def numbers_as(texts: Any, written: Written) -> Any:
     """Return texts that are numbers written so as float64."""
     if not written.plain:
         below = pc.starts_with(pc.utf8_trim_whitespace(texts), "(")
@@ -90,7 +126,8 @@ def number_from(text: str, written: Written) -> float | None:
     """Return the number that a single text is, None if it is not written so."""
     if compiled(written).fullmatch(text) is None:
         return None
-    if not written.plain:
+    pointed = written.decimal == "," and re.fullmatch(POINTED, text, re.ASCII) is not None
+    if not written.plain and not pointed:
         below = text.strip().startswith("(")
         for unit in filter(None, (written.prefix.strip(), written.suffix.strip())):
             text = text.replace(unit, "")

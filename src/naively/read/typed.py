@@ -88,6 +88,11 @@ class Typed:
         """The names of the columns."""
         return tuple(self._types.names)
 
+    @property
+    def types(self) -> dict[str, Any]:
+        """The type of each column, to compare it with that in other files."""
+        return {field.name: field.type for field in self._types}
+
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The columns of texts; those of a categorical type are none."""
@@ -136,6 +141,7 @@ class JsonLines:
     """One file of JSON, an object a line, or a list of objects."""
 
     as_written, notes = False, ()
+    types: Mapping[str, Any] = {}  # each value has its own, and is read as asked
 
     def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
         self.path, self.shown = path, shown
