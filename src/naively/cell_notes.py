@@ -83,9 +83,8 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     share = HALF if len(plain) <= FEW else 1 - ALMOST
     if plain and sum(n for _, n in plain) <= share * sum(n for _, n in some) and len(numbers) > 1:
         others = [label for label, _ in plain]
-        names = ", ".join(map(repr, others[:SHOWN])) + ", …" * (len(others) > SHOWN)
         return (
             f"{name!r} holds numbers, but also {listed(others, '')}, and is taken as labels. If "
-            f"those stand for no value: nv.File(..., null=[..., {names}]); if they are mistakes, correct them."
+            f"those stand for no value: nv.File(..., null=[..., {listed(others)}]); if they are mistakes, correct them."
         )
     return None
