@@ -545,7 +545,7 @@ REFUSED_LABELS = {
     "times": ([dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * 4, "Unknown label type"),
     "dates of pandas": (pd.Series(pd.date_range("2026", periods=4)), "Unknown label type"),
     "dates of NumPy": (np.full(4, "2026", "M8[D]"), "Unknown label type"),
-    "dates of Polars": (pl.Series([dt.date(2026, 1, 1)] * 4), "Unknown label type"),
+    "times of Polars": (pl.Series([dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * 4), "Unknown label type"),
     "bytes": ([b"a"] * 4, "Unknown label type"),
     "complex numbers": ([1j] * 4, "Unknown label type"),
     "dicts": ([{}] * 4, "Unknown label type"),
