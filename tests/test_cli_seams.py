@@ -181,7 +181,7 @@ def test_forget_skips_rows_without_a_class_when_told(tmp_path: Path) -> None:
 
 
 def test_advice_on_the_command_line_holds_no_python(tmp_path: Path) -> None:
-    days = write(tmp_path / "d.csv", "a,cls", [f"{k},2024-01-{k + 10}" for k in range(20)])
+    days = write(tmp_path / "d.csv", "a,cls", [f"{k},2024-01-{k + 10} 12:00:00" for k in range(20)])
     said = run("fit", days, "-t", "cls", fails=True)
     assert "y.dt" not in said
     assert "write them into the file" in said
