@@ -96,7 +96,7 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
     alt, (title, lines) = altair(), evidence._picture(row)
     longest, bars, above = evidence._longest(row) or 1.0, [], ""
     for line in lines:
-        part = line.name in (OWN, JOINT)  # every column has these: bars are told apart by their names
+        part = line.name in (OWN, JOINT)  # every column has these: bars are distinguished by their names
         above = above if part else f"{line.name}  {line.value}".strip()
         name = f"{above}: {line.name.strip()}" if part else above
         bars.append({"column": name, "lead": line.share * longest, "said": line.lead, "why": line.note})

@@ -112,7 +112,7 @@ class Tuning:
         return []
 
     def say_book(self, usual: bool) -> list[str]:
-        """Say what columns taken together bought over the text book; usual says whether the prior is the shares."""
+        """Compare the joint model with the textbook model; usual says whether the prior is the class proportions."""
         if self.learned is None or self.book is None:
             return []
         book = f"a leave-one-out log loss of {self.book.log_loss:.3g} and accuracy {self.book.accuracy:.1%}"

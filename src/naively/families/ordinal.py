@@ -35,7 +35,7 @@ class Ordinal:
     """One level a row. P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbours share their counts.
 
     ñ = (1 − t)·n + t·(n₋ / 4 + n / 2 + n₊ / 4), with n₋ and n₊ the counts of the levels below and above (beyond the
-    ends, of the end itself) and t = M / (N + M), M = tie·λ·S². So few rows are smoothed, and many speak for themselves.
+    ends, of the end itself) and t = M / (N + M), M = tie·λ·S². So few rows are smoothed, and many hardly.
 
     Parameters
     ----------
