@@ -14,7 +14,8 @@ from unittest.mock import patch
 import numpy as np
 from accuracy import answering, asked, protocol, sets
 
-from naively.joint import learn, pieces
+from naively.model.joint import learned as learn
+from naively.model.joint import terms as pieces
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}
 Off = Callable[[], AbstractContextManager[Any]]

@@ -28,7 +28,7 @@ import workloads
 from scipy import sparse
 
 import naively.sklearn as ours
-from naively.threads import allowed
+from naively._threads import allowed
 
 OPERATIONS = ("fit", "predict", "predict_proba")
 

@@ -31,8 +31,8 @@ from sklearn.model_selection import cross_validate
 
 import naively as nv
 from naively import NaiveBayes
+from naively._threads import allowed
 from naively.sklearn import GaussianNB
-from naively.threads import allowed
 
 TEXTS, NUMBERS = [f"s{j}" for j in range(10)], [f"x{j}" for j in range(10)]  # the columns of a mixed table
 FORMS: dict[str, Callable[[Any], Any]] = {

@@ -25,8 +25,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from text_sets import SHARED, Documents, documents
 
 import naively as nv
+from naively._threads import allowed
 from naively.sklearn import TextCounter
-from naively.threads import allowed
 
 REPEATS = 3
 MESSAGES = ("Free entry! Text WIN to 80082 now to claim your prize", "I will be home by six, do you need anything?")

@@ -86,7 +86,7 @@ class FastText:
         """Learn in some passes over the file, on all threads."""
         import fasttext
 
-        from naively.threads import allowed
+        from naively._threads import allowed
 
         how: Any = {"epoch": PASSES_OF_FASTTEXT, "thread": allowed(), "lr": 0.5, "verbose": 0}
         self.model = fasttext.train_supervised(input=str(self.data), **how)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from naively import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
-from naively.engines import memory
-from naively.statistics import Axis, MomentsAccumulator, Table, TableAccumulator
+from naively.counting import arrays as memory
+from naively.stats import Axis, MomentsAccumulator, Table, TableAccumulator
 
 CLASSES = Axis.declared(["a", "b", "c", "d"])  # no row is of class d
 

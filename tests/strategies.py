@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from naively.statistics import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
+from naively.stats import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
 # A shared machine may pause any example; how long one takes says nothing.

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_digits
 
 import naively as nv
-from naively import Bins, files
-from naively.commands import main
+from naively import Bins
+from naively.cli import main
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
+from naively.estimator import fit_files as files
 from naively.families.bins import cuts_of, named_bins
 
 RNG = np.random.default_rng(3)

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
+from naively.data import column_types as columns
 from naively.errors import InvalidInput
-from naively.read import columns
 
 PENGUINS = pd.read_csv(Path(__file__).parent.parent / "examples" / "penguins.csv", dtype=str, keep_default_na=False)
 MEASURED = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
@@ -168,7 +168,7 @@ def test_hints_name_texts_that_are_read_as_missing_unless_everybody_knows_them()
 
 
 def test_counts_that_are_kept_remember_the_texts(tmp_path):
-    from naively import files
+    from naively.estimator import fit_files as files
 
     path = file_of(tmp_path / "t.csv", marked("NULL", list(PENGUINS)))
     for _ in range(2):

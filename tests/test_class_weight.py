@@ -15,11 +15,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import naively as nv
-from naively import files
-from naively.commands import main
-from naively.engines import sample
+from naively.cli import main
+from naively.counting import file_sample as sample
 from naively.errors import InvalidInput, InvalidSetting
-from naively.statistics.scaling import by_class, scaled
+from naively.estimator import fit_files as files
+from naively.stats.class_weights import by_class, scaled
 
 from .test_folds import mixed_rows
 

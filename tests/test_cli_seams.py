@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
 
 
 def run(*words: Any, fails: bool = False) -> str:
@@ -55,8 +55,8 @@ def test_a_model_of_prices_reads_plain_numbers_alike(money: Path, tmp_path: Path
     ("text", "number"), [("1234", 1234.0), ("1234,5", 1234.5), ("1234.5", 1234.5), ("0.234", 0.234), ("1.5", 1.5)]
 )
 def test_plain_numbers_are_read_beside_a_decimal_comma(text: str, number: float) -> None:
-    from naively.read.cells import Cell, converted, one_number
-    from naively.written import Written
+    from naively.data.cell_format import Written
+    from naively.data.cells import Cell, converted, one_number
 
     euros = Written(decimal=",", thousands=".", suffix=" €")
     assert converted(pa.array([text, "1.234,50 €", None]), Cell("DOUBLE", euros))[0].to_pylist() == [
@@ -300,7 +300,7 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
 def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: float, worse: bool) -> None:
-    from naively.commands.fit import is_worse
+    from naively.cli.fit import is_worse
 
     assert is_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
 

@@ -23,8 +23,8 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
-from naively.commands import main
-from naively.commands.progress import Bar
+from naively.cli import main
+from naively.cli.progress import Bar
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
@@ -112,7 +112,7 @@ def test_every_help_has_an_example_of_the_command(command):
 
 def test_help_loads_nothing_large():
     program = (
-        "import sys\nfrom naively.commands import main\n"
+        "import sys\nfrom naively.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
         "large = {'numpy', 'sklearn', 'scipy', 'duckdb', 'pyarrow', 'rich'} & set(sys.modules)\n"
         "sys.exit(str(large) if large else 0)"
@@ -142,7 +142,7 @@ def test_the_program_is_installed_under_its_name():
 
 
 def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
-    monkeypatch.setattr("naively.commands.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("naively.cli.progress.PATIENCE", 0.0)
     for terminal, quiet in ((True, False), (True, True), (False, False)):
         stream = io.StringIO()
         stream.isatty = lambda terminal=terminal: terminal

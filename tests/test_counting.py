@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import _kernels
-from naively.engines import memory
+from naively.counting import arrays as memory
 from naively.errors import InvalidInput, NaivelyError
-from naively.statistics import (
+from naively.stats import (
     Axis,
     CodesAccumulator,
     CountsAccumulator,

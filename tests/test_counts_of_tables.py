@@ -14,8 +14,8 @@ from scipy import sparse
 
 import naively as nv
 from naively import NaiveBayes
+from naively.data.schema import Column, Schema
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, NotAPart
-from naively.schema import Column, Schema
 
 from .strategies import Choices, cells_of, checked, scale_of, state_of
 from .tables import LABELS, TABLE, part, rows

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
-from naively.estimate import empirical_prior
 from naively.families import Gaussian, Settings
-from naively.model import posterior
+from naively.model.estimate import empirical_prior
+from naively.model.scorer import posterior
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-from naively.statistics import Axis, Moments
+from naively.stats import Axis, Moments
 
 DISCRETE = [MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
 

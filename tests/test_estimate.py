@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import Bernoulli, Categorical, Counts, Gaussian, Poisson, Settings, Words
-from naively.engines import memory
+from naively.counting import arrays as memory
 from naively.errors import InvalidSetting, RowRefused
-from naively.estimate import empirical_prior, estimate, given_prior, uniform_prior
-from naively.model import Model, log_posterior, posterior
-from naively.statistics import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
+from naively.model.estimate import empirical_prior, estimate, given_prior, uniform_prior
+from naively.model.scorer import Model, log_posterior, posterior
+from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
 # -- priors -----------------------------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.commands import main
-from naively.evidence import JOINT, OWN
-from naively.joint.model import Lookups
-from naively.together import CODES
+from naively.cli import main
+from naively.explain.evidence import JOINT, OWN
+from naively.model.joint.lookup import Lookups
+from naively.model.joint.model import CODES
 
 from .tables import penguins
 

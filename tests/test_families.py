@@ -15,10 +15,10 @@ from scipy.special import gammaln
 from sklearn import naive_bayes
 
 from naively import Bernoulli, Categorical, Gaussian, Moments, Poisson, Settings, Table, Words
-from naively.engines import memory
+from naively.counting import arrays as memory
 from naively.errors import InvalidInput, InvalidSetting
 from naively.families import FAMILIES
-from naively.statistics import Axis, MomentsAccumulator
+from naively.stats import Axis, MomentsAccumulator
 
 from .family_cases import CASES, Case, Rows
 

@@ -12,15 +12,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively import file_folds, files
-from naively.dealing import Dealer
-from naively.engines import files as engine
-from naively.engines import sample
-from naively.engines.sample import KEPT, Sample, place_hash
-from naively.read import block, columns
-from naively.read import files as read
-from naively.read.frame import frame_of
-from naively.read.target import labels_of
+from naively.counting import file_sample as sample
+from naively.counting import files as engine
+from naively.counting.file_sample import KEPT, Sample, place_hash
+from naively.data import block
+from naively.data import column_types as columns
+from naively.data import files as read
+from naively.data.frame import frame_of
+from naively.data.target import labels_of
+from naively.estimator import file_folds
+from naively.estimator import fit_files as files
+from naively.judge.fold_assignment import Dealer
 
 from . import file_cases as cases
 from .textbook import book

@@ -14,12 +14,13 @@ from pyarrow import csv
 from sklearn.model_selection import KFold
 
 import naively as nv
-from naively import _kernels, files
-from naively.commands import main
-from naively.dealing import Dealer, seed_of
-from naively.engines import sample
+from naively import _kernels
+from naively.cli import main
+from naively.counting import file_sample as sample
+from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
-from naively.read.target import target_of
+from naively.estimator import fit_files as files
+from naively.judge.fold_assignment import Dealer, seed_of
 
 PENGUINS = Path(__file__).resolve().parents[1] / "examples" / "penguins.csv"
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively import files
+from naively.data import column_types as columns
+from naively.data import files as read
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
-from naively.read import columns
-from naively.read import files as read
+from naively.estimator import fit_files as files
 
 from . import file_cases as cases
 

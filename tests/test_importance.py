@@ -14,7 +14,7 @@ from sklearn.feature_selection import RFE, SelectFromModel
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.information import entropy, of_bins, of_values
+from naively.stats.mutual_information import entropy, of_bins, of_values
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
 each_model = pytest.mark.parametrize("model", ["auto", "textbook", "refined"])

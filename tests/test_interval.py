@@ -10,7 +10,7 @@ from scipy import sparse
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
-from naively.interval import log_joint, prior_known
+from naively.explain.interval import log_joint, prior_known
 
 from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
 
 
 @pytest.fixture(autouse=True)

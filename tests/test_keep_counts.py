@@ -13,9 +13,10 @@ import time
 import pytest
 
 import naively as nv
-from naively import files, store
-from naively.engines import files as engine
+from naively.counting import files as engine
+from naively.data import model_file as store
 from naively.errors import InvalidInput, InvalidSetting
+from naively.estimator import fit_files as files
 
 from . import file_cases as cases
 from .textbook import book

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
-from naively.engines import memory
+from naively.counting import arrays as memory
 from naively.errors import InvalidInput
-from naively.estimate import estimate, uniform_prior
-from naively.statistics import Axis, CodesAccumulator, Counts, CountsAccumulator
+from naively.model.estimate import estimate, uniform_prior
+from naively.stats import Axis, CodesAccumulator, Counts, CountsAccumulator
 
 from .family_cases import CASES, CLASSES, DEFAULTS, Case, Rows
 

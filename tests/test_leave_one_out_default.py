@@ -12,10 +12,10 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
-from naively.joint import doubt as doubts
-from naively.joint.doubt import Doubt
-from naively.joint.pieces import Piece
-from naively.joint.weights import Problem
+from naively.model.joint import influence as doubts
+from naively.model.joint.influence import Doubt
+from naively.model.joint.terms import Piece
+from naively.model.joint.weights import Problem
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

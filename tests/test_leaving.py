@@ -6,7 +6,7 @@ import pytest
 import naively as nv
 from naively import _kernels as kernels
 from naively.errors import InvalidInput, RowRefused
-from naively.mixed import LABELS
+from naively.model.table_model import LABELS
 
 from .kernel_cases import THREADS
 from .strategies import laid_out

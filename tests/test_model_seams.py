@@ -11,14 +11,14 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
-from naively.joint.learn import Learned, at_first, whole
-from naively.joint.pieces import BELL, Left, Piece
-from naively.joint.rest import REST
-from naively.joint.wording import WAYS
-from naively.learning import without_noise
-from naively.mixed import LABELS, TableModel
-from naively.together import TogetherModel
-from naively.tuning import Book
+from naively.model.joint.fitting import without_noise
+from naively.model.joint.learned import Learned, at_first, whole
+from naively.model.joint.model import TogetherModel
+from naively.model.joint.other_columns import REST
+from naively.model.joint.terms import BELL, Left, Piece
+from naively.model.joint.words import WAYS
+from naively.model.table_model import LABELS, TableModel
+from naively.model.tuning import Book
 
 
 def flowers(rows=150):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naively.engines import memory
+from naively.counting import arrays as memory
 from naively.errors import NumberTooLarge
-from naively.statistics import Axis, Counts, CountsAccumulator, Moments, MomentsAccumulator
+from naively.stats import Axis, Counts, CountsAccumulator, Moments, MomentsAccumulator
 
 from .strategies import checked, counted_moments, state_of
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
+from naively.data import column_types as columns
+from naively.data.cell_format import Written
+from naively.data.number_notation import Unclear, notation, number_from, numbers_from
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
-from naively.read import columns
-from naively.read.notation import Unclear, notation, number_from, numbers_from
-from naively.written import Written
 
 ROWS = 200
 LABELS = np.array(["dear", "cheap"])[np.arange(ROWS) % 2]

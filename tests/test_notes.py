@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
-from naively.commands import main
-from naively.commands.words import spoken
+from naively.cli import main
+from naively.cli.messages import spoken
 
 ROWS = 120
 LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]

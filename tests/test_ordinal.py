@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
 from naively.families.ordinal import in_order
-from naively.joint.levels import KINDS, Levels
-from naively.joint.tables import Taken
-from naively.statistics import Axis
+from naively.model.joint.levels import KINDS, Levels
+from naively.model.joint.values import Taken
+from naively.stats import Axis
 
 from .textbook import book
 
@@ -372,7 +372,7 @@ def test_a_file_and_the_same_table_give_the_same_levels(csv, model):
 def test_levels_are_named_on_the_command_line(csv, tmp_path):
     from click.testing import CliRunner
 
-    from naively.commands import main
+    from naively.cli import main
 
     def ran(*words):
         return CliRunner().invoke(

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
-from naively.plots import between, reliable
+from naively.explain.plots import between, reliable
 
 ROOT = Path(__file__).resolve().parents[1]
 SVG = "{http://www.w3.org/2000/svg}"

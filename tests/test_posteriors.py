@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naively import Bernoulli, Categorical, Gaussian, Poisson, Settings, Words
-from naively.engines import memory
-from naively.estimate import empirical_prior, estimate
-from naively.model import log_posterior, posterior
-from naively.statistics import (
+from naively.counting import arrays as memory
+from naively.model.estimate import empirical_prior, estimate
+from naively.model.scorer import log_posterior, posterior
+from naively.stats import (
     Axis,
     CodesAccumulator,
     CountsAccumulator,

@@ -11,11 +11,11 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import StaleWarning
-from naively.joint import rare
-from naively.joint.pieces import Piece
-from naively.joint.rare import Rare, by_laplace, of_labels, of_labels_left, rarity
-from naively.joint.tables import Taken
-from naively.tuning import Book
+from naively.model.joint import rare_classes as rare
+from naively.model.joint.rare_classes import Rare, by_laplace, of_labels, of_labels_left, rarity
+from naively.model.joint.terms import Piece
+from naively.model.joint.values import Taken
+from naively.model.tuning import Book
 
 
 def drawn(seed, sizes, columns=20, numbers=0, asked=60):

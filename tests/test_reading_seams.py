@@ -14,10 +14,11 @@ from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 import naively as nv
-from naively import files
-from naively.commands import main
+from naively.cli import main
+from naively.data import column_types as columns
+from naively.data import delimited
 from naively.errors import InvalidInput, UnreadableRows
-from naively.read import columns, delimited
+from naively.estimator import fit_files as files
 
 
 def write(tmp_path, data, name="t.csv"):

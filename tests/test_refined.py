@@ -11,14 +11,15 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import naively as nv
-from naively import commands, files
-from naively.engines import sample as kept
+from naively import cli as commands
+from naively.counting import file_sample as kept
+from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
-from naively.grid import Grid
-from naively.refine.problem import BIAS_RIDGE, Adjusted, Block, Book, Problem, descended, look
-from naively.refine.values import row_hashes, scaled_words
-from naively.refined import RefinedModel
-from naively.refining import PASSES, hashes_of
+from naively.estimator import fit_files as files
+from naively.model.refined.features import row_hashes, scaled_words
+from naively.model.refined.fitting import PASSES, hashes_of
+from naively.model.refined.model import RefinedModel
+from naively.model.refined.optimize import BIAS_RIDGE, Adjusted, Block, Book, Problem, descended, look
 
 RNG = np.random.default_rng(7)
 
@@ -158,7 +159,7 @@ def test_words_of_a_row_left_out_are_those_of_a_model_without_it():
 
 
 def nv_frame(nb):
-    from naively.read.frame import frame_of
+    from naively.data.frame import frame_of
 
     return frame_of(WORDS).on(nb.schema_)
 
@@ -247,7 +248,7 @@ def test_a_weight_of_two_is_two_rows_and_one_of_zero_none():
 def test_rows_alike_have_the_same_hash_wherever_they_stand():
     nb = fitted()
     model, again = refined_model(nb), pd.concat([X, X[::-1]])
-    from naively.read.frame import frame_of
+    from naively.data.frame import frame_of
 
     hashed = hashes_of(model, frame_of(again).on(nb.schema_), 1)
     assert_array_equal(hashed[: len(X)], hashed[len(X) :][::-1])

@@ -15,10 +15,10 @@ from sklearn.model_selection import (
 )
 
 import naively as nv
-from naively import resample
-from naively.dealing import Dealer
+from naively.data import block
 from naively.errors import InvalidInput
-from naively.read import block
+from naively.judge.fold_assignment import Dealer
+from naively.model import leave_one_out as resample
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
 from .textbook import book, crossed

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively import files
-from naively.commands import main
-from naively.engines import sample
+from naively.cli import main
+from naively.counting import file_sample as sample
 from naively.errors import InvalidInput, InvalidSetting, WeightWarning
+from naively.estimator import fit_files as files
 
 from .test_folds import mixed_rows
 

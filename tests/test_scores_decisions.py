@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
 
 from .strategies import checked
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from sklearn.model_selection import KFold, LeaveOneOut
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
 
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
 

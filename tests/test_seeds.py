@@ -24,9 +24,9 @@ from naively import (
     decide,
     expected_cost,
 )
-from naively.estimate import empirical_prior
-from naively.model import posterior
-from naively.statistics import Axis
+from naively.model.estimate import empirical_prior
+from naively.model.scorer import posterior
+from naively.stats import Axis
 
 from .worked_table import COLUMNS, LABELS, RAINY, ROWS, TODAY, coded, counted, estimated
 

@@ -12,14 +12,15 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
-from naively import files, folds
-from naively.classifier import holding
+from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
-from naively.firstrows import MOST, FirstRows
-from naively.joint.learn import fitting
-from naively.mixed import TableModel
-from naively.together import TogetherModel
-from naively.tuning import Book
+from naively.estimator import fit_files as files
+from naively.estimator import folds
+from naively.estimator.classifier import holding
+from naively.model.joint.learned import fitting
+from naively.model.joint.model import TogetherModel
+from naively.model.table_model import TableModel
+from naively.model.tuning import Book
 
 
 def either_or(rows, seed=0):

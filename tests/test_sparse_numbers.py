@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.families import dense
+from naively.families import sparse_numbers as dense
 
 TEXTS = [
     "free money now",
@@ -29,7 +29,7 @@ FAMILIES = {"gaussian": nv.Gaussian(), "wide": nv.Gaussian(epsilon=0.01), "poiss
 def few_rows_at_a_time(monkeypatch):
     """So that a matrix comes in several pieces."""
     monkeypatch.setattr(dense, "DENSE", 5 * X.shape[1])
-    monkeypatch.setattr("naively.engines.wide.DENSE", 5 * X.shape[1])
+    monkeypatch.setattr("naively.counting.wide.DENSE", 5 * X.shape[1])
 
 
 def both(family, **settings):

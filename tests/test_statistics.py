@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively.errors import DoesNotFit, InvalidSetting, NotAPart
-from naively.statistics import Axis, Counts, Moments, Table, Tables, WordTable
+from naively.stats import Axis, Counts, Moments, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
 from .strategies import (

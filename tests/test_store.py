@@ -23,10 +23,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively import Counts, Moments, Table, store
+from naively import Counts, Moments, Table
+from naively.data import model_file as store
+from naively.data.model_file import file as store_file
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
-from naively.statistics import Axis, Tables
-from naively.store import file as store_file
+from naively.stats import Axis, Tables
 
 from .strategies import KINDS, axes_of, checked, state_of
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import _kernels
-from naively.read.coder import Coder, filled
-from naively.read.values import Values
-from naively.schema import Column
+from naively.data.encoder import Coder, filled
+from naively.data.schema import Column
+from naively.data.values import Values
 
 from .strategies import checked
 

@@ -8,12 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
-from naively import files
-from naively.engines import files as engine
-from naively.engines import sample as sampling
-from naively.engines.sample import Sample, place_hash
-from naively.read import duck, values
-from naively.read.frame import frame_of
+from naively.counting import file_sample as sampling
+from naively.counting import files as engine
+from naively.counting.file_sample import Sample, place_hash
+from naively.data import duckdb_reader as duck
+from naively.data import values
+from naively.data.frame import frame_of
+from naively.estimator import fit_files as files
 
 ROWS = 6_000
 
@@ -59,7 +60,7 @@ def test_blocks_of_long_texts_have_fewer_rows(path, letters, monkeypatch):
     whole = blocks_of(path)
     assert [block.table.num_rows for block in whole] == [ROWS]
     monkeypatch.setattr(duck, "PIECE", 100)
-    monkeypatch.setattr("naively.read.files.PIECE", 100)
+    monkeypatch.setattr("naively.data.files.PIECE", 100)
     monkeypatch.setattr(duck, "BYTES", 100_000)
     parts = blocks_of(path)
     assert len(parts) > 5
@@ -89,7 +90,7 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
 
     kept = letters.filter(pa.compute.is_valid(letters["body"]))
     whole = fitted(str(path))
-    monkeypatch.setattr("naively.read.files.PIECE", 128)
+    monkeypatch.setattr("naively.data.files.PIECE", 128)
     monkeypatch.setattr(duck, "BYTES", 50_000)
     parts = fitted(str(path))
     assert parts.counts_ == whole.counts_ == fitted(letters).counts_

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import naively as nv
-from naively.commands import main
+from naively.cli import main
 
 from .text_cases import CLASSES, TEXTS, Y
 
@@ -198,7 +198,7 @@ def test_long_texts_that_are_taken_whole_are_remarked_upon(language, tmp_path, m
 def test_much_text_is_scored_when_asked(files, monkeypatch):
     asked = ("fit", files / "mails.csv", "--target", "label", "--text", "body")
     assert "cross-validation" in good(*asked)
-    monkeypatch.setattr("naively.commands.fit.LONG", 100)
+    monkeypatch.setattr("naively.cli.fit.LONG", 100)
     said = good(*asked)
     assert "cross-validation" not in said
     assert "not scored unasked: --folds 5" in said

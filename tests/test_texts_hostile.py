@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import naively as nv
-from naively import store
+from naively.data import model_file as store
 from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
 from naively.text import Tokens
 

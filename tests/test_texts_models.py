@@ -15,10 +15,12 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
-from naively import learning, refining, tuning
 from naively.errors import InvalidInput, InvalidSetting, NotAPart
-from naively.joint import wording
-from naively.statistics import Counts
+from naively.model import tuning
+from naively.model.joint import fitting as learning
+from naively.model.joint import words as wording
+from naively.model.refined import fitting as refining
+from naively.stats import Counts
 from naively.text import TextRows
 
 from .text_cases import CLASSES, NEW, TEXTS, Y, written

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import naively as nv
-from naively import store
+from naively.data import model_file as store
 from naively.errors import UnreadableFile
 
 from .test_store import reforged, refused

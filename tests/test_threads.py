@@ -17,10 +17,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from naively import _kernels, threads
+from naively import _kernels
+from naively import _threads as threads
+from naively._threads import allowed, granted
 from naively.errors import InvalidSetting
 from naively.sklearn import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-from naively.threads import allowed, granted
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which only Linux has")
 binds = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to CPUs")
@@ -114,7 +115,7 @@ def test_the_cpus_a_process_is_bound_to_are_respected():
     """A process bound to one CPU uses one thread."""
     program = """
         import os
-        from naively.threads import allowed
+        from naively._threads import allowed
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         print(allowed())
     """

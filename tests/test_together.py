@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from palmerpenguins import load_penguins
 
 import naively as nv
-from naively import _kernels, files
+from naively import _kernels
+from naively.data.model_file import file as store_file
 from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
-from naively.store import file as store_file
-from naively.together import TogetherModel
+from naively.estimator import fit_files as files
+from naively.model.joint.model import TogetherModel
 
 from .tables import penguins
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.together import TogetherModel
+from naively.model.joint.model import TogetherModel
 
 MIB = 1 << 20
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import naively as nv
+from naively.data.frame import frame_of
 from naively.errors import StaleWarning
-from naively.joint.pieces import OF_PAIRS, Left, Piece, linear_kinds
-from naively.read.frame import frame_of
-from naively.tuning import Book
+from naively.model.joint.terms import OF_PAIRS, Left, Piece, linear_kinds
+from naively.model.tuning import Book
 
 CLASSES, FRESH = 3, 20_000
 

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 import naively as nv
-from naively import files
-from naively.commands import main
-from naively.engines import sample
+from naively.cli import main
+from naively.counting import file_sample as sample
 from naively.errors import InvalidSetting
-from naively.joint.pieces import Piece
-from naively.joint.words import said_of_weights
+from naively.estimator import fit_files as files
+from naively.model.joint.summary import said_of_weights
+from naively.model.joint.terms import Piece
 
 from .tables import penguins
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 import naively as nv
+from naively.data.schema import Schema
 from naively.errors import InvalidSetting
-from naively.schema import Schema
 from naively.sklearn import TextCounter
 from naively.text import TextReader, Tokens
 

@@ -15,10 +15,10 @@ from sklearn.base import clone
 
 import naively as nv
 from naively import NaiveBayes, StaleWarning
-from naively.calibration import LARGEST, SMALLEST, Rated, fitted
 from naively.errors import InvalidInput, InvalidSetting
-from naively.model import softened
-from naively.tuning import GRID, sample
+from naively.model.calibration import LARGEST, SMALLEST, Rated, fitted
+from naively.model.scorer import softened
+from naively.model.tuning import GRID, sample
 
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
 from .textbook import book, crossed
@@ -272,7 +272,7 @@ def test_rows_of_no_weight_are_no_rows():
 def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
     """Fewer rows give nearly the same temperature, and the same one each time."""
     whole = book(temperature="auto").fit(NEW, NEW_Y).temperature_
-    monkeypatch.setattr("naively.tuning.MOST_ROWS", 1_000)
+    monkeypatch.setattr("naively.model.tuning.MOST_ROWS", 1_000)
     first, second = (book(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
 
     assert first.temperature_ == second.temperature_ != whole
@@ -554,7 +554,7 @@ def test_a_fit_that_cannot_choose_changes_nothing():
 
 
 def test_samples_are_rows_in_their_order():
-    from naively.counting import rows_of
+    from naively.counting.rows import rows_of
 
     rows = rows_of(NEW, NEW_Y, None, None)
     taken = sample(rows, 300)

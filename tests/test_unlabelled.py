@@ -18,9 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import naively as nv
-from naively import NaiveBayes, Settings, unlabelled
+from naively import NaiveBayes, Settings
 from naively.errors import InvalidInput, InvalidSetting, LikelihoodFell
-from naively.statistics import Axis, Moments, Table
+from naively.model import em as unlabelled
+from naively.stats import Axis, Moments, Table
 
 from .strategies import checked
 from .textbook import book

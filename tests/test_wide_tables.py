@@ -14,10 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import naively as nv
-from naively import files, screening
-from naively.commands import main
-from naively.joint.rest import REST
-from naively.joint.screen import Rating, beyond_chance, cut_numbers
+from naively.cli import main
+from naively.estimator import fit_files as files
+from naively.model.joint import screening
+from naively.model.joint.column_screen import Rating, beyond_chance, cut_numbers
+from naively.model.joint.other_columns import REST
 
 NEW = 1000
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from naively import Categorical, Counts, Settings, Table
-from naively.estimate import empirical_prior, estimate
-from naively.model import Model
-from naively.statistics import Axis
+from naively.model.estimate import empirical_prior, estimate
+from naively.model.scorer import Model
+from naively.stats import Axis
 
 COLUMNS = ("时间", "方式", "天气", "课业", "疫情", "电视")
 ROWS = tuple(

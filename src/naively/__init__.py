@@ -9,44 +9,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import plots
-    from .counting import count
-    from .crossing import cross_validate
-    from .decision import decide, expected_cost
+    from .counting.rows import count
+    from .data.files import File
+    from .data.schema import Column, Schema
     from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
-    from .estimator import NaiveBayes
-    from .evaluate import Scores
-    from .evidence import Evidence
+    from .estimator.cross_validation import cross_validate
+    from .estimator.load import load
+    from .estimator.merge import merge
+    from .estimator.naive_bayes import NaiveBayes
+    from .explain import plots
+    from .explain.evidence import Evidence
+    from .explain.report import compare
     from .families import Bernoulli, Bins, Categorical, Gaussian, Ordinal, Poisson, Settings, Words
-    from .loading import load
-    from .merging import merge
-    from .read.files import File
-    from .report import compare
-    from .schema import Column, Schema
-    from .statistics import Counts, Moments, Table
-    from .unlabelled import Expected
+    from .judge.decision import decide, expected_cost
+    from .judge.scores import Scores
+    from .model.em import Expected
+    from .stats import Counts, Moments, Table
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "NaiveBayes": "estimator",
-    "load": "loading",
-    "compare": "report",
-    "count": "counting",
-    "cross_validate": "crossing",
-    "Evidence": "evidence",
-    "Expected": "unlabelled",
-    "File": "read.files",
-    "merge": "merging",
-    "Scores": "evaluate",
+    "NaiveBayes": "estimator.naive_bayes",
+    "load": "estimator.load",
+    "compare": "explain.report",
+    "count": "counting.rows",
+    "cross_validate": "estimator.cross_validation",
+    "Evidence": "explain.evidence",
+    "Expected": "model.em",
+    "File": "data.files",
+    "merge": "estimator.merge",
+    "Scores": "judge.scores",
     "LeftOutWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
-    "Column": "schema",
-    "Schema": "schema",
-    "decide": "decision",
-    "expected_cost": "decision",
+    "Column": "data.schema",
+    "Schema": "data.schema",
+    "decide": "judge.decision",
+    "expected_cost": "judge.decision",
     "Bernoulli": "families",
     "Bins": "families",
     "Categorical": "families",
@@ -55,9 +55,9 @@ _HOMES = {
     "Poisson": "families",
     "Settings": "families",
     "Words": "families",
-    "Counts": "statistics",
-    "Moments": "statistics",
-    "Table": "statistics",
+    "Counts": "stats",
+    "Moments": "stats",
+    "Table": "stats",
 }
 
 __all__ = [
@@ -96,7 +96,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "plots":
-        return import_module(".plots", __name__)
+        return import_module(".explain.plots", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,6 +1,6 @@
 """``python -m naively`` is the command ``naively``."""
 
-from .commands import main
+from .cli import main
 
 if __name__ == "__main__":
     main(prog_name="naively")

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._kernels import Scorer
 from ..errors import InvalidSetting
-from ..statistics import Axis, Table
-from ..statistics.arithmetic import take_away
-from ..statistics.axis import Floats
-from . import shares
+from ..stats import Axis, Table
+from ..stats.arithmetic import take_away
+from ..stats.axis import Floats
+from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
 from .wide import Split, add_up, cells, entries, there, total, without_others

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from .. import _kernels
 from ..errors import DoesNotFit, InvalidSetting
-from ..quantiles import grouped, in_order, weighed
-from ..statistics import Axis, Table
-from ..statistics.axis import Floats
+from ..stats import Axis, Table
+from ..stats.axis import Floats
+from ..stats.quantiles import grouped, in_order, weighed
 from .categorical import Categorical, LogTable, scored
 from .family import Codes, Settings, rounded, shown
 

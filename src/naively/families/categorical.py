@@ -13,11 +13,11 @@ import numpy.typing as npt
 from .. import _kernels
 from .._kernels import Scorer
 from ..errors import InvalidInput, InvalidSetting
-from ..statistics import Axis, Table, Tables
-from ..statistics.accumulators import as_codes, as_weights, offsets_of
-from ..statistics.arithmetic import divide, take_away
-from ..statistics.axis import Floats
-from . import shares
+from ..stats import Axis, Table, Tables
+from ..stats.accumulators import as_codes, as_weights, offsets_of
+from ..stats.arithmetic import divide, take_away
+from ..stats.axis import Floats
+from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
 from .family import Codes, Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
 from .wide import Split

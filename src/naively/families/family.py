@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from .._kernels import Scorer
 from ..errors import InvalidSetting, RowRefused
-from ..statistics import Axis
-from ..statistics.axis import Floats
+from ..stats import Axis
+from ..stats.axis import Floats
 
 if TYPE_CHECKING:
     from .cumulants import Cumulants

@@ -11,9 +11,9 @@ from scipy.special import poch, polygamma, psi
 
 from .._kernels import Scorer, left_numbers
 from ..errors import InvalidSetting
-from ..statistics import Axis, Moments
-from ..statistics.accumulators import as_codes, as_weights
-from ..statistics.axis import Floats
+from ..stats import Axis, Moments
+from ..stats.accumulators import as_codes, as_weights
+from ..stats.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Codes, Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
 from .numbers import LIGHTEST, Summary

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput, InvalidSetting
-from ..statistics import Axis, Table
-from ..statistics.accumulators import as_codes
-from ..statistics.arithmetic import take_away
-from ..statistics.axis import Floats
-from . import shares
+from ..stats import Axis, Table
+from ..stats.accumulators import as_codes
+from ..stats.arithmetic import take_away
+from ..stats.axis import Floats
+from . import proportions as shares
 from .categorical import Categorical, Labels, LogTable, scored
 from .cumulants import Cumulants, of_share
 from .family import Codes, Settings, row_weights

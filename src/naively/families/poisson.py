@@ -11,9 +11,9 @@ from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
 from ..errors import InvalidInput, InvalidSetting
-from ..statistics import Axis, Moments
-from ..statistics.arithmetic import RESIDUE
-from ..statistics.axis import Floats
+from ..stats import Axis, Moments
+from ..stats.arithmetic import RESIDUE
+from ..stats.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Codes, Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from .._kernels import Scorer
 from ..errors import InvalidSetting
-from ..statistics import Axis, WordTable
-from ..statistics.axis import Floats
-from .bags import WordWeights
+from ..stats import Axis, WordTable
+from ..stats.axis import Floats
 from .bernoulli import Bernoulli, Flags
 from .cumulants import Cumulants
 from .family import Codes, Settings
+from .word_counts import WordWeights
 
 if TYPE_CHECKING:
     from .words import Words

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import InvalidSetting
-from ..statistics import Axis, Table, WordTable
-from ..statistics.axis import Floats
+from ..stats import Axis, Table, WordTable
+from ..stats.axis import Floats
 from ..text.tokens import Tokens, Unit
-from .bags import WordWeights
 from .family import Settings
 from .texts import TextWeights, check_limit, of_texts
+from .word_counts import WordWeights
 
 
 @dataclass(frozen=True, repr=False)

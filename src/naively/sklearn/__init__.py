@@ -8,7 +8,7 @@ array(['a', 'b'], dtype='<U1')
 from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
 from .gaussian import GaussianNB
-from .text import TextCounter
-from .words import ComplementNB, MultinomialNB
+from .multinomial import ComplementNB, MultinomialNB
+from .text_counter import TextCounter
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "TextCounter"]

@@ -16,17 +16,17 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import _kernels
-from ..engines import memory
+from .._threads import allowed
+from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
-from ..estimate import estimate
 from ..families import Family, Settings
-from ..model import Model
-from ..statistics import Axis, Counts, CountsAccumulator
-from ..statistics.accumulators import in_line
-from ..statistics.axis import Floats
-from ..threads import allowed
-from .arrays import brought, to_numpy
-from .checks import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
+from ..model.estimate import estimate
+from ..model.scorer import Model
+from ..stats import Axis, Counts, CountsAccumulator
+from ..stats.accumulators import in_line
+from ..stats.axis import Floats
+from .array_api import brought, to_numpy
+from .validation import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
 
 COLUMN = "X"  # the whole matrix is one wide column
 INT64 = np.dtype(np.int64)

@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval
 
 from ..errors import InvalidInput
 from ..families import Bernoulli
-from ..statistics import Axis, TableAccumulator
-from ..statistics.axis import Floats
+from ..stats import Axis, TableAccumulator
+from ..stats.axis import Floats
 from .discrete import DiscreteNB
 
 

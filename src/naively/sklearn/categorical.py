@@ -10,14 +10,14 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
-from ..engines import memory
+from .._threads import allowed
+from ..counting import arrays as memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
-from ..statistics import Axis, CodesAccumulator
-from ..statistics.axis import Floats
-from ..threads import allowed
-from .checks import checked
+from ..stats import Axis, CodesAccumulator
+from ..stats.axis import Floats
 from .discrete import DiscreteNB
+from .validation import checked
 
 # Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.
 MOST_CELLS = 2**27

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..errors import InvalidSetting
-from ..estimate import empirical_prior, given_prior, uniform_prior
 from ..families import Family, Settings
-from ..statistics import Axis, Counts, TableAccumulator
-from ..statistics.axis import Floats
+from ..model.estimate import empirical_prior, given_prior, uniform_prior
+from ..stats import Axis, Counts, TableAccumulator
+from ..stats.axis import Floats
 from .base import Assumptions, BaseNB
-from .checks import checked
+from .validation import checked
 
 # Below this, and unless told otherwise, alpha is raised to this.
 LEAST_ALPHA = 1e-10

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..engines import memory
+from .._threads import allowed
+from ..counting import arrays as memory
 from ..errors import InvalidInput
-from ..estimate import empirical_prior, given_prior
 from ..families import Gaussian, Settings
-from ..statistics import Axis, Counts, Moments, MomentsAccumulator
-from ..statistics.axis import Floats
-from ..threads import allowed
-from . import arrays
+from ..model.estimate import empirical_prior, given_prior
+from ..stats import Axis, Counts, Moments, MomentsAccumulator
+from ..stats.axis import Floats
+from . import array_api as arrays
 from .base import COLUMN, Assumptions, BaseNB, float_type
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")

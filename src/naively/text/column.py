@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..buffers import laid
 from ..errors import InvalidInput
+from .arrow_buffers import laid
 
 # So few strings are read as they are; more are laid out by Arrow first.
 FEW = 16

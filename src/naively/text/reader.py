@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
+from .._threads import allowed
 from ..errors import InvalidInput
-from ..threads import allowed
 from .column import arrow_of, lying, strings_of, texts_of
 from .tokens import Tokens
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..hashing import Hashes, stirred
-from ..threads import allowed
+from .._threads import allowed
+from ..stats.hashing import Hashes, stirred
 from .column import strings_of, texts_of
 from .reader import Numbers, TextReader
 

@@ -1,0 +1,1 @@
+"""From rows to counts: every engine turns rows into the same statistics."""

@@ -1,0 +1,128 @@
+"""Counts of single files, kept in a folder: a file is read again only if it changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..data import model_file as store
+from ..data.schema import Schema
+from ..errors import InvalidInput, InvalidSetting, UnreadableFile
+from ..stats import Counts
+from .files import FileRows
+
+# What makes kept counts useless when it changes, and the pieces of a file that are looked at to see whether it did.
+FORMAT = 2
+PIECES, PIECE = 16, 1 << 16
+# A file that was being written when its process was killed is swept away after so many seconds.
+STALE = 3600.0
+
+
+class One(NamedTuple):
+    """The counts of one file, and what was noted while it was read."""
+
+    counts: Counts
+    noted: dict[str, Any]
+
+
+class Kept:
+    """A folder with the counts of files that were counted in one and the same way."""
+
+    def __init__(self, folder: Any, rows: FileRows, families: Any) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+        how = how_counted(rows, families)
+        place = self.folder / "schema.json"
+        if place.exists():
+            said = self._read(place)
+            check_alike(self.folder, said["how"], how)
+            self.schema = Schema.from_json(said["schema"])
+        else:
+            self.schema = rows.schema(families, pairs=False)
+            text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
+            store.file.replace(place, text.encode())
+        rows.asked = families or ()
+        self.mark = digest(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
+
+    def _read(self, place: Path) -> Any:
+        try:
+            return json.loads(place.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise UnreadableFile(place, f"it is not what Naively wrote ({error}); delete the folder.") from None
+
+    def _sweep(self) -> None:
+        """Remove what a killed process was writing."""
+        for left in self.folder.glob(".naively-*.tmp"):
+            if time.time() - left.stat().st_mtime > STALE:
+                left.unlink(missing_ok=True)
+
+    def place(self, path: str) -> Path:
+        """Return where the counts of a file are kept."""
+        whole = str(Path(path).resolve())
+        return self.folder / f"{Path(path).name}-{digest(whole.encode())[:16]}.parquet"
+
+    def find(self, path: str) -> One | None:
+        """Return the counts of a file, if they are there and the file is as it was."""
+        place = self.place(path)
+        if not place.exists():
+            return None
+        try:
+            counts, about = store.read(place)
+        except UnreadableFile:
+            return None  # counted anew
+        same = about.get("mark") == self.mark and about.get("file") == looks(path)
+        return One(counts, about["noted"]) if same else None
+
+    def put(self, path: str, one: One, before: dict[str, Any]) -> None:
+        """Keep the counts of a file, unless it changed while it was read."""
+        if looks(path) != before:
+            raise InvalidInput(f"{path} changed while it was read. Wait until it is whole, and count it again.")
+        store.write(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
+
+
+def how_counted(rows: FileRows, families: Any) -> dict[str, Any]:
+    """Return all that decides what is counted, as plain data."""
+    file = rows.source
+    if file.limit is not None:
+        raise InvalidSetting("limit= counts a part of the files, and keep_counts= each of them whole; give only one.")
+    if "-" in file.paths:
+        raise InvalidSetting("Counts are kept for files that can be found again; what is piped in has no name.")
+    names = ("format", "table", "query", "decimal", "thousands", "delimiter", "encoding")
+    asked = families.to_json() if isinstance(families, Schema) else {n: repr(f) for n, f in (families or {}).items()}
+    plain = {"target": rows.of_target, "weight": rows.weight, "ignore": sorted(rows.ignore), "families": asked}
+    options = {name: getattr(file, name) for name in names} | {"types": dict(file.types or {})}
+    options["null"] = None if file.null is None else list(file.null)
+    return plain | {"unlabelled": rows.unlabelled} | options
+
+
+def check_alike(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to add counts that were made in another way."""
+    for name, value in now.items():
+        if then.get(name) != value:
+            raise InvalidSetting(
+                f"{str(folder)!r} keeps counts with {name}={then.get(name)!r}, and now {name}={value!r}. Use the same, "
+                "or another folder."
+            )
+
+
+def looks(path: str) -> dict[str, Any]:
+    """Return what tells whether a file changed: its size, its time, and a hash of pieces all over it."""
+    place = Path(path)
+    stat = place.stat()
+    found = hashlib.sha256()
+    with place.open("rb") as file:
+        for at in range(PIECES):
+            file.seek(at * max(stat.st_size - PIECE, 0) // (PIECES - 1))
+            found.update(file.read(PIECE))
+    return {"path": os.path.realpath(path), "size": stat.st_size, "time": stat.st_mtime_ns, "sha256": found.hexdigest()}
+
+
+def digest(data: bytes) -> str:
+    """Return a hash of some bytes."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,399 @@
+"""Counts tables with columns of any kind, in memory: blocks of rows through the compiled kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..data.block import ROWS, codes_of, numbers_of
+from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
+from ..data.encoder import Coder
+from ..data.frame import Frame
+from ..data.grid import Grid
+from ..data.schema import Column, Schema
+from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
+from ..families import Bernoulli, Bins, Ordinal
+from ..stats import Axis, Counts, Moments, WordTable
+from ..stats.accumulators import Codes
+from ..stats.arithmetic import take_away
+from ..stats.axis import Floats
+from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
+from ..text import TextRows
+from . import arrays as memory
+from .pairs import TogetherCounter
+from .wide import absorb, add_wide, cells_in, check_width, is_text, reader_of, started, statistic_of
+
+
+class Encoded(NamedTuple):
+    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
+
+    codes: Any
+    numbers: Any
+    vectors: dict[str, Any]
+
+    def take(self, rows: Any) -> Encoded:
+        """Return some of the rows."""
+        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
+        return Encoded(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
+
+
+def columnwise(matrix: Any, rows: Any) -> Any:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+
+
+class TableCounter:
+    """Counts rows of a table under a schema; classes and labels may be new at any time.
+
+    An error while counting leaves the counts as they were.
+    """
+
+    def __init__(self, schema: Schema, classes: Sequence[Any] = ()) -> None:
+        self.schema, self.declared = schema, tuple(classes)
+        self.classes = Vocabulary(classes)
+        self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
+        self.of_vectors = schema.of_kind("vectors")
+        self.readers = {column.name: reader_of(column) for column in self.of_vectors if is_text(column)}
+        # A missing label is counted, too: as None, whose code is 0.
+        self.growth = [0]
+        self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._make_readers()
+        self._empty()
+
+    def _make_readers(self) -> None:
+        self._labels = [(c.name, coded(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
+
+    def _empty(self) -> None:
+        self.rows: Floats = np.zeros(max(len(self.classes), 1))
+        self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
+        self.vectors: dict[str, Any] = {n: started(self.schema[n], 0, reader) for n, reader in self.readers.items()}
+        self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
+        self._room = -1  # how many labels there is room for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_readers()
+
+    def fresh(self) -> TableCounter:
+        """Return an empty one with the same codes."""
+        other = TableCounter.__new__(TableCounter)
+        other.__dict__.update(self.__dict__)
+        other._empty()
+        return other
+
+    def of_grid(self, grid: Grid) -> TogetherCounter:
+        """Return an empty counter of the columns of a grid together, with the same codes."""
+        names = ([column.name for column in part] for part in (self.of_numbers, self.of_labels))
+        return TogetherCounter(grid, self.words, grid.places_among(*names))
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def add(self, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a frame, given the code of each row's class and what each row weighs."""
+        self.start_vectors(frame)
+        if frame.rows <= ROWS:
+            self._add_block(frame, 0, frame.rows, y, weights, threads)
+            return
+        # A later block may be refused: count all apart, then take them in.
+        apart = self.fresh()
+        apart.start_vectors(frame)
+        for begin in range(0, frame.rows, ROWS):
+            end = min(begin + ROWS, frame.rows)
+            part = None if weights is None else weights[begin:end]
+            apart._add_block(frame, begin, end, y[begin:end], part, threads)
+        self.absorb(apart)
+
+    def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
+        """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
+        apart = self.fresh()
+        apart.start_vectors(frame)
+        for begin in range(0, frame.rows, ROWS):
+            rows = slice(begin, min(begin + ROWS, frame.rows))
+            encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            for name in self.readers:
+                encoded.vectors[name].learn()
+            for k, share in zip(classes, shares[rows].T, strict=True):
+                weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
+                if weighed.any():
+                    apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
+        self.absorb(apart)
+
+    def add_apart(
+        self,
+        counters: Sequence[TableCounter],
+        share: Codes | None,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+    ) -> None:
+        """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
+        block = self._encoded(frame, 0, frame.rows, threads)
+        for at, counter in enumerate(counters):
+            rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
+            codes, numbers, vectors = block if share is None else block.take(rows)
+            counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
+
+    def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
+        self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
+
+    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> Encoded:
+        """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
+        codes = None
+        if self.of_labels:
+            codes, new = codes_of(frame, self.coders, begin, end, threads)
+            for words, labels in zip(self.words, new, strict=True):
+                words.codes(labels)
+        numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        wide = {c.name: cells_in(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
+        return Encoded(codes, numbers, wide)
+
+    def _add_encoded(
+        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
+    ) -> None:
+        try:
+            self.add_encoded(codes, numbers, vectors, y, weights, threads)
+        except (RowRefused, NumberTooLarge) as error:
+            raise named(error, self.of_numbers, numbers, begin) from None
+
+    def add_dicts(self, rows: Sequence[Mapping[str, Any]], y: Codes, weights: Floats | None) -> None:
+        """Count a few rows given as dicts."""
+        codes = numbers = None
+        if self.of_numbers:
+            numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
+        if self.of_labels:
+            codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
+        texts = {name: TextRows(one, texts_in(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()}
+        self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
+
+    def takes_row(self, label: Any) -> bool:
+        """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
+        known = next(iter(self.classes.places), label)
+        plain = type(label) in (str, int, bool) and type(known) is type(label)
+        return plain and not self.of_vectors and self.together is None
+
+    def add_row(self, row: Mapping[str, Any], label: Any) -> None:
+        """Count one row given as a dict, as quickly as can be."""
+        (numbers,), (codes,) = cells_of((row,), self._numbers), cells_of((row,), self._labels)
+        k, labels, moments = self.classes.code(label), self.labels, self.numbers
+        if self.growth[0] != self._room or k >= len(self.rows):
+            self.make_room()
+        if not _kernels.count_row(numbers, codes, k, moments.shift, moments.sums, labels.offsets, labels.n, self.rows):
+            self.add_dicts([row], np.array([k], dtype=np.int32), None)  # says what is wrong with which number
+
+    def add_encoded(
+        self, codes: Any, numbers: Any, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int
+    ) -> None:
+        """Count rows that are codes and numbers already; what may be refused comes first, so that nothing is torn."""
+        self.make_room()
+        refusable = len(vectors) + (numbers is not None)
+        if refusable > 1:
+            self.fresh_vectors(vectors, y, weights, threads)
+        if numbers is not None:
+            memory.add_column(self.numbers, numbers, y, weights, threads)
+        for name, matrix in vectors.items():
+            add_wide(self.vectors[name], name, matrix, y, weights, threads)
+        if codes is not None:
+            self.labels.add(codes, y, weights, threads)
+        if self.together is not None:
+            self.together.add(numbers, codes, y, weights, threads)
+        memory.add_rows(self.rows, y, weights)
+
+    def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count vectors apart, only to see whether a row of them is refused."""
+        apart = self.fresh()
+        for name, matrix in vectors.items():
+            if name in self.readers:
+                matrix.check()
+                continue
+            apart.vectors[name] = started(self.schema[name], matrix.shape[1])
+            apart.vectors[name].make_room(len(self.classes))
+            add_wide(apart.vectors[name], name, matrix, y, weights, threads)
+
+    def make_room(self) -> None:
+        """Make room for all classes and labels that there are codes for."""
+        classes = len(self.classes)
+        if classes > len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros(max(classes, 2 * len(self.rows)) - len(self.rows))])
+        if self.growth[0] != self._room or classes > self.labels.n.shape[1]:
+            self.labels.make_room([len(words) for words in self.words], classes)
+            self._room = self.growth[0]
+        self.numbers.make_room(classes)
+        if self.together is not None:
+            self.together.make_room(classes)
+        for vectors in self.vectors.values():
+            vectors.make_room(classes)
+
+    def start_vectors(self, frame: Frame) -> None:
+        """Make an empty accumulator for each column of vectors, as long as the first."""
+        for column in self.of_vectors:
+            if column.name not in self.readers:
+                width = frame.columns[column.name].shape[1]
+                check_width(column, width, self.vectors.setdefault(column.name, started(column, width)).width)
+
+    def set_aside(self, name: str) -> None:
+        """Count a column of labels no longer, and forget what was counted of it."""
+        at = [column.name for column in self.of_labels].index(name)
+        self.schema = self.schema.only(other for other in self.schema.names if other != name)
+        self.of_labels = self.schema.of_kind("labels")
+        self.words = self.words[:at] + self.words[at + 1 :]
+        self.coders = self.coders[:at] + self.coders[at + 1 :]
+        self.labels = self.labels.without(at)
+        self._make_readers()
+
+    # -- counts as values ---------------------------------------------------------------------------------------
+
+    def absorb(self, other: TableCounter) -> None:
+        """Take in what another counter with the same codes has counted."""
+        self.make_room()
+        other.make_room()
+        classes = len(self.classes)
+        self.rows[:classes] += other.rows[:classes]
+        for at, words in enumerate(self.words):
+            part = self.labels.part(at, len(words), classes)
+            part += other.labels.part(at, len(words), classes)
+        axis = Axis.numbered(classes)
+        both = self.numbers.moments(axis.labels, axis) + other.numbers.moments(axis.labels, axis)
+        self.numbers.take(both, axis.labels)
+        if self.together is not None and other.together is not None:
+            self.together.absorb(other.together)
+        for name, theirs in other.vectors.items():
+            fresh = started(self.schema[name], theirs.width, self.readers.get(name))
+            absorb(self.vectors.setdefault(name, fresh), theirs, classes)
+
+    def less(self, part: TableCounter) -> Counts:
+        """Return the counts without those of a part that was absorbed before."""
+        rest = self.fresh()
+        for counter in (self, part, rest):
+            counter.make_room()
+        classes, axis = len(self.classes), Axis.numbered(len(self.classes))
+        rest.rows[:classes] = take_away(self.rows[:classes], part.rows[:classes])
+        for at, words in enumerate(self.words):
+            size = (at, len(words), classes)
+            rest.labels.part(*size)[:] = take_away(self.labels.part(*size), part.labels.part(*size))
+        both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
+        rest.numbers.take(both, axis.labels)
+        for name, mine in self.vectors.items():
+            rest.vectors[name] = started(self.schema[name], mine.width, self.readers.get(name))
+            of_both = (statistic_of(one, axis.labels, axis) for one in (mine, part.vectors[name]))
+            rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
+        if rest.together is not None:
+            mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
+            rest.together.take(mine - theirs, axis.labels)
+        return rest.value()
+
+    def value(self) -> Counts:
+        """Return the counts of all rows so far."""
+        self.make_room()
+        met = list(self.classes.places)
+        axis = Axis(met, self.declared)
+        rows = np.zeros(len(axis))
+        rows[axis.places(met)] = self.rows[: len(met)]
+        found: dict[str, Any] = {}
+        for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
+            found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
+        moments = self.numbers.moments(met, axis)
+        found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
+        found |= {name: statistic_of(vectors, met, axis) for name, vectors in self.vectors.items()}
+        columns = {name: found[name] for name in self.schema.names if name in found}
+        joint = None if self.together is None else self.together.value(met, axis)
+        return Counts(axis, rows, columns, self.schema, joint)
+
+    @classmethod
+    def of(cls, counts: Counts, schema: Schema) -> TableCounter:
+        """Return a counter that has counted this already."""
+        counter = cls(schema, tuple(counts.classes.fixed))
+        classes = list(counts.classes.labels)
+        counter.classes.codes(classes)
+        met = list(counter.classes.places)
+        for column, words in zip(counter.of_labels, counter.words, strict=True):
+            words.codes(counts.columns[column.name].values.labels)
+        counter.make_room()
+        counter.rows[counter.classes.codes(classes)] = counts.rows
+        for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+            table = counts.columns[column.name]
+            place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
+            counter.labels.part(at, len(words), len(met))[place] = table.n.T
+        if counter.of_numbers:
+            counter.numbers.take(
+                joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+            )
+        if counter.together is not None and counts.joint is not None:
+            counter.together.take(counts.joint, met)
+        for column in counter.of_vectors:
+            statistic = counts.columns[column.name]
+            if column.name in counter.readers:
+                counter.readers[column.name] = statistic.lexicon
+            counter.vectors[column.name] = started(column, width_of(statistic), counter.readers.get(column.name))
+            counter.vectors[column.name].take(statistic, met)
+        return counter
+
+
+def coded(column: Column, words: Vocabulary) -> Reader:
+    """Return what makes a code of a value, a new one if its label is new."""
+    read, family = label_reader(column), column.family
+    if not isinstance(family, Ordinal):
+        return lambda value: words.code(read(value))
+
+    def level(value: Any) -> int:
+        label = read(value)
+        if label not in words.places:
+            family.check(column.name, (*words.places, label))
+        return words.code(label)
+
+    return level
+
+
+def levels_of(column: Column) -> tuple[Any, ...]:
+    """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
+    if isinstance(column.family, Bernoulli):
+        return (False, True)
+    if isinstance(column.family, Bins):
+        return tuple(column.family.values)
+    if isinstance(column.family, Ordinal):
+        if column.family.levels is None:
+            column.family.check(column.name, column.levels or ())
+        return column.family.levels or column.levels or ()
+    return column.levels or ()
+
+
+def width_of(statistic: Any) -> int:
+    """Return how many columns a wide column was counted with."""
+    if isinstance(statistic, WordTable):
+        return statistic.size
+    return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
+
+
+def one_column(moments: Moments, at: int, name: str) -> Moments:
+    """Return the moments of one of the columns, under its name."""
+    parts = (part[:, at : at + 1] for part in (moments.n, moments.shift, moments.total, moments.squares))
+    return Moments(moments.classes, Axis.declared([name]), *parts)
+
+
+def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
+    """Return the moments of several columns as those of a matrix."""
+    laid = [column.on(classes) for column in columns]
+    parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
+    return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
+
+
+def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | None, begin: int) -> InvalidInput:
+    """Return an error about a number with the name of its column, and the row counted from the first."""
+    if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
+        if np.isinf(error.value):
+            assert numbers is not None
+            row = begin + int(np.argmax(np.isinf(numbers[:, error.column])))
+            return infinite(row, columns[error.column].name)
+        return NumberTooLarge(columns[error.column].name, error.value)
+    if isinstance(error, RowRefused):
+        return InvalidInput(str(error).replace(f"Row {error.row}", f"Row {error.row + begin}", 1))
+    return error  # type: ignore[no-any-return]

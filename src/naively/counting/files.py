@@ -1,0 +1,385 @@
+"""Counts files larger than memory: one thread reads the next rows while another counts these."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from .._threads import allowed
+from ..data.batches import Found
+from ..data.files import Block, File
+from ..data.frame import Frame, frame_of
+from ..data.schema import Column, Schema
+from ..data.target import Target, check_kinds, labels_of
+from ..errors import InvalidInput, InvalidSetting
+from ..stats.accumulators import Codes
+from ..stats.axis import Floats
+from .arrays import MOST_WEIGHT
+from .counter import TableCounter
+from .file_sample import Sample, place_hash
+from .first_look import cut, paired, uncut
+from .second_pass import Blocks
+from .thinned_rows import Thinned
+
+# More different texts than this name things rather than describe them: the column is set aside, unless asked for.
+MOST_LABELS = 1_000_000
+# Blocks that are read ahead of the counting.
+AHEAD = 2
+
+Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
+
+
+class Labelled(NamedTuple):
+    """Some rows of a file: where they are, what is counted of them, the code of each class, what each row weighs."""
+
+    file: int
+    begin: int
+    frame: Frame
+    y: Codes
+    weights: Floats | None
+    own: Floats | None  # the weights without those of the classes
+    unlabelled: int = 0  # rows among them that are skipped, for they have no label
+
+
+class Survey(NamedTuple):
+    """What the rows of each class weigh together, and how many rows weigh something."""
+
+    weights: dict[Any, float]
+    rows: int
+
+
+@dataclass
+class FileRows:
+    """The rows of files, to be counted: which column is the class, which the weight, which are left out."""
+
+    source: File
+    of_target: str
+    weight: str | None = None
+    ignore: Sequence[str] = ()
+    unlabelled: str = "error"
+    progress: Progress | None = None
+    asked: Any = ()  # the columns that were asked for by name, however many values they have
+    label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+    passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
+    rows: int = 0
+    counted: int = 0  # those of them that have a label and weigh something
+    skipped: int = 0  # those that have no label
+    gaps: Counter[str] = field(default_factory=Counter)  # empty cells of rows that are counted, by column
+    found: Found = field(default_factory=dict)  # which texts stood for none, and how often, by column
+    set_aside: list[str] = field(default_factory=list)
+    first: Frame | None = None  # the first rows that were counted, for remarks on them
+    sampling: bool = False  # whether some rows are kept, to choose settings with
+    gathering: bool = False  # whether all rows are kept, as long as they are few
+    by_class: Mapping[Any, float] | None = None  # what a row of each class weighs, beside its own weight
+    expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
+    scale: float = 1.0  # what all weights are multiplied by
+    weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
+    heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
+    sample: Sample = field(default_factory=Sample)
+    thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
+    named, cells = True, 1 << 30
+    target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
+
+    def schema(self, families: Any, pairs: bool = True) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
+        if isinstance(families, Schema):
+            self.asked = families
+            return self._cut(replace(families, target=self.of_target, weight=self.weight))
+        apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
+        schema = self.source.schema(families, apart)
+        if not len(schema):
+            raise InvalidInput(f"{self.source.paths[0]} has no column to learn from beside {', '.join(apart)}.")
+        self.asked = families or ()
+        if pairs:
+            schema = paired(schema, lambda _: self.source.unpacked)
+        return self._cut(replace(schema, target=self.of_target, weight=self.weight))
+
+    def _cut(self, schema: Schema) -> Schema:
+        """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
+        columns, sample = uncut(schema), Sample()
+        if not columns:
+            return schema
+        self.passes = self.passes[0], self.passes[1] + 1
+        for part in self.labelled(TableCounter(Schema(columns)), range(len(self.source.paths)), allowed(None)):
+            sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+            self.rows += part.frame.rows
+            self.tell(part)
+        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
+        if not sample.parts:  # the counting says that there are no rows
+            return cut(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
+        frame, _, weights = sample.rows()
+        return cut(schema, frame, weights)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def labelled(
+        self,
+        counter: TableCounter,
+        which: Sequence[int],
+        threads: int,
+        schema: Schema | None = None,
+        found: Found | None = None,
+    ) -> Iterator[Labelled]:
+        """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes.
+
+        Of its columns only some are read, if there is a schema of these. Texts that stand for no value are added to
+        `found`.
+        """
+        schema = counter.schema if schema is None else schema
+        beside = [self.of_target, *([] if self.weight is None else [self.weight])]
+        for name in beside:
+            self.source.check(name)
+        for block in ahead(self.source.blocks(which, schema, beside, threads, number=self.weight, found=found)):
+            names = [name for name in schema.names if name not in self.set_aside]
+            yield self._labelled(counter, block, names)
+
+    def _labelled(self, counter: TableCounter, block: Block, names: list[str]) -> Labelled:
+        table, path = block.table, self.source.paths[block.file]
+        labels, codes, dtype = labels_of(table.column(self.of_target))
+        if labels:
+            self.label_type = dtype
+            check_kinds([*list(counter.classes.places)[:1], *labels])
+        weights = None
+        if self.weight is not None:
+            column = frame_of(table.select([self.weight])).columns[self.weight]
+            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
+        none = codes < 0
+        if none.any():
+            if self.unlabelled != "skip":
+                raise InvalidInput(
+                    f"{path}, row {block.begin + int(np.argmax(none))} has no label: the column {self.of_target!r} is "
+                    "empty there. Leave such rows out, or set unlabelled='skip'."
+                )
+            weights = np.where(none, 0.0, 1.0 if weights is None else weights)
+        places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
+        frame, y, own = frame_of(table.select(names)), places[codes].astype(np.int32), weights
+        if self.by_class is not None:
+            factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
+            weights = factors if own is None else factors * own
+        return Labelled(block.file, block.begin, frame, y, weights, own, int(none.sum()))
+
+    def survey(self) -> Survey:
+        """Go over the classes and the weights of all rows, and nothing else of them."""
+        counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
+        self.passes = self.passes[0], self.passes[1] + 1
+        for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
+            found = np.bincount(part.y, part.own, len(counter.classes)).astype(np.float64)
+            sums = found + np.append(sums, np.zeros(len(found) - len(sums)))
+            rows += len(part.y) if part.own is None else int(np.count_nonzero(part.own))
+            self.rows += len(part.y)
+            self.tell(part)
+        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
+        if not rows:
+            raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+        return Survey(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
+
+    def again(
+        self,
+        counter: TableCounter,
+        threads: int,
+        share: Callable[[Labelled], Codes | None] = lambda part: None,
+        wide: bool = True,
+    ) -> Blocks:
+        """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
+        narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
+        for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
+            yield part.frame, part.y, part.weights, share(part)
+
+    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[Labelled]:
+        """Go over all rows in one pass more, and say how far it is."""
+        self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
+        self.rows = 0
+        for part in self.labelled(counter, range(len(self.source.paths)), threads, schema):
+            self.rows += part.frame.rows
+            yield part
+            self.tell(part)
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def count(self, counter: TableCounter, threads: int, which: Sequence[int] | None = None) -> None:
+        """Count the rows of the files, or of some of them."""
+        self.count_apart(
+            [counter], threads, lambda part: None, range(len(self.source.paths)) if which is None else which
+        )
+
+    def count_apart(
+        self,
+        counters: Sequence[TableCounter],
+        threads: int,
+        share: Callable[[Labelled], Codes | None],
+        which: Sequence[int],
+    ) -> None:
+        """Count each row with one of the counters, which have the same codes; share says with which."""
+        before = self.rows
+        for part in self.labelled(counters[0], which, threads, found=self.found):
+            folds = share(part)
+            with placed(self.source.paths[part.file], part.begin):
+                counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)
+            self.first = self.first or part.frame
+            if self.sampling or (self.gathering and (self.sample.complete or self.rows == before)):
+                hashed = place_hash(part.file, part.begin, part.frame.rows)
+                self.sample.keep(hashed, part.frame, part.y, part.own, counters[0].readers, folds)
+            if part.own is not None:
+                heavy, total = self.weighed
+                self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
+            if part.weights is not None and (self.by_class or (part.weights != np.floor(part.weights)).any()):
+                known = np.zeros(0) if self.heaviest is None else self.heaviest
+                self.heaviest = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
+                np.maximum.at(self.heaviest, part.y, part.weights)
+            if counters[0].of_numbers:
+                self.thinned = self.thinned or Thinned(counters[0].of_numbers)
+                self.thinned.add(part.frame, part.y, part.weights)
+            self.rows += part.frame.rows
+            self._note(part)
+            self._set_aside(counters)
+            self.tell(part)
+        if self.rows == before:
+            names = ", ".join(self.source.paths[at] for at in which)
+            raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
+        if not any(counter.rows.any() for counter in counters):
+            raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
+        check_named(self.expected, counters[0].classes.places)
+
+    def _note(self, part: Labelled) -> None:
+        """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
+        light = None if part.own is None or part.own.all() else part.own == 0
+        self.counted += part.frame.rows - (0 if light is None else int(light.sum()))
+        self.skipped += part.unlabelled
+        self.gaps.update(missing_in(part.frame, light))
+
+    def _set_aside(self, counters: Sequence[TableCounter]) -> None:
+        for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
+            if len(words) > MOST_LABELS and self.may_go(column):
+                self.set_aside.append(column.name)
+                for counter in counters:
+                    counter.set_aside(column.name)
+
+    def may_go(self, column: Column) -> bool:
+        """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
+        return column.type == "text" and column.name not in self.asked
+
+    def finish(self) -> None:
+        """Say that no pass is left, where all rows were known earlier than expected."""
+        before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
+        if self.progress is not None and self.passes[1] < before:
+            done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
+            self.progress(self.rows, done, done)
+
+    def tell(self, part: Labelled) -> None:
+        """Say how far the reading is, if anybody listens."""
+        if self.progress is not None:
+            sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
+            here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
+            before, passes = self.passes
+            self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
+
+
+def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
+    """Refuse weights of classes that no row has."""
+    there = list(known)
+    unknown = [label for label in labels if label not in set(there)]
+    if unknown:
+        raise InvalidSetting(
+            f"class_weight names the class {unknown[0]!r}, which no row has; the classes are {there[:8]}."
+        )
+
+
+def set_aside_hint(name: str) -> str:
+    """Return the remark on a column that was set aside."""
+    return (
+        f"{name!r} has more than {MOST_LABELS:,} different values, as names and numbers of records have, and was set "
+        f'aside; to count the words of texts: families={{{name!r}: "words"}}, or whole values all the same: '
+        f'families={{{name!r}: "categorical"}}.'
+    )
+
+
+def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
+    """Return the same items; a thread of its own makes the next ones meanwhile."""
+    waiting: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
+    stopped, end = threading.Event(), object()
+
+    def put(item: Any, error: BaseException | None = None) -> None:
+        while not stopped.is_set():
+            try:
+                waiting.put((item, error), timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in items:
+                put(item)
+                if stopped.is_set():
+                    return
+            put(end)
+        except BaseException as error:  # handed to whoever waits for the next item
+            put(end, error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (got := waiting.get())[0] is not end:
+            yield got[0]
+        if got[1] is not None:
+            raise got[1]
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def each_block(
+    file: File, schema: Schema, ask: Callable[[Any], Any], threads: int | None = None, beside: Sequence[str] = ()
+) -> list[Any]:
+    """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
+    answers = []
+    for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
+        with placed(file.paths[block.file], block.begin):
+            answers.append(ask(block.table))
+    if not answers:
+        raise InvalidInput(f"{', '.join(file.paths)}: there are no rows, only names of columns.")
+    return answers
+
+
+def missing_in(frame: Frame, light: Any = None) -> dict[str, int]:
+    """Return how many cells of each Arrow column of a frame are empty, but for rows that weigh nothing."""
+    empty = {name: values.data.null_count for name, values in frame.columns.items()}
+    if light is not None:
+        rows = pa.array(light)
+        apart = {name: frame.columns[name].data.filter(rows).null_count for name, none in empty.items() if none}
+        empty |= {name: empty[name] - none for name, none in apart.items()}
+    return {name: none for name, none in empty.items() if none}
+
+
+def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:
+    """Return what each row weighs, if rows can weigh that."""
+    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = "nothing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise InvalidInput(
+            f"{path}, row {begin + row}: the weight in column {column!r} is {found}; a row weighs a finite number of 0 "
+            "or more."
+        )
+    return np.ascontiguousarray(weights)
+
+
+@contextmanager
+def placed(path: str, begin: int) -> Iterator[None]:
+    """Let errors about a row of a block say which row of which file it is; the first row is row 0."""
+    try:
+        yield
+    except InvalidInput as error:
+        row = re.match(r"Row (\d+)", str(error))
+        if row is None:
+            raise InvalidInput(f"{path}: {error}") from None
+        raise InvalidInput(f"{path}, row {begin + int(row[1])}{str(error)[row.end() :]}") from None

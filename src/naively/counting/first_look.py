@@ -1,0 +1,48 @@
+"""The first look at rows without their classes: where numbers are cut, and whether pairs of words are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..data.frame import Frame
+from ..data.schema import Column, Schema
+from ..families import Bins, Gaussian, Words
+from ..stats.axis import Floats
+from .file_sample import chosen
+
+# Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
+# be too many, and single words tell nearly as much.
+PAIRED = 1 << 26
+
+
+def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
+    """Return the schema with pairs of words where nobody said if they are counted; size tells the bytes of a column."""
+    families = {}
+    for column in schema.of_kind("vectors"):
+        if isinstance(column.family, Words) and column.type == "text" and column.family.may_pair:
+            families[column.name] = replace(column.family, pairs=size(column.name) <= PAIRED)
+    return schema.with_families(families)
+
+
+def uncut(schema: Schema) -> tuple[Column, ...]:
+    """Return the columns that are counted in bins nobody has cut yet, as columns of numbers."""
+    found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
+    return tuple(replace(column, family=Gaussian()) for column in found)
+
+
+def cut(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
+    """Return the schema with all bins cut: about equally many of these rows fall into each."""
+    names = [column.name for column in uncut(schema)]
+    if not names:
+        return schema
+    at = chosen(frame.rows, weights)
+    w = np.ones(len(at)) if weights is None else weights[at]
+    families = {}
+    for name in names:
+        values = frame.columns[name]
+        values.check(schema[name])
+        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]
+    return schema.with_families(families)

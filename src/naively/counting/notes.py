@@ -1,0 +1,223 @@
+"""Remarks on columns that are counted as told, but look as if something else was meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..data.frame import Frame
+from ..data.values import Values
+from ..judge.metrics import one_class
+from ..stats.axis import Axis
+from .cell_notes import SHOWN, listed, unclear_numbers
+from .counter import TableCounter
+
+# Fewer rows say little about what a column is.
+ENOUGH = 30
+# Whole numbers with at most so many different values may be codes; so many rows are looked at.
+FEW, LOOKED_AT = 12, 10_000
+# More whole numbers than this, as a target, may be amounts; more than hundreds hardly are anything else.
+MANY_NUMBERS, HUNDREDS = 20, 100
+# Words that make a label a sentence, and characters of a language that is written without spaces.
+SEVERAL, UNSPACED = 4, 8
+# An amount with a sign before it or a unit behind it, or with separators; a date or a time.
+AMOUNT = re.compile(r"[^\w\s]{0,3}\s?\d[\d.,' \u00a0]*(e[-+]?\d+)?\s?[^\W\d_]{0,4}[^\w\s]{0,3}", re.IGNORECASE)
+MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]\d+:?\d*)?", re.IGNORECASE)
+
+Said = Callable[[Sequence[str]], str]  # from the names of columns to a sentence about them
+
+
+def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
+    """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
+    rows = float(counter.rows.sum())
+    if rows < ENOUGH or not isinstance(source, Frame):
+        return ()
+    return tuple(grouped([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
+
+
+def grouped(found: Sequence[tuple[Said, str]]) -> list[str]:
+    """Return a sentence for all columns of which the same is to be said, in the order in which they came up."""
+    columns: dict[Said, list[str]] = {}
+    for said, name in found:
+        columns.setdefault(said, []).append(name)
+    return [said(names) for said, names in columns.items()]
+
+
+def about_target(labels: Sequence[Any]) -> list[str]:
+    """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
+    if len(labels) == 1:
+        return [one_class(labels[0])]
+    if len(labels) <= MANY_NUMBERS or not isinstance(labels[0], (int, float, np.number)):
+        return []
+    remark = (
+        f"The target holds {len(labels)} different numbers, and each of them is a class. If they are amounts, this is "
+        "regression: cut them into a few ranges first, such as low, middle and high, or set cost='squared' to be "
+        "answered by their mean, cost='absolute' by their median."
+    )
+    return [remark]
+
+
+def is_doubtful(labels: Sequence[Any]) -> bool:
+    """Tell whether a target deserves a warning rather than a remark."""
+    return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
+
+
+def about_labels(counter: TableCounter, rows: float) -> list[str]:
+    """Return remarks on columns of labels."""
+    return grouped(found_in_labels(counter, rows))
+
+
+def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]]:
+    """Return what is to be said of columns of labels, with their names."""
+    found: list[tuple[Said, str]] = []
+    for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
+        met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
+        values, labels = int((met[1:] > 0).sum()), list(words.places)  # without the missing ones
+        own = values > 0.9 * (rows - met[0]) and column.type == "text"
+        if met[0] >= rows:
+            found.append((empty, column.name))
+        elif values == 1 and met[0] == 0:
+            found.append((constant, column.name))
+        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, met)):
+            found.append((partial(exactly, unclear), column.name))
+        elif own and most_are(labels, is_sentence):
+            found.append((sentences, column.name))
+        elif own and most_are(labels, is_amount):
+            found.append((amounts, column.name))
+        elif own:
+            found.append((identifiers, column.name))
+    return found
+
+
+def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, str]]:
+    """Return what is to be said of columns of numbers, with their names."""
+    found: list[tuple[Said, str]] = []
+    different: dict[str, int] = {}
+    where = f" in the first {LOOKED_AT:,} rows" if float(counter.rows.sum()) > LOOKED_AT else ""
+
+    def codes(names: Sequence[str]) -> str:
+        """Say that columns hold few different whole numbers."""
+        least, most = (edge(different[name] for name in names) for edge in (min, max))
+        many = f"{least}" if least == most else f"{least} to {most}"
+        return (
+            f"{called(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; if "
+            f"they are codes rather than amounts: {families(names, 'categorical')}."
+        )
+
+    for column, varies in zip(counter.of_numbers, do_vary(counter), strict=True):
+        values = frame.columns[column.name]
+        if not isinstance(values, Values):
+            continue
+        numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
+        different[column.name] = len(np.unique(numbers[~np.isnan(numbers)]))
+        if different[column.name] == 1 and not varies:
+            found.append((constant, column.name))
+        elif column.type == "whole" and 2 < different[column.name] <= FEW and column.family.name == "gaussian":
+            found.append((codes, column.name))
+    return found
+
+
+def do_vary(counter: TableCounter) -> list[bool]:
+    """Tell of each column of numbers whether it holds different ones, by all rows that were counted."""
+    if not counter.of_numbers:
+        return []
+    met = list(counter.classes.places)
+    overall = counter.numbers.moments(met, Axis(met)).overall()
+    spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
+    return spread
+
+
+# -- what labels look like ---------------------------------------------------------------------------------------------
+
+
+def most_are(labels: list[Any], such: Callable[[str], bool]) -> bool:
+    """Tell whether most of the first labels are such."""
+    some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
+    return sum(map(such, some)) > len(some) / 2
+
+
+def is_sentence(label: str) -> bool:
+    """Tell whether a label is a text of several words."""
+    unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
+    return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
+
+
+def is_amount(label: str) -> bool:
+    """Tell whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
+
+    >>> [is_amount(label) for label in ("$62.39", "41.11 €", "34.1%", "12 kg", "2020-01-31", "9:30 am")]
+    [True, True, True, True, True, True]
+    >>> [is_amount(label) for label in ("A00312", "000312", "7f3a", "Smith", "k7")]
+    [False, False, False, False, False]
+    """
+    text = label.strip()
+    if text.isdigit() or not any(sign.isdigit() for sign in text):
+        return False
+    return AMOUNT.fullmatch(text) is not None or MOMENT.fullmatch(text) is not None
+
+
+# -- what is said of columns -------------------------------------------------------------------------------------------
+
+
+def called(names: Sequence[str]) -> str:
+    """Return columns as the subject of a sentence: a single one by name, of many how many and the first few.
+
+    >>> called(["a"]), called(["a", "b"]), called(["a", "b", "c", "d"])
+    ("'a'", "2 columns ('a', 'b')", "4 columns ('a', 'b', 'c', …)")
+    """
+    return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({listed(names)})"
+
+
+def families(names: Sequence[str], family: str) -> str:
+    """Return the setting that takes columns as another family."""
+    pairs = [f'{name!r}: "{family}"' for name in names[:SHOWN]]
+    return f"families={{{', '.join([*pairs, *(['…'] if len(names) > SHOWN else [])])}}}"
+
+
+def empty(names: Sequence[str]) -> str:
+    """Say that columns hold nothing."""
+    return f"{called(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing."
+
+
+def constant(names: Sequence[str]) -> str:
+    """Say that columns hold the same in every row."""
+    one = len(names) == 1
+    return (
+        f"{called(names)} {'holds' if one else 'hold'} the same value in every row, and {'tells' if one else 'tell'} "
+        "nothing of the class."
+    )
+
+
+def exactly(remark: str, names: Sequence[str]) -> str:
+    """Say what was found in a single column."""
+    return remark
+
+
+def sentences(names: Sequence[str]) -> str:
+    """Say that columns hold texts, and how their words are counted."""
+    return (
+        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} texts of several words, and each is taken as a "
+        f"whole, which tells next to nothing. To count their words: {families(names, 'words')}."
+    )
+
+
+def amounts(names: Sequence[str]) -> str:
+    """Say that columns hold amounts or times that are taken as labels."""
+    return (
+        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written as "
+        "text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
+    )
+
+
+def identifiers(names: Sequence[str]) -> str:
+    """Say that columns hold what only names rows."""
+    one = len(names) == 1
+    own, them = ("has a value of its own", "it") if one else ("have a value of their own", "them")
+    return (
+        f"{called(names)} {own} in almost every row, as identifiers have, which tells nothing of other rows; ignore "
+        f"{them}: columns=[...] without {listed(names)}."
+    )

@@ -1,0 +1,92 @@
+"""Counts columns together: codes and numbers in, sums of products out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..data.grid import Cells, Grid, Places
+from ..stats.accumulators import Codes
+from ..stats.axis import Axis, Floats
+from ..stats.growing import Vocabulary, grown
+from ..stats.pairs import Joint, laid
+
+# Rows that are counted at once: few enough that what is made of them stays in the cache.
+ROWS = 1 << 15
+
+
+class TogetherCounter:
+    """Fills a Joint; classes may be new at any time. Labels come as codes of vocabularies."""
+
+    def __init__(self, grid: Grid, words: Sequence[Vocabulary], on: tuple[Places, Places] | None = None) -> None:
+        # Where the columns of the grid stand among all numbers and all labels, if they are not all of them.
+        self.grid, self.on = grid, on
+        self.words = words if on is None else [words[at] for at in on[1]]
+        self.known = [{label: at for at, label in enumerate(values.labels)} for values in grid.labels]
+        self.places: list[Codes] = [np.full(1, -1, dtype=np.int32) for _ in grid.labels]
+        self.fine: Floats = np.zeros((grid.fine_bins, 1))
+        self.products: Floats = np.zeros((1, grid.features, grid.features))
+
+    def make_room(self, classes: int) -> None:
+        """Make room for so many classes."""
+        room = len(self.products)
+        if classes > room:
+            more = grown(room, classes) - room
+            self.fine = np.concatenate([self.fine, np.zeros((self.grid.fine_bins, more))], axis=1)
+            self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
+
+    def codes_of(self, codes: Codes) -> Codes:
+        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not told apart."""
+        out = np.empty((len(codes), len(self.known)), dtype=np.int32, order="F")
+        for at, (words, known) in enumerate(zip(self.words, self.known, strict=True)):
+            if len(self.places[at]) < len(words):
+                self.places[at] = np.array([known.get(label, -1) for label in words.places], dtype=np.int32)
+            np.take(self.places[at], codes[:, at], out=out[:, at])
+        return out
+
+    def add(self, numbers: Any, codes: Codes | None, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count rows, given their numbers and the codes of their labels, if there are such columns."""
+        numbers = np.empty((len(y), 0)) if numbers is None else numbers
+        codes = np.empty((len(y), 0), dtype=np.int32) if codes is None else codes
+        if self.on is not None:
+            numbers, codes = (part[:, at] for part, at in zip((numbers, codes), self.on, strict=True))
+        for begin in range(0, len(y), ROWS):
+            rows = slice(begin, begin + ROWS)
+            cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)
+            self.add_cells(cells, y[rows], None if weights is None else weights[rows], threads)
+
+    def add_cells(self, cells: Cells, y: Codes, weights: Floats | None, threads: int) -> None:
+        """Count rows that are laid out already."""
+        offsets = self.grid.fine_offsets
+        _kernels.count_codes(cells.fine, y, weights, True, offsets, self.fine, threads)
+        _kernels.count_products(cells.codes, self.grid.offsets, cells.level, y, weights, self.products, threads)
+
+    def take_rows(self, rows: Floats) -> None:
+        """Hold the rows of each class, which is all there is to count of no columns at all."""
+        self.products[: len(rows), 0, 0] = rows
+
+    def value(self, met: Sequence[Any], axis: Axis) -> Joint:
+        """Return the sums of all rows so far, the classes sorted."""
+        half = self.products[: len(met)]
+        whole = half + np.triu(half, 1).transpose(0, 2, 1)
+        fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
+        place = axis.places(met)
+        fine[place], products[place] = self.fine[:, : len(met)].T, whole
+        return Joint(axis, self.grid, fine, products)
+
+    def take(self, joint: Joint, classes: Sequence[Any]) -> None:
+        """Hold these sums from now on, the classes by their codes."""
+        self.make_room(len(classes))
+        wanted = Axis.ordered(classes)
+        self.fine[:, : len(classes)] = laid(joint.fine, joint.classes, wanted).T
+        self.products[: len(classes)] = np.triu(laid(joint.products, joint.classes, wanted))
+
+    def absorb(self, other: TogetherCounter) -> None:
+        """Take in what another counter with the same grid and codes has counted."""
+        self.make_room(len(other.products))
+        size = len(other.products)
+        self.fine[:, :size] += other.fine
+        self.products[:size] += other.products

@@ -1,0 +1,336 @@
+"""Rows with their classes and weights, from any source → counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .._threads import allowed
+from ..data.batches import Found
+from ..data.dict_rows import few_rows
+from ..data.files import File, file_of
+from ..data.frame import Frame, frame_of
+from ..data.schema import NOUNS, Schema
+from ..data.target import Shares, Target, check_kinds, target_of, type_for
+from ..data.values import Values
+from ..errors import InvalidInput, InvalidSetting
+from ..stats import Counts
+from ..stats.axis import Floats
+from .arrays import MOST_WEIGHT
+from .cell_notes import about_cells
+from .counter import TableCounter, width_of
+from .files import FileRows, set_aside_hint
+from .first_look import cut, paired
+from .notes import hints_of
+from .thinned_rows import Thinned
+from .wide import check_width
+
+
+@dataclass
+class Rows:
+    """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
+
+    source: Any
+    target: Target | Shares
+    weights: Floats | None
+    called: str | None = None  # the column of the classes, if it is one of the table
+    by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return not isinstance(self.source, Frame) or self.source.named
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, at most a few too many."""
+        return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
+
+    @property
+    def label_type(self) -> np.dtype[Any]:
+        """The type to give labels back in."""
+        return self.target.dtype
+
+    def schema(self, families: Any, pairs: bool = True) -> Schema:
+        """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
+        if isinstance(families, Schema):
+            self.source = frame_of(self.source).on(families)
+            schema = replace(families, target=self.called or families.target)
+        else:
+            self.source = frame_of(self.source)
+            schema = replace(self.source.schema(families).with_families(families), target=self.called)
+            self.source = self.source.on(schema)
+            if pairs:
+                schema = paired(schema, lambda name: self.source.columns[name].bytes)
+        return cut(schema, self.source, self.weights)
+
+
+def with_hints(counter: TableCounter, rows: Any) -> Schema:
+    """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
+    if isinstance(rows, FileRows):
+        aside, file = map(set_aside_hint, rows.set_aside), rows.source
+        cells = about_cells(counter.schema, rows.found, file.decimal, file.thousands)
+        return replace(counter.schema, hints=(*file.notes(), *cells, *hints_of(counter, rows.first), *aside))
+    cells = about_cells(counter.schema, read_as_missing(counter, rows.source))
+    return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
+
+
+def read_as_missing(counter: TableCounter, source: Any) -> Found:
+    """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
+    found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
+    values = source.columns.items() if isinstance(source, Frame) else ()
+    return found | {name: one.none for name, one in values if isinstance(one, Values) and one.none}
+
+
+def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Any:
+    """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
+    file = file_of(X)
+    if file is not None:
+        return rows_of_file(file, y, target, weights, unlabelled, schema)
+    source: Any = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
+    if source is None or schema is None or not schema.single:
+        source = frame_of(X)
+        y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
+        if target is not None:
+            if y is not None:
+                raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
+            source, y = without(source, target)
+        if isinstance(weights, str):
+            source, weights = without_weights(source, weights, target)
+        source = source if schema is None else source.on(schema)
+    alone = type(X) is dict or type(X).__name__ == "Series"
+    if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
+        y = [y]  # one row, one label
+    n = source.rows if isinstance(source, Frame) else len(source)
+    found = no_labels(n) if y is None and unlabelled == "keep" else target_of(y)
+    if not n:
+        raise InvalidInput("Found array with 0 sample(s) while a minimum of 1 is required by NaiveBayes.")
+    if isinstance(source, Frame) and not source.columns:
+        raise InvalidInput(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
+    if found.rows != n:
+        raise InvalidInput(
+            f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
+        )
+    return labelled_rows(Rows(source, found, checked_weights(weights, n), target), unlabelled)
+
+
+def rows_of_file(
+    file: File, y: Any, target: Any, weight: Any, unlabelled: str = "error", schema: Schema | None = None
+) -> FileRows:
+    """Return the rows of files, whose classes and weights are columns of theirs."""
+    if y is not None or target is None:
+        raise InvalidInput("The classes of rows in a file are a column of the file: give its name as target='…'.")
+    if not (weight is None or isinstance(weight, str)):
+        raise InvalidInput("The weights of rows in a file are a column of the file: give its name.")
+    return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
+
+
+def sampled(rows: FileRows, counter: TableCounter) -> Rows:
+    """Return some of the rows of files that were counted, as a table in memory; each weighs what it does by itself."""
+    frame, codes, weights = rows.sample.rows()
+    target = Target(list(counter.classes.places), codes, rows.label_type)
+    return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
+
+
+def thinned(counter: TableCounter, rows: Rows | FileRows) -> Thinned | None:
+    """Return some rows to measure on what numbers tell whose bins are not counted; None if there are no such numbers.
+
+    It is measured when somebody asks: few cells are touched until then.
+    """
+    grid = counter.schema.grid
+    binned = set() if grid is None else {bins.name for bins in grid.numbers}
+    if all(column.name in binned for column in counter.of_numbers):
+        return None
+    if isinstance(rows, FileRows):
+        found = rows.thinned
+    else:
+        found = Thinned(counter.of_numbers)
+        y = rows.target.shares if isinstance(rows.target, Shares) else rows.target.codes
+        found.add(frame_of(rows.source), y, rows.weights)
+    if found is not None:
+        found.of = float(counter.rows.sum())
+    return found
+
+
+def no_labels(rows: int) -> Target:
+    """Return the classes of rows none of which has a label."""
+    return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
+
+
+def is_label(y: Any) -> bool:
+    """Tell whether this is the label of one row rather than those of several."""
+    return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
+
+
+def without(frame: Frame, target: str) -> tuple[Frame, Any]:
+    """Return a frame without the column of the classes, and those."""
+    if target not in frame.columns:
+        Schema(tuple(frame.schema()))[target]  # says which columns there are
+    columns = {name: values for name, values in frame.columns.items() if name != target}
+    return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
+
+
+def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
+    """Return a frame without the column of the weights, and those."""
+    if name == target:
+        raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
+    if not frame.named:
+        raise InvalidInput(
+            f"sample_weight={name!r} names a column, but the columns of X have no names; give a weight for each row."
+        )
+    rest, _ = without(frame, name)
+    values = frame.columns[name]
+    if not isinstance(values, Values) or values.type not in ("number", "whole", "boolean", None):
+        found = NOUNS[values.type] if isinstance(values, Values) and values.type else "vectors"
+        raise InvalidInput(f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.")
+    weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
+    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise InvalidInput(
+            f"Row {row}: its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more."
+        )
+    return rest, weights
+
+
+def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
+    """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
+    if isinstance(rows.target, Shares) or unlabelled == "keep":
+        return rows
+    codes = rows.target.codes
+    if len(codes) == 1 and codes[0] >= 0:
+        return rows  # at once, for those who learn row by row
+    none = codes < 0
+    if not none.any():
+        return rows
+    if unlabelled != "skip":
+        advice = "set unlabelled='skip'" if unlabelled != "em" else "learn them by `fit`, the only one that can"
+        raise InvalidInput(
+            f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
+            f"Leave these rows out, or {advice}."
+        )
+    if none.all():
+        raise InvalidInput("No row has a label: there is nothing to learn from.")
+    return weightless(rows)
+
+
+def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
+    """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
+    if isinstance(rows.target, Shares) or not (none := rows.target.codes < 0).any():
+        return rows
+    labels, codes, dtype = rows.target
+    if not labels:
+        labels = list(declared[:1]) or [0]
+        dtype = type_for(labels, np.array(declared).dtype)
+    weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
+    return replace(rows, target=Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights=weights)
+
+
+def checked_weights(weights: Any, rows: int) -> Floats | None:
+    """Return what each row weighs, if rows can weigh that."""
+    if weights is None:
+        return None
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("sample_weight must be a number for each row.") from None
+    given = np.full(rows, given) if given.ndim == 0 else given
+    if given.ndim != 1:
+        raise InvalidInput("Sample weights must be 1D array or scalar.")
+    if len(given) != rows:
+        raise InvalidInput(f"sample_weight.shape == {given.shape}, expected {(rows,)}!")
+    wrong = ~((given >= 0) & (given <= MOST_WEIGHT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInput(f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.")
+    if not given.any():
+        raise InvalidInput("Sample weights must contain at least one non-zero number.")
+    return np.ascontiguousarray(given)
+
+
+def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
+    """Return the classes that are declared, if they can be classes of these rows."""
+    if isinstance(classes, Integral):
+        if rows.target.labels:
+            raise InvalidSetting(
+                f"classes={classes!r} says how many classes there are where no row has a label, but some have one; "
+                f"list the classes instead: those met are {sorted(map(str, rows.target.labels))[:5]}."
+            )
+        classes = range(int(classes))
+    declared = [] if classes is None else list(classes)
+    check_kinds([*declared, *rows.target.labels] if declared else [])
+    return declared
+
+
+def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
+    """Refuse new classes of another kind than those that were counted before."""
+    known = counter.classes.places
+    new = [label for label in labels if getattr(label, "__hash__", None) is None or label not in known]
+    if new and known:
+        check_kinds([next(iter(known)), *new])
+
+
+def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> None:
+    """Count the rows; an error leaves the counter as it was."""
+    if isinstance(rows, FileRows):
+        apart = counter.fresh() if counter.rows.any() else counter
+        rows.count(apart, threads)
+        if apart is not counter:
+            counter.absorb(apart)
+        return
+    check_labels(counter, rows.target.labels)
+    target, codes = rows.target, counter.classes.codes(rows.target.labels)
+    if isinstance(target, Shares):
+        counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
+    elif isinstance(rows.source, Frame):
+        counter.add(rows.source, codes[target.codes], rows.weights, threads)
+    else:
+        counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    for column in schema.of_kind("vectors"):
+        if column.type == "vector":
+            check_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
+
+
+def count(
+    source: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    schema: Any = None,
+    sample_weight: Any = None,
+    ignore: Sequence[str] = (),
+    weight: str | None = None,
+    progress: Any = None,
+    threads: int | None = None,
+) -> Counts:
+    """Count a table or files: the rows of each class, and a statistic for each column.
+
+    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
+    `File`, `target` and `weight` are columns, `ignore` names columns to ignore, and `progress` is called with the
+    rows and bytes done so far, and the bytes there are.
+
+    >>> import naively as nv
+    >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
+    >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
+    >>> monday + tuesday
+    Counts: 4 rows (in: 2, out: 2), 1 columns
+    >>> (monday + tuesday) - tuesday == monday
+    True
+    """
+    rows = rows_of(source, y, target, sample_weight if weight is None else weight, "error")
+    if isinstance(rows, FileRows):
+        rows.ignore, rows.progress = ignore, progress
+    elif len(ignore) or weight is not None or progress is not None:
+        raise InvalidInput("ignore=, weight= and progress= are for files; give a table without those columns.")
+    counter = TableCounter(rows.schema(schema))
+    count_rows(counter, rows, allowed(threads))
+    return counter.value()

@@ -1,0 +1,59 @@
+"""Goes over rows again that were counted: to count their columns together, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data.block import ROWS, codes_of, numbers_of
+from ..data.frame import Frame
+from ..data.grid import Grid
+from ..stats.accumulators import Codes
+from ..stats.axis import Floats
+from . import arrays as memory
+from .counter import Encoded, TableCounter
+
+# Rows, the code of each one's class, what they weigh, and which counter each belongs to; None if there is but one.
+Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
+
+
+def cells(
+    counter: TableCounter, frame: Frame, begin: int, end: int, threads: int
+) -> tuple[Codes | None, Floats | None]:
+    """Return some rows of a frame whose labels were all met before: their codes and their numbers."""
+    codes = codes_of(frame, counter.coders, begin, end, threads)[0] if counter.of_labels else None
+    numbers = memory.native(numbers_of(frame, counter.of_numbers, begin, end)) if counter.of_numbers else None
+    return codes, numbers
+
+
+def add_together(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:
+    """Let counters of the same codes count columns together, too: first in their rows, which are given again."""
+    first, fresh = counters[0], [counter.of_grid(grid) for counter in counters]
+    for counter, together in zip(counters, fresh, strict=True):
+        together.make_room(len(first.classes))
+        if not grid.columns:
+            together.take_rows(counter.rows[: len(first.classes)])
+    for frame, y, weights, share in blocks if grid.columns else ():
+        for begin in range(0, frame.rows, ROWS):
+            rows = slice(begin, min(begin + ROWS, frame.rows))
+            block = Encoded(*cells(first, frame, rows.start, rows.stop, threads), {})
+            w = None if weights is None else weights[rows]
+            for at, together in enumerate(fresh):
+                own: Any = slice(None) if share is None else np.flatnonzero(share[rows] == at)
+                codes, numbers, _ = block if share is None else block.take(own)
+                together.add(numbers, codes, y[rows][own], None if w is None else w[own], threads)
+    for counter, together in zip(counters, fresh, strict=True):
+        counter.schema, counter.together = replace(counter.schema, grid=grid), together
+
+
+def add_up(counter: TableCounter, parts: Sequence[TableCounter]) -> None:
+    """Give a counter what its parts have counted together."""
+    grid = parts[0].schema.grid
+    assert grid is not None
+    counter.schema, counter.together = replace(counter.schema, grid=grid), counter.of_grid(grid)
+    for part in parts:
+        if part.together is not None:
+            counter.together.absorb(part.together)

@@ -1,0 +1,170 @@
+"""What rows weigh: by their class, and whether their weights stand for rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data.target import Shares
+from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
+from ..stats import Counts
+from ..stats.accumulators import Codes
+from ..stats.axis import Floats
+from ..stats.class_weights import by_class
+from .arrays import MOST_WEIGHT
+from .counter import TableCounter
+from .files import FileRows, check_named
+from .rows import Rows
+
+# Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
+LEAST = 0.1
+
+# Fewer rows say little under any weights, and no more than that is chosen from them.
+FEW = 50
+
+ByClass = Mapping[Any, float]
+
+
+# -- weights of rows -------------------------------------------------------------------------------------------------
+
+
+def are_copies(weights: Floats | None, y: Codes) -> bool:
+    """Tell whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
+    if weights is None:
+        return True
+    if (weights != np.floor(weights)).any():
+        return False
+    first = np.zeros(int(y.max()) + 1)
+    first[y] = weights
+    return bool((weights != first[y]).any() or np.ptp(weights) == 0)
+
+
+def out_of(weights: Floats, copies: bool) -> Floats:
+    """Return how much of each row is left out: all of it, but where weights count copies of a row, one of these."""
+    return np.minimum(weights, 1.0) if copies else weights
+
+
+# -- class weights -----------------------------------------------------------------------------------------------------
+
+
+def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: Sequence[Any] = ()) -> ByClass | None:
+    """Return what a row of each class weighs, given how many rows there are of each; None if all weigh the same.
+
+    "balanced" gives all classes the same weight in sum: N / (K n), as scikit-learn does.
+    """
+    if setting is None:
+        return None
+    if isinstance(setting, str):
+        met = rows > 0
+        shares = rows.sum() / (np.count_nonzero(met) * np.where(met, rows, 1.0))
+        return dict(zip(labels, np.where(met, shares, 1.0).tolist(), strict=True))
+    check_named(setting, [*labels, *declared])
+    return dict(setting)
+
+
+def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> ByClass | None:
+    """Return what a row of each class weighs, from the rows themselves."""
+    if setting is None:
+        return None
+    target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
+    if isinstance(target, Shares):
+        return class_weights(setting, target.labels, own @ target.shares, declared)
+    there = target.codes >= 0
+    sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
+    return class_weights(setting, target.labels, sums, declared)
+
+
+def weighed(rows: Rows, weights: ByClass | None) -> Rows:
+    """Return the rows with their weights multiplied by those of their classes; a class that is not named has 1."""
+    if weights is None:
+        return rows
+    factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
+    if isinstance(rows.target, Shares):
+        target = rows.target._replace(shares=rows.target.shares * factors)
+        return replace(rows, target=target, by_class=weights)
+    product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
+    product = product if rows.weights is None else product * rows.weights
+    if not product.any() or product.max() > MOST_WEIGHT:
+        found = "nothing" if not product.any() else f"{product.max():g}"
+        raise InvalidInput(f"With class_weight={dict(weights)} a row weighs {found}; give other weights.")
+    return replace(rows, weights=product, by_class=weights)
+
+
+def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
+    """Return counts of rows as if they had been weighed by class, and what each class weighs."""
+    if setting is None:
+        return counts, None
+    labels = counts.classes.labels
+    weights = class_weights(setting, labels, counts.rows, () if isinstance(setting, str) else list(setting))
+    assert weights is not None
+    return by_class(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
+
+
+def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
+    """Let rows of files weigh what their classes do, and so much that their weights sum to the number of rows.
+
+    What follows from all rows takes a pass of its own, which reads the classes and the weights alone.
+    """
+    if isinstance(setting, Mapping):
+        rows.by_class, rows.expected = dict(setting), [label for label in setting if label not in set(declared)]
+    normalize = normalize and rows.weight is not None
+    if not (normalize or isinstance(setting, str)):
+        return
+    found = rows.survey()
+    labels, sums = list(found.weights), np.array(list(found.weights.values()))
+    rows.scale = found.rows / float(sums.sum()) if normalize else 1.0
+    if isinstance(setting, str):
+        rows.by_class = class_weights(setting, labels, sums)
+
+
+def refuse_balanced(setting: Any, what: str) -> None:
+    """Refuse to count some rows apart where the weight of each follows from all of them."""
+    if isinstance(setting, str):
+        raise InvalidSetting(
+            f"class_weight='balanced' follows from all rows, so {what} cannot know it. Give the weights as a dict, "
+            "such as class_weight={'spam': 3.0}."
+        )
+
+
+def row_weights_of(counter: TableCounter, rows: Any) -> ByClass | None:
+    """Return what the heaviest row of each class weighs; None if weights count copies of rows, or there are none."""
+    heaviest, labels = None, list(counter.classes.places)
+    if isinstance(rows, FileRows):
+        heaviest = rows.heaviest
+    elif not isinstance(rows.target, Shares) and not are_copies(rows.weights, rows.target.codes):
+        places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
+        heaviest = np.zeros(len(labels))
+        np.maximum.at(heaviest, places[rows.target.codes], rows.weights)
+    return None if heaviest is None else dict(zip(labels, heaviest.tolist(), strict=False))
+
+
+# -- the scale of weights ----------------------------------------------------------------------------------------------
+
+
+def check_scale(weights: Floats | None) -> None:
+    """Warn if the weights of rows stand for far fewer rows than there are."""
+    if weights is not None:
+        warn_of_scale(int(np.count_nonzero(weights)), float(weights.sum()), "w * len(w) / w.sum()")
+
+
+def check_scale_of_file(rows: FileRows) -> None:
+    """Warn if the weights in files stand for far fewer rows than there are."""
+    if rows.weight is not None:
+        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
+
+
+def warn_of_scale(rows: int, total: float, normalized: str) -> None:
+    """Warn of weights whose sum is far below the number of rows."""
+    if rows < FEW or rows * LEAST <= total:
+        return
+    warnings.warn(
+        f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; so few rows "
+        "are outweighed by the smoothing. If the weights only compare rows, let them sum to the number of rows: "
+        f"{normalized}.",
+        WeightWarning,
+        stacklevel=levels_to_caller(),
+    )

@@ -1,0 +1,155 @@
+"""Wide columns while they are counted: vectors of numbers, of flags or of words, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..data.block import vectors_of
+from ..data.frame import Frame
+from ..data.schema import Column
+from ..errors import InvalidInput, NumberTooLarge, RowRefused
+from ..families import Bernoulli, Words
+from ..families.family import blocks
+from ..families.sparse_numbers import DENSE
+from ..stats import Axis, Moments, WordTable
+from ..stats.accumulators import Codes
+from ..stats.axis import Floats
+from ..stats.growing import GrowingMoments, GrowingTable
+from ..text import TextReader, TextRows
+from . import arrays as memory
+
+
+class GrowingWords:
+    """Fills a WordTable: the words of texts, by a reader that others may share."""
+
+    def __init__(self, reader: TextReader, times: str) -> None:
+        self.reader, self.times, self.classes, self.sums = reader, times, 0, _kernels.ClassWords()
+
+    @property
+    def width(self) -> int:
+        """How many words are known."""
+        return len(self.reader)
+
+    def make_room(self, classes: int) -> None:
+        """Make room for so many classes."""
+        self.classes = max(self.classes, classes)
+
+    def add(self, x: TextRows, y: Codes, weights: Floats | None) -> None:
+        """Count the words of some texts."""
+        x.count(y, self.classes, weights, self.times, self.sums)
+
+    def table(self, classes: Sequence[Any], axis: Axis) -> WordTable:
+        """Return the counts of all rows so far, the classes sorted."""
+        place = axis.places(classes).tolist()
+        return WordTable(axis, self.reader, *self.sums.tables(len(axis), len(self.reader), place))
+
+    def take(self, table: WordTable, classes: Sequence[Any]) -> None:
+        """Hold these counts from now on, the classes by their codes; the words are those of the table's lexicon."""
+        self.reader, self.sums = table.lexicon, _kernels.ClassWords()  # type: ignore[assignment]
+        self.make_room(len(classes))
+        laid = table.on(Axis.declared(classes))
+        order = laid.classes.places(classes)
+        self.sums.add(*(np.ascontiguousarray(part[order]) for part in (laid.times, laid.texts)))
+
+    def absorb(self, other: GrowingWords, classes: int) -> None:
+        """Take in what another one of the same reader has counted."""
+        self.sums.add(*other.sums.tables(classes, len(self.reader)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        tables = self.sums.tables(self.classes, len(self.reader))
+        return {"reader": self.reader, "times": self.times, "classes": self.classes, "tables": tables}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tables = state.pop("tables")
+        self.__dict__.update(state)
+        self.sums = _kernels.ClassWords()
+        self.sums.add(*tables)
+
+
+def reader_of(column: Column) -> TextReader:
+    """Return what takes the texts of a column apart; it knows no word yet but those that are declared."""
+    family: Any = column.family
+    return TextReader(family.tokens, family.vocabulary or (), fixed=family.vocabulary is not None)
+
+
+def is_text(column: Column) -> bool:
+    """Tell whether a column holds texts that are taken apart."""
+    return column.type == "text" and isinstance(column.family, Words)
+
+
+def cells_in(frame: Frame, column: Column, reader: Any, begin: int, end: int, threads: int) -> Any:
+    """Return some rows of a wide column: texts beside their reader, or a matrix."""
+    if is_text(column):
+        return TextRows(reader, frame.columns[column.name].prose(column, begin, end), begin, threads)
+    return memory.native(vectors_of(frame, column, begin, end))
+
+
+def started(column: Column, width: int, reader: TextReader | None = None) -> Any:
+    """Return an empty accumulator for vectors of this width, or for the words of texts."""
+    if reader is not None:
+        return GrowingWords(reader, column.family.times)  # type: ignore[attr-defined]
+    if column.family.statistic is Moments:
+        return GrowingMoments(width)
+    return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
+
+
+def statistic_of(wide: Any, classes: Sequence[Any], axis: Axis) -> Any:
+    """Return what was counted of a wide column; the classes in the order of their codes, and as they are sorted."""
+    return wide.moments(classes, axis) if isinstance(wide, GrowingMoments) else wide.table(classes, axis)
+
+
+def absorb(mine: Any, theirs: Any, classes: int) -> None:
+    """Take in what another accumulator of the same column has counted."""
+    mine.make_room(classes)
+    if isinstance(mine, GrowingWords):
+        mine.absorb(theirs, classes)
+    elif isinstance(mine, GrowingTable):
+        mine.n[:classes] += theirs.n[:classes]
+    else:
+        axis = Axis.numbered(classes)
+        mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
+
+
+def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+    """Count a wide column; an error names the column."""
+    if isinstance(accumulator, GrowingWords):
+        accumulator.add(x, y, weights)
+        return
+    if isinstance(accumulator, GrowingMoments) and memory.is_sparse(x):
+        add_sparse(accumulator, name, x, y, weights, threads)
+        return
+    try:
+        memory.add_column(accumulator, x, y, weights, threads, name)
+    except NumberTooLarge as error:
+        at = error.column
+        row = int(np.argmax(~(np.abs(x[:, at]) <= memory.LARGEST)))
+        needed = "only finite numbers up to ±1e150 can be counted."
+        raise RowRefused(row, f"{name}[{at}]", f"{error.value:g}", needed) from None
+    except RowRefused as error:
+        needed = str(error).partition("; ")[2]
+        raise RowRefused(error.row, f"{name}[{error.column}]", error.value, needed) from None
+
+
+def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+    """Count the numbers of a sparse matrix, whose empty cells are zeros, some rows at a time."""
+    large = np.flatnonzero(np.abs(x.data) > memory.LARGEST)
+    if len(large):  # before anything is counted
+        row = int(np.searchsorted(x.indptr, large[0], side="right")) - 1
+        needed = "only finite numbers up to ±1e150 can be counted."
+        raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
+    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+        own = None if weights is None else weights[rows]
+        memory.add_column(accumulator, memory.native(x[rows].toarray()), y[rows], own, threads, name)
+
+
+def check_width(column: Column, width: int, known: int) -> None:
+    """Refuse vectors of another length than those that were counted."""
+    if width != known:
+        raise InvalidInput(
+            f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
+            "as input."
+        )

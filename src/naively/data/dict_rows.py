@@ -1,0 +1,216 @@
+"""A few rows as dicts, read value by value: for one row this is much quicker than making columns of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InvalidInput, infinite
+from ..families import Bernoulli, Bins, Poisson
+from ..families.poisson import NEVER_NEGATIVE
+from .cell_format import USUAL
+from .cells import Cell, NotRead, converted, one_number
+from .missing_values import exact_names
+from .pandas_types import plain_cell, time_texts
+from .schema import Column, Schema, likely, same_kind
+from .values import another_type, is_missing, kind_for, seconds, type_of_value
+
+# More rows than this are quicker as columns.
+FEW = 16
+
+Reader = Callable[[Any], Any]
+PLAIN = frozenset((str, float, int, bool, type(None)))
+
+
+def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
+    """Return a row, or a few, as dicts of single values; None if X is something else or more."""
+    if type(X) is dict:
+        return [X] if one_row(X) else None
+    if type(X) is list:
+        if not 0 < len(X) <= FEW:
+            return None
+        return X if all(type(row) is dict for row in X) else few_texts(X, schema)
+    if schema is not None and type(X).__name__ == "Series" and hasattr(X, "index"):
+        return row_of_series(X, schema)
+    if schema is None or type(X).__name__ != "DataFrame" or not 0 < X.shape[0] <= FEW:
+        return None
+    return rows_of_frame(X, schema)
+
+
+def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | None:
+    """Return a few texts as rows of the only column there is, if that holds texts."""
+    if schema is None or len(schema) != 1 or schema.columns[0].type != "text":
+        return None
+    name = schema.columns[0].name
+    return [{name: text} for text in X] if all(type(text) is str or is_missing(text) for text in X) else None
+
+
+def one_row(X: Any) -> bool:
+    """Tell whether this is one row: a dict of single values."""
+    return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
+
+
+def is_labelled_row(X: Any, y: Any) -> bool:
+    """Tell whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
+    return hasattr(X, "index") and hasattr(X, "items") and np.ndim(X) == 1 and np.ndim(y) == 0 and y is not None
+
+
+def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names) or not set(schema.names) <= set(names):
+        return None  # the way of larger frames says what is wrong
+    library = type(X).__module__.partition(".")[0]
+    if library == "polars":
+        return [dict(zip(names, row, strict=True)) for row in X.rows()]
+    if library == "pandas":
+        return [dict(zip(names, row, strict=True)) for row in X.to_numpy(dtype=object)]
+    return None
+
+
+def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+    """Return a row that is a series, such as frame.iloc[0]: it knows columns by name; None if it is a column."""
+    names = list(X.index)
+    if len(set(names)) < len(names):
+        return None
+    if all(isinstance(name, str) for name in names):
+        row = any(name in schema for name in names)  # one that it lacks is missed by name, as in a dict
+    else:  # numbers may be names of columns, or the index of texts
+        alone = len(schema) == 1 and schema.columns[0].type == "text"
+        row = not alone and set(schema.names) <= set(map(str, names))
+    if not row:
+        return None
+    return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
+
+
+def is_column(value: Any) -> bool:
+    """Tell whether a value is a column of values rather than a single one."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        return False
+    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
+
+
+def label_reader(column: Column) -> Reader:
+    """Return what makes a label of a value: None if it is missing, an error if it is of another type."""
+    if isinstance(column.family, Bernoulli) and column.type != "boolean":
+        threshold, number = column.family.threshold or 0.0, number_reader(column)
+
+        def flag(value: Any) -> Any:
+            found = number(value)
+            return None if found != found else found > threshold
+
+        return flag
+
+    if isinstance(column.family, Bins):
+        return bin_reader(column, column.family)
+
+    none = frozenset(exact_names(column.written))
+
+    def label(value: Any) -> Any:
+        if type(value) is str and column.type == "text":
+            return None if value in none else value
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
+        if is_missing(value):
+            return None
+        value = plain_cell(value)
+        check(column, value)
+        return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
+
+    return label
+
+
+def bin_reader(column: Column, family: Bins) -> Reader:
+    """Return what makes the number of a bin of a value."""
+    cuts, number = family.cuts or (), number_reader(column)
+
+    def bin_of(value: Any) -> int | None:
+        found = number(value)
+        if found in (np.inf, -np.inf):
+            raise infinite(0, column.name)
+        return None if found != found else bisect_left(cuts, found)
+
+    return bin_of
+
+
+def number_reader(column: Column) -> Reader:
+    """Return what makes a number of a value: NaN if it is missing, an error if it is of another type."""
+
+    def number(value: Any) -> float:
+        if type(value) is float:
+            return value
+        if isinstance(value, str) and column.of_texts:
+            value = value_of(column, value)
+        if is_missing(value):
+            return np.nan
+        value = plain_cell(value)
+        check(column, value)
+        return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
+
+    def events(value: Any) -> float:
+        found = number(value)
+        if found < 0:
+            raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}")
+        return found
+
+    return events if isinstance(column.family, Poisson) else number
+
+
+def value_of(column: Column, text: str) -> Any:
+    """Return the value that a text is in a column of anything but texts, None if it stands for none."""
+    written = column.written or USUAL
+    if column.measured and column.type != "time":  # at once, for those who ask row by row
+        found = one_number(text, written)
+        return text if found is None else found
+    texts = pa.array([text], pa.string())
+    try:
+        return converted(texts, Cell(kind_for(column, texts), written))[0][0].as_py()
+    except NotRead:
+        return text  # of another type than the column, as will be said
+
+
+def real(column: Column, value: Any) -> float:
+    """Return a number of any type as a float, if there is one that large."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInput(
+            f"Column {column.name!r} holds a whole number too large for a float. Rescale it, or take its logarithm."
+        ) from None
+
+
+def check(column: Column, value: Any) -> None:
+    """Refuse a value of another type than the column was learned with."""
+    found = type_of_value(value)
+    if found is not None and same_kind(found, column.type):
+        return
+    raise another_type(column, value)
+
+
+def texts_in(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:
+    """Return the texts of a few rows in one column."""
+    return [text for (text,) in cells_of(rows, [(column.name, label_reader(column))])]
+
+
+def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Reader]]) -> list[list[Any]]:
+    """Return what each row holds in some columns, each read by its reader; a column that no row has is an error."""
+    cells = []
+    for row in rows:
+        try:
+            cells.append([read(row[name]) for name, read in readers])
+        except KeyError:
+            row = {str(name): value for name, value in row.items()}  # a number is a name, too
+            cells.append([read(row[name] if name in row else absent(rows, name)) for name, read in readers])
+    return cells
+
+
+def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return None for a value that a row leaves out, if another row has it."""
+    if not any(name in map(str, row) for row in rows):
+        known = tuple(dict.fromkeys(str(key) for row in rows for key in row))
+        raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}")
+    return None

@@ -1,0 +1,246 @@
+"""DuckDB as a reader: queries in, Arrow batches of exactly so many rows out, its errors in our words."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .._threads import allowed
+from ..errors import UnreadableRows
+
+# What DuckDB may use for buffers; a scan needs far less.
+MEMORY = "512MB"
+# The types that columns of text files are read as, and what our schema calls them.
+TYPES: dict[str, Any] = {
+    "VARCHAR": "text",
+    "BOOLEAN": "boolean",
+    "BIGINT": "whole",
+    "DOUBLE": "number",
+    "DATE": "time",
+    "TIMESTAMP": "time",
+    "TIMESTAMPTZ": "time",
+}
+# Another name of DuckDB for VARCHAR, which here stands for texts that are taken apart: as long as they like.
+PROSE = "TEXT"
+# Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
+PIECE, BYTES = 1 << 11, 1 << 25
+NOUNS = {
+    "BOOLEAN": "true and false",
+    "BIGINT": "whole numbers",
+    "DOUBLE": "numbers",
+    "DATE": "dates",
+    "TIMESTAMP": "times",
+    "TIMESTAMPTZ": "times",
+}
+
+
+def connected(database: str | None = None, threads: int | None = None) -> Any:
+    """Return a connection to a database that is only read, or to an empty one in memory."""
+    import duckdb
+
+    try:
+        con = duckdb.connect(database or ":memory:", read_only=database is not None)
+    except duckdb.Error as error:
+        raise UnreadableRows(database, None, f"DuckDB cannot open it ({first_line(error)}).") from None
+    con.execute(f"set memory_limit = '{MEMORY}'")
+    con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
+    con.execute("set timezone = 'UTC'")
+    con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
+    con.execute(f"set threads = {allowed(threads)}")
+    return con
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def name(column: str) -> str:
+    """Return the name of a column as SQL writes it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def struct(types: dict[str, str]) -> str:
+    """Return the types of columns as DuckDB's readers take them."""
+    return "{" + ", ".join(f"{quoted(column)}: {quoted(kind)}" for column, kind in types.items()) + "}"
+
+
+def streamed(con: Any, query: str, path: str, rows: int) -> Iterator[Any]:
+    """Return the answer to a query as Arrow batches of about so many rows."""
+    import duckdb
+
+    try:
+        yield from reader_of(con.sql(query), rows)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise reworded(error, path) from None
+
+
+def reader_of(answer: Any, rows: int = 1) -> Any:
+    """Return Arrow's reader of an answer; older versions of DuckDB call it otherwise."""
+    return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
+
+
+def types_of(con: Any, query: str, path: str) -> Any:
+    """Return the Arrow types of the answer to a query, which may have no rows."""
+    import duckdb
+
+    try:
+        return reader_of(con.sql(query)).schema
+    except duckdb.Error as error:
+        raise reworded(error, path) from None
+
+
+def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Return the same rows as tables of exactly so many, the last of fewer.
+
+    Where a reader cuts depends on its threads and buffers. Sums of numbers depend on where they are cut, and shall be
+    the same to the last bit whenever the same file is read.
+    """
+    waiting: list[Any] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.num_rows
+        while size >= rows:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, rows)
+            size -= rows
+            waiting = table.slice(rows).to_batches() if size else []
+    if size:
+        yield pa.Table.from_batches(waiting)
+
+
+def filled(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[Any]:
+    """Return tables put together until they have so many rows, or until their long texts have BYTES.
+
+    Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
+    """
+    waiting: list[Any] = []
+    size = held = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += piece.num_rows
+        held += sum(pc.sum(pc.binary_length(piece.column(name))).as_py() or 0 for name in long)
+        if size >= rows or held >= BYTES:
+            yield pa.concat_tables(waiting)
+            waiting, size, held = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> Iterator[Any]:
+    """Return batches whose whole numbers, which came as texts, are such: DuckDB would round what is none."""
+    whole, begin = [name for name, kind in types.items() if kind == "BIGINT"], 0
+    for batch in batches:
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name in whole:
+            try:
+                arrays[name] = arrays[name].cast(pa.int64())
+            except pa.ArrowInvalid:
+                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole(text)]
+                row, text = found[0]
+                raise wrong_type(path, None, name, text, "BIGINT", f"row {begin + row}, ") from None
+        begin += batch.num_rows
+        yield pa.RecordBatch.from_pydict(arrays) if whole else batch
+
+
+def is_whole(text: str | None) -> bool:
+    """Tell whether a cell is empty or a whole number of 64 bits."""
+    if text is None:
+        return True
+    return bool(re.fullmatch(r"-?\d+", text)) and -(2**63) <= int(text) < 2**63
+
+
+def as_text(types: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns are read as, whole numbers as texts."""
+    return {name: "VARCHAR" if kind == "BIGINT" else kind for name, kind in types.items()}
+
+
+def first_line(error: Any) -> str:
+    """Return the first line of an error of DuckDB, without the kind of error before it."""
+    return re.sub(r"^[\w ]*Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
+
+
+def reworded(error: Any, path: str) -> UnreadableRows:
+    """Return an error of DuckDB about a file with the line, what was found, and what to do."""
+    text = str(error)
+    place = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in line (\d+)", text)
+    line = int(place[1]) if place else None
+    bad = re.search(r'converting column "(.*?)"\. Could not convert string "(.*?)" to \'(\w+)', text, re.DOTALL)
+    if bad:
+        return wrong_type(path, line, bad[1], bad[2], bad[3])
+    bad = re.search(r"Failed to cast value(?: to \w+)?: (.*)", text)
+    if bad:
+        why = f"{bad[1]} is of another type than the values of its key in the objects that were looked at first. "
+        return UnreadableRows(path, line, f"{why}To read them all as text: nv.File(..., types={{…: 'text'}}).")
+    uneven = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if uneven:
+        return ragged(path, line, int(uneven[2]), int(uneven[1]))
+    if "nicode" in text or "utf-8" in text:
+        return not_utf8(path, line)
+    if "unterminated quote" in text or "quote should be followed" in text:
+        return open_quote(path, line)
+    if re.search(r"line size|Maximum line", text):
+        return UnreadableRows(path, line, "the line is longer than 2 MB; is a quote before it never closed?")
+    return UnreadableRows(path, line, f"it cannot be read ({first_line(error)}).")
+
+
+def ragged(path: str, line: int | None, found: int, named: int) -> UnreadableRows:
+    """Return the error about a line with too few or too many cells."""
+    why = f"{found} cells, but the header names {named} columns"
+    return UnreadableRows(path, line, f"{why}. Mend the line; a cell that holds the delimiter needs quotes.")
+
+
+def open_quote(path: str, line: int | None) -> UnreadableRows:
+    """Return the error about a quote that takes in what follows it."""
+    return UnreadableRows(path, line, "a quote that is opened here is never closed, or is followed by more text.")
+
+
+def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, where: str = "") -> UnreadableRows:
+    """Return the error about a cell that does not hold what the sample of its column did."""
+    return UnreadableRows(
+        path,
+        line,
+        f"{where}column {column!r} holds {value!r} here, but {NOUNS.get(kind, kind)} in the rows that were looked at "
+        f"first. To take the column as categories: families={{{column!r}: 'categorical'}}, or for a target "
+        f"nv.File(..., types={{{column!r}: 'text'}}); if the value stands for none: "
+        f"{advised_null(value)}.",
+    )
+
+
+def unlike_learned(
+    path: str, line: int | None, column: str, value: str, kind: str, where: str, example: str
+) -> UnreadableRows:
+    """Return the error about a cell that is not what its column held when the model learned it."""
+    return UnreadableRows(
+        path,
+        line,
+        f"{where}column {column!r} holds {value!r} here, but held {NOUNS.get(kind, kind)}{example} when the model "
+        f"learned it. Write the cell as those were; if the value stands for none: {advised_null(value)}.",
+    )
+
+
+def no_weight(path: str, line: int | None, column: str, value: str, where: str) -> UnreadableRows:
+    """Return the error about a cell that is no number in the column of the weights."""
+    why = f"{where}column {column!r} holds {value!r} here, which is no number, and weights must be numbers"
+    return UnreadableRows(path, line, f"{why}. Name a column of numbers by weight=, or correct the cell.")
+
+
+def advised_null(value: str) -> str:
+    """Return how to say that a text stands for no value, beside the usual ones."""
+    return f"nv.File(..., null=[..., {value!r}])"
+
+
+def not_utf8(path: str, line: int | None) -> UnreadableRows:
+    """Return the error about bytes that are not what text files are made of today."""
+    return UnreadableRows(
+        path,
+        line,
+        "the text is not UTF-8. Say what it is: encoding='gb18030' for Excel in China, 'cp1252' or 'latin-1' for older "
+        "files of Windows in the West.",
+    )

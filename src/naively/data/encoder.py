@@ -1,0 +1,140 @@
+"""Cells of a column of labels → their codes: texts by the compiled dictionary, whatever else by Python's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..errors import InvalidInput, infinite
+from ..families import Bernoulli, Bins, Ordinal
+from ..stats.accumulators import Codes
+from ..text.arrow_buffers import laid
+from .missing_values import exact_names, is_one_of, tally
+from .schema import Column
+from .values import Labels, Values, plain_texts
+
+
+class Coder:
+    """Gives the labels of one column the codes that a dict says; missing cells have a code of their own.
+
+    A label that is not in the dict gets the code of unseen ones or, if there is none, the next free one: those are
+    returned, for the dict to take in before the next block is read.
+    """
+
+    def __init__(
+        self, column: Column, places: dict[Any, int], missing: int, unseen: int | None = None, *, refuse: bool = False
+    ) -> None:
+        self.column, self.places, self.missing, self.unseen, self.refuse = column, places, missing, unseen, refuse
+        self.none = exact_names(column.written)  # texts that stand for no value
+        self.found: Counter[str] = Counter()  # how often each of them was met
+        self._learn_none()
+
+    def _learn_none(self) -> None:
+        """Start the compiled dictionary; texts that stand for no value have the code of missing cells."""
+        self._texts, self._known = _kernels.TextCodes(), 0
+        self._texts.add(list(self.none), [self.missing] * len(self.none))
+
+    def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
+        """Fill in the codes of some rows, and return the labels that are new."""
+        values.check(self.column)
+        family = self.column.family
+        told_apart = isinstance(family, Bins) or (
+            isinstance(family, Bernoulli) and values.type not in ("boolean", None)
+        )
+        texts = None if told_apart else values.texts(begin, end)
+        if texts is None:
+            new = self._fill_labels((self._told_apart if told_apart else Values.labels)(values, begin, end), out)
+        else:
+            new = self._fill(texts, out)
+        if new and isinstance(family, Ordinal):
+            self._check_levels(family, new)
+        if self.refuse and (out == self.unseen).any():
+            self._refuse(values, begin, int(np.argmax(out == self.unseen)))
+        return new
+
+    def _check_levels(self, family: Ordinal, new: list[Any]) -> None:
+        """Refuse labels that are no levels; the compiled dictionary forgets them, too."""
+        try:
+            family.check(self.column.name, (*self.places, *new))
+        except InvalidInput:
+            self._learn_none()
+            raise
+
+    def _told_apart(self, values: Values, begin: int, end: int) -> Labels:
+        """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
+        numbers, family = values.numbers(begin, end), self.column.family
+        if isinstance(family, Bins):
+            if np.isinf(numbers).any():
+                raise infinite(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
+            return Labels(list(family.values), family.codes(numbers))
+        which = (numbers > (getattr(family, "threshold", None) or 0.0)).astype(np.int32)
+        which[np.isnan(numbers)] = -1
+        return Labels([False, True], which)
+
+    def _fill_labels(self, found: Labels, out: Codes) -> list[Any]:
+        new: list[Any] = []
+        codes = np.array([*(self._code(label, new) for label in found.labels), self.missing], dtype=np.int32)
+        out[:] = codes[found.which]  # a row without a label looks at the last place
+        return new
+
+    def _code(self, label: Any, new: list[Any]) -> int:
+        if label != label or label in self.none:
+            return self.missing
+        code = self.places.get(label, self.unseen)
+        if code is None:
+            new.append(label)
+            code = len(self.places) + len(new) - 1
+        return code
+
+    def _fill(self, texts: Any, out: Codes) -> list[Any]:
+        since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_text(label)}
+        self._texts.add(list(since), list(since.values()))
+        self._known = self._texts.next = len(self.places)
+        unseen = _kernels.NEW if self.unseen is None else self.unseen
+        met = filled(self._texts, texts, self.missing, unseen, out)
+        new = [texts[row].as_py() for row in met]
+        self._known += len(new)
+        if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
+            there = plain_texts(texts).drop_null()
+            self.found += tally(there, is_one_of(there, self.none))
+        return new
+
+    def _refuse(self, values: Values, begin: int, row: int) -> None:
+        label = values.labels(begin + row, begin + row + 1).labels
+        if label:
+            raise unseen_error(self.column.name, label[0], begin + row)
+
+    def __getstate__(self) -> dict[str, Any]:
+        compiled = ("_texts", "_known")  # made anew
+        return {name: value for name, value in vars(self).items() if name not in compiled}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._learn_none()
+
+
+def is_text(label: Any) -> bool:
+    """Tell whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
+    return isinstance(label, str) and (label.isascii() or label.encode(errors="ignore").decode() == label)
+
+
+def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInput:
+    """Return the error about a label that was never met, where that is an error."""
+    place = f"Column {column!r}" if row is None else f"Row {row}, column {column!r}"
+    return InvalidInput(
+        f"{place} holds {label!r}, which was never met in training. Set unseen='skip' to let such values say nothing, "
+        "or 'smooth' to give them a place of their own."
+    )
+
+
+def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
+    """Fill in the codes of an Arrow array of texts from its buffers."""
+    found = laid(texts)
+    if found.views is not None:
+        return list(codes.encode_views(*found.views, found.bits, found.skipped, missing, unseen, out))
+    assert found.plain is not None
+    return list(codes.encode(*found.plain, found.bits, found.skipped, missing, unseen, out))

@@ -1,0 +1,399 @@
+"""Rows in files: `File` says which files, and how they are written; their rows come as batches, never all at once."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from .arrow_files import ArrowFile, Orc
+from .batches import Found, read_batches
+from .block import ROWS
+from .cells import ARROW, Cell
+from .column_types import READ_AS, Columns
+from .delimited import Delimited
+from .dialect import packing
+from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, blocks, filled, no_weight, unlike_learned, wrong_type
+from .excel import Sheet
+from .missing_values import with_usual
+from .schema import Schema, Type, likely
+from .typed_files import Database, JsonLines, Parquet
+from .unpacking import opened
+
+# So many notes on how files were read are said one by one.
+NOTES = 3
+# How much longer packed texts are, about, than the file they are packed in.
+PACKED = 3
+FORMATS: dict[str, Any] = {
+    "csv": Delimited,
+    "parquet": Parquet,
+    "json": JsonLines,
+    "excel": Sheet,
+    "arrow": ArrowFile,
+    "orc": Orc,
+    "duckdb": Database,
+}
+# Blocks hold so many cells at most: of wide tables, fewer rows.
+CELLS = 1 << 24
+
+
+class Block(NamedTuple):
+    """Some rows of one of the files, and where they begin: the first row after the header is row 0."""
+
+    file: int
+    begin: int
+    table: Any
+
+
+@dataclass(frozen=True)
+class File:
+    r"""Rows in one file or several: delimited text, Parquet, JSON, Excel, Arrow, ORC, or a DuckDB database.
+
+    Nothing is read before it is asked for, and never more than some rows at a time. Text may be packed by gzip or zstd;
+    what is packed by zip, bz2 or xz is unpacked into a temporary folder first, and a sheet of Excel written there.
+
+    Parameters
+    ----------
+    path : str, Path or list of them
+        A file, a glob such as ``"logs/*.csv.gz"``, a folder (also with parts such as ``year=2024/``, which become
+        columns), or ``"-"`` for what is piped in.
+    format : "csv", "parquet", "json", "excel", "arrow", "orc" or "duckdb", optional
+        By default what the file looks like. Any delimiter is "csv"; "json" has an object a line, or is a list of them.
+    table, query : str, optional
+        What to read: the table of a DuckDB database, not needed if it has a single one, or the answer to a query; the
+        sheet of a workbook, by default the first; the file of a zip archive that holds several.
+    null : sequence of str, optional
+        Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
+        like), and among numbers and times also -, unknown and others: see docs/files.md. ``null=[..., "TBD"]``, with
+        an ellipsis, keeps the usual names and adds to them.
+    decimal : "." or ",", optional
+        What comes before the fraction of a number in delimited text. By default the cells of a column decide.
+    thousands : ",", ".", " " or "'", optional
+        What groups the digits of numbers in delimited text, such as 1,234. By default the cells of a column decide.
+    delimiter, encoding : str, optional
+        By default the likely delimiter, and UTF-8.
+    limit : int, optional
+        Only so many rows, from the first on.
+    types : dict, optional
+        What some columns hold, whatever the sample looks like: "text", "boolean", "whole", "number" or "time".
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import naively as nv
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("words,sender,label\n12,friend,ham\n80,?,spam\n9,friend,ham\n")
+    >>> nv.File(path).columns()
+    ('words', 'sender', 'label')
+    >>> nv.count(path, target="label")
+    Counts: 3 rows (ham: 2, spam: 1), 2 columns
+    """
+
+    path: Any
+    _: KW_ONLY
+    format: str | None = None
+    table: str | None = None
+    query: str | None = None
+    null: Sequence[Any] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    limit: int | None = None
+    types: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in (None, *FORMATS):
+            raise InvalidSetting(f"format={self.format!r} is unknown; use one of {sorted(FORMATS)}, or None.")
+        if self.decimal not in (None, ".", ","):
+            raise InvalidSetting(f"decimal={self.decimal!r} must be '.' or ','.")
+        if self.thousands not in (None, ",", ".", " ", "'") or (self.thousands and self.thousands == self.decimal):
+            raise InvalidSetting(
+                f"thousands={self.thousands!r} must be ',', '.', a blank or an apostrophe, and not the decimal sign."
+            )
+        if self.limit is not None and not self.limit >= 1:
+            raise InvalidSetting(f"limit={self.limit!r} must be a whole number of 1 or more, or None.")
+        wrong = [kind for kind in (self.types or {}).values() if kind not in (*READ_AS, "time")]
+        if wrong:
+            raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
+        if self.null is not None:
+            names = [self.null] if isinstance(self.null, str) else self.null
+            object.__setattr__(self, "null", with_usual(names))
+
+    # -- which files --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, dict[str, str]], ...]:
+        given = self.path if isinstance(self.path, (list, tuple)) else [self.path]
+        found = [place for one in given for place in places_of(os.fspath(one))]
+        if not found:
+            raise InvalidInput("There is no file to read: the list is empty.")
+        return tuple(found)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files, in the order in which they are read."""
+        return tuple(path for path, _ in self._places)
+
+    @cached_property
+    def _folder(self) -> str:
+        """A folder for copies, which goes when this object goes."""
+        folder = tempfile.mkdtemp(prefix="naively-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    @cached_property
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(self._part(path) for path in self.paths)
+
+    def _part(self, shown: str) -> Any:
+        path = self._spooled if shown == "-" else Path(shown)
+        folder = lambda: Path(self._folder)  # noqa: E731  made only if it is needed
+        path, kind, how = opened(path, shown, self, folder)
+        return FORMATS[kind](path, shown, how, folder)
+
+    @cached_property
+    def _spooled(self) -> Path:
+        """What is piped in, in a file: it is looked at before it is read."""
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        return Path(copy.name)
+
+    def but(self, **changes: Any) -> File:
+        """Return the same files read in another way; what was piped in is not read again."""
+        other = replace(self, **changes)
+        if "-" in self.paths:
+            vars(other).update({"_first": self, "_spooled": self._spooled})  # the copy goes when both have gone
+        return other
+
+    def bytes(self, at: int) -> int:
+        """Return the size of one of the files."""
+        size: int = self._parts[at].path.stat().st_size
+        return size
+
+    @property
+    def unpacked(self) -> float:
+        """About how many bytes the rows would take as plain text."""
+        paths = [part.path for part in self._parts]
+        plain = (isinstance(part, (Delimited, JsonLines)) and packing(part.path) is None for part in self._parts)
+        sizes = zip(paths, plain, strict=True)
+        return float(sum(path.stat().st_size * (1 if as_it_is else PACKED) for path, as_it_is in sizes))
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing of how the files were read, those that were."""
+        found = [note for part in self._parts for note in part.notes]
+        more = (f"… and {len(found) - NOTES} more such notes on files.",) if len(found) > NOTES else ()
+        return (*found[:NOTES], *more)
+
+    def row_bytes(self, at: int) -> float:
+        """Return about how many bytes a row of one of the files takes."""
+        return float(self._parts[at].row_bytes)
+
+    # -- what is in them ----------------------------------------------------------------------------------------
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns; only the head of the first file is read."""
+        own = self._parts[0].names
+        return (*own, *(key for key in self._places[0][1] if key not in own))
+
+    @cached_property
+    def _columns(self) -> Columns:
+        """What the columns hold, decided by a sample."""
+        return Columns(self._parts, self.columns(), tuple(self._places[0][1]), self)
+
+    @cached_property
+    def _mixed(self) -> bool:
+        """Whether the files differ in what they are, or in the types of their columns."""
+        if len(self._parts) == 1 or all(part.as_written for part in self._parts):
+            return False
+        first, *others = self._parts
+        if any(type(part) is not type(first) for part in others):
+            return True
+        return any(first.types.get(name, kind) != kind for part in others for name, kind in part.types.items())
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the cells are texts, which are only taken for numbers or times: so it is in delimited files."""
+        return all(part.as_written for part in self._parts)
+
+    def held(self) -> dict[str, Type | None]:
+        """Return the type of each column, as the schema would say; None of one that cannot be counted."""
+        return self._columns.held()
+
+    def of_classes(self, name: str) -> Type | None:
+        """Return the type of a column as that of the classes."""
+        self.check(name)
+        return TYPES.get(self._columns.apart(name).kind)
+
+    def like(self, schema: Schema) -> File:
+        """Return the same files, columns of a schema read as it says; others stay as they are written."""
+        other = self.but()
+        vars(other)["_columns"] = self._columns.like(schema)
+        return other
+
+    def schema(self, families: Any = None, apart: Sequence[str] = ()) -> Schema:
+        """Return what the columns are, apart from some. A column of texts that shall be categories stays as written."""
+        for name in apart:
+            self.check(name)
+        return self._columns.schema(families, apart)
+
+    def check(self, name: str) -> None:
+        """Refuse a name that is none of the columns."""
+        if name not in self.columns():
+            raise InvalidInput(f"{self.paths[0]} has no column {name!r}{likely(name, self.columns())}")
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def batches(
+        self, rows: int = ROWS, *, schema: Schema | None = None, beside: Sequence[str] = (), threads: int | None = None
+    ) -> Iterator[Any]:
+        """Return all rows as Arrow tables of so many rows: the columns of a schema and some beside, or all."""
+        for block in self.blocks(range(len(self._parts)), schema, beside, threads, rows):
+            yield block.table
+
+    def blocks(
+        self,
+        which: Sequence[int],
+        schema: Schema | None,
+        beside: Sequence[str] = (),
+        threads: int | None = None,
+        rows: int = ROWS,
+        number: str | None = None,
+        found: Found | None = None,
+    ) -> Iterator[Block]:
+        """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
+
+        Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
+        columns beside those of the schema, one may be a number whatever the sample looks like. Which texts stood for
+        no value, and how often, is added to `found`.
+        """
+        columns = self._columns
+        cells = columns.cells if schema is None else columns.under(schema, beside, number)
+        left, rows = self.limit, min(rows, max(CELLS // max(len(cells), 1), 1))
+        for at in which:
+            begin = 0
+            for table in self._tables(at, cells, rows, left, threads, found, number):
+                yield Block(at, begin, table)
+                begin += table.num_rows
+            left = None if left is None else left - begin
+            if left == 0:
+                return
+
+    def _tables(
+        self,
+        at: int,
+        cells: Mapping[str, Cell],
+        rows: int,
+        limit: int | None,
+        threads: int | None,
+        found: Found | None = None,
+        weight: str | None = None,
+    ) -> Iterator[Any]:
+        part, hive = self._parts[at], self._places[at][1]
+        own = frozenset(part.names)
+        constant = {name: hive[name] for name in cells if name in hive and name not in own}
+        lacking = [name for name in cells if name not in own and name not in constant]
+        if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
+            why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
+            raise UnreadableRows(self.paths[at], None, why)
+        read = {name: cell for name, cell in cells.items() if name not in constant}
+        long = [name for name, cell in read.items() if cell.kind == PROSE]
+        each = min(rows, PIECE) if long else rows
+        asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
+
+        def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
+            line = part.line_of(row) if part.as_written else None
+            cell = self.paths[at], line, name, text
+            return self._refused(*cell, kind, "" if line else f"row {row}, ", weight)
+
+        batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
+        if self._mixed:
+            batches = (one_type(batch, read, self.paths[at]) for batch in batches)
+        tables = blocks(batches, each)
+        for table in filled(tables, rows, long) if long else tables:
+            yield with_constants(table, constant, cells, self.paths[at]) if constant else table
+
+    def _refused(
+        self, path: str, line: int | None, name: str, text: str, kind: str, where: str, weight: str | None
+    ) -> UnreadableRows:
+        """Return the error about a cell that is not what its column holds."""
+        if name == weight:
+            return no_weight(path, line, name, text, where)
+        learned = self._columns.learned
+        if learned is None or name not in learned:
+            return wrong_type(path, line, name, text, kind, where)
+        written = learned[name].written
+        example = "" if written is None or written.plain else f" such as {written}"
+        return unlike_learned(path, line, name, text, kind, where, example)
+
+
+def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
+    """Return a batch whose columns have the same types whatever file they are from."""
+    arrays = []
+    for name, cell in cells.items():
+        array = batch.column(name)
+        if cell.kind in TYPES or cell.kind == PROSE:
+            try:
+                array = array.cast(ARROW.get(cell.kind, pa.string()), safe=cell.kind != "DOUBLE")
+            except pa.ArrowException:
+                why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
+                raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.") from None
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, names=list(cells))
+
+
+def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell], shown: str) -> Any:
+    """Return a table with columns that hold the same everywhere: what the names of folders say."""
+    for name, value in constant.items():
+        kind = cells[name].kind
+        try:
+            cell = pa.scalar(value).cast(ARROW.get(kind, pa.string()))
+        except pa.ArrowInvalid:
+            why = f"its folder says {name}={value}, but the column {name!r} is read as {NOUNS.get(kind, kind)}; rename "
+            more = f"the folder, or take the column as text: nv.File(..., types={{{name!r}: 'text'}})."
+            raise UnreadableRows(shown, None, why + more) from None
+        table = table.append_column(name, pa.repeat(cell, table.num_rows))
+    return table.select(list(cells))
+
+
+def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return the files that a path means, sorted, and what the names of folders say about their rows."""
+    if path == "-" or Path(path).is_file():
+        yield path, {}
+        return
+    if Path(path).is_dir():
+        base, found = path, [str(p) for p in Path(path).rglob("*") if p.is_file() and not hidden(p.relative_to(path))]
+    else:
+        base, found = "", [p for p in glob.glob(path, recursive=True) if Path(p).is_file()]  # noqa: PTH207
+    if not found:
+        raise UnreadableRows(path, None, "there is no such file. Check the path; a glob needs at least one that fits.")
+    for one in sorted(found):
+        folders = Path(os.path.relpath(one, base) if base else one).parts[:-1]
+        yield one, dict(folder.split("=", 1) for folder in folders if "=" in folder)
+
+
+def hidden(path: Path) -> bool:
+    """Tell whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def file_of(X: Any) -> File | None:
+    """Return what is given as a file, a path or a list of paths as a File; None if it is something else."""
+    if isinstance(X, File):
+        return X
+    if isinstance(X, (str, os.PathLike)):
+        return File(X)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(one, os.PathLike) for one in X):
+        return File(X)
+    return None

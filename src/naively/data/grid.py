@@ -1,0 +1,181 @@
+"""How columns are laid out to be counted together: bins of numbers, codes of labels. Fixed once, so that counts add."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _kernels
+from ..stats.accumulators import Codes, offsets_of
+from ..stats.axis import Floats
+
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of a column of numbers, and how its numbers are brought to one scale."""
+
+    name: str
+    cuts: tuple[float, ...]  # of the fine bins
+    coarse: tuple[int, ...]  # the coarse bin of each fine one
+    wider: tuple[int, ...]  # fine bins put together to about twelve
+    rough: tuple[int, ...]  # coarse bins put together to about four
+    middles: tuple[float, ...]  # the number in the middle of those in each fine bin, on the common scale
+    low: float
+    high: float
+    centre: float
+    scale: float
+
+    @property
+    def size(self) -> int:
+        """How many coarse bins there are; a single one would tell nothing."""
+        return self.coarse[-1] + 1 if self.coarse[-1:] > (0,) else 0
+
+
+@dataclass(frozen=True)
+class Values:
+    """The labels of a column that are told apart."""
+
+    name: str
+    labels: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        """How many labels are told apart."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All columns that are counted together: numbers first, then labels."""
+
+    numbers: tuple[Bins, ...]
+    labels: tuple[Values, ...]
+
+    @property
+    def columns(self) -> tuple[Bins | Values, ...]:
+        """How each column is laid out."""
+        return (*self.numbers, *self.labels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns in their order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where the codes of each column begin among all."""
+        return offsets_of(np.array([column.size for column in self.columns], dtype=np.int64))
+
+    @cached_property
+    def fine_offsets(self) -> npt.NDArray[np.int64]:
+        """Where the fine bins of each column of numbers begin among all."""
+        return offsets_of(np.array([len(bins.coarse) for bins in self.numbers], dtype=np.int64))
+
+    @property
+    def fine_bins(self) -> int:
+        """How many fine bins there are."""
+        return int(self.fine_offsets[-1])
+
+    @property
+    def features(self) -> int:
+        """How many features there are: 1, a flag for each code, the numbers."""
+        return 1 + int(self.offsets[-1]) + len(self.numbers)
+
+    def places_among(self, numbers: Sequence[str], labels: Sequence[str]) -> tuple[Places, Places] | None:
+        """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
+        if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
+            return None
+        return places([c.name for c in self.numbers], numbers), places([c.name for c in self.labels], labels)
+
+    def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
+        """Return the grid of some columns, and which fine bins and which features are theirs."""
+        names = set(names)
+        numbers = [at for at, column in enumerate(self.numbers) if column.name in names]
+        labels = [at for at, column in enumerate(self.labels) if column.name in names]
+        fine = [b for at in numbers for b in range(int(self.fine_offsets[at]), int(self.fine_offsets[at + 1]))]
+        places = [*numbers, *(len(self.numbers) + at for at in labels)]
+        flags = [f for at in places for f in range(self.flags(at).start, self.flags(at).stop)]
+        levels = [self.features - len(self.numbers) + at for at in numbers]
+        grid = Grid(tuple(self.numbers[at] for at in numbers), tuple(self.labels[at] for at in labels))
+        return grid, fine, [0, *flags, *levels]
+
+    def flags(self, at: int) -> slice:
+        """Return which features are the flags of a column."""
+        return slice(1 + int(self.offsets[at]), 1 + int(self.offsets[at + 1]))
+
+    @cached_property
+    def _cuts(self) -> tuple[Floats, npt.NDArray[np.int64]]:
+        cuts = [np.array(bins.cuts, dtype=np.float64) for bins in self.numbers]
+        return np.concatenate([*cuts, np.zeros(0)]), offsets_of(np.array([len(c) for c in cuts], dtype=np.int64))
+
+    @cached_property
+    def _coarse(self) -> list[Codes]:
+        """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
+        coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
+        return [np.array([*to, -1], dtype=np.int32) for to in coarse]
+
+    @cached_property
+    def _scale(self) -> Floats:
+        return np.array([(b.low, b.high, b.centre, b.scale) for b in self.numbers]).reshape(-1, 4).T
+
+    def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
+        """Return rows as they are counted together, given their numbers and the codes of their labels."""
+        if not self.numbers:  # a single text is answered in less time than empty arrays take to be clipped
+            return Cells(np.empty((len(labels), 0), dtype=np.int32), labels, np.empty((len(labels), 0)))
+        fine = np.empty(numbers.shape, dtype=np.int32)
+        _kernels.bin_numbers(numbers, *self._cuts, fine, threads)
+        codes = np.empty((len(labels), len(self.names)), dtype=np.int32, order="F")
+        for at, to in enumerate(self._coarse):
+            np.take(to, fine[:, at], out=codes[:, at], mode="wrap")
+        codes[:, len(self.numbers) :] = labels
+        low, high, centre, scale = self._scale
+        level = np.clip(numbers, low, high)
+        level -= centre
+        level *= scale
+        np.nan_to_num(level, copy=False)
+        return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the grid as plain data."""
+        from .model_file.labels import in_json
+
+        numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
+        return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Grid:
+        """Return the grid that to_json described."""
+        from .model_file.labels import from_json
+
+        parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
+        numbers = [Bins(**part) for part in parts]
+        return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
+
+
+def places(names: Sequence[str], among: Sequence[str]) -> Places:
+    """Return where names stand among others."""
+    place = {name: at for at, name in enumerate(among)}
+    return np.array([place[name] for name in names], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows as they are counted together."""
+
+    fine: Codes  # [row, column of numbers]; -1 is a hole, here and below
+    codes: Codes  # [row, column]
+    level: Floats  # [row, column of numbers], on one scale; a hole lies at the centre, 0
+
+    def take(self, rows: Any) -> Cells:
+        """Return some of the rows."""
+        return Cells(self.fine[rows], self.codes[rows], self.level[rows])
+
+    def __len__(self) -> int:
+        return len(self.codes)

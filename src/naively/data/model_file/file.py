@@ -1,0 +1,360 @@
+"""The file itself: written in one step, sealed, and checked before it is taken apart."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..._threads import allowed
+from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
+from ...stats import Axis, Counts, WordTable
+from .offsets import Moved, moved_of, told_moved
+from .pairs import Sums, pairs_piece, sums_of, told_together
+from .statistics import (
+    NEEDED,
+    SCHEMA,
+    WORDS,
+    Piece,
+    class_axis,
+    cut,
+    described,
+    need,
+    piece,
+    rows_by_class,
+    rows_of_classes,
+    statistic_of,
+    told,
+)
+
+FORMAT, VERSION = "naively counts", 6
+# A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
+# columns counted together the third, one that holds adjusted values the fourth, one with words the fifth, or the sixth
+# where they were found by the rules of Unicode.
+COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
+EXPECTED = "(expected)"
+KEY = "naively"
+SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
+UNSEALED = "0" * 64
+MAGIC = b"PAR1"
+# A column of more rows has several row groups: Arrow reads them faster than a single large one, and by several threads.
+MOST_ROWS = 1 << 20
+
+
+class Refused(Exception):
+    """What is wrong with a file, in words for its user, who knows which file it is."""
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
+
+
+def write(
+    path: str | os.PathLike[str],
+    counts: Counts,
+    about: dict[str, Any],
+    expected: Counts | None = None,
+    moved: Moved | None = None,
+) -> None:
+    """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
+
+    What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may how far
+    values were moved, [class, value] for each column.
+    """
+    try:
+        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
+    except InvalidInput as error:
+        raise UnwritableFile(path, str(error)) from error
+    except FileNotFoundError as error:
+        raise UnwritableFile(path, "its folder does not exist; create it, or choose another.") from error
+    except OSError as error:
+        raise UnwritableFile(path, f"{error.strerror}; choose a place with room where you may write.") from error
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Put the data at the path in one step: whoever opens it finds the old file or the new one, never a part."""
+    if path.is_dir():
+        raise InvalidInput("that is a folder; add the name of a file.")
+    made = path.with_name(f".{KEY}-{secrets.token_hex(8)}.tmp")
+    try:
+        with made.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(path, made)  # whoever might read the old file may read the new one, and nobody else
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that the new name outlives a power cut
+        finally:
+            os.close(folder)
+
+
+def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None) -> bytes:
+    """Return the file as bytes, not sealed yet."""
+    for name in counts.columns:
+        if not isinstance(name, str):
+            raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.")
+    sink = pa.BufferOutputStream()
+    options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
+    with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:
+        parts = appended(writer, counts)
+        if expected is not None:
+            parts |= {"version": EXPECTED_VERSION, "expected": appended(writer, expected, EXPECTED)}
+        if counts.joint is not None:
+            entry, rows = told_together(counts.joint)
+            for begin in range(0, len(rows), MOST_ROWS):
+                writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
+            parts |= {"version": TOGETHER_VERSION, "together": entry}
+        if moved:
+            parts |= {"version": MOVED_VERSION, "refined": appended_moved(writer, counts.classes, moved)}
+        lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
+        if lexicons:
+            unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
+            parts |= {"version": UNICODE_VERSION if unicode else WORDS_VERSION}
+        writer.add_key_value_metadata({KEY: footer(parts, about)})
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def appended(writer: Any, counts: Counts, mark: str | None = None) -> dict[str, Any]:
+    """Write counts, with a mark before the names if they are not what was counted, and return the footer's words."""
+    classes, entries = described(counts.classes), {}
+    first = rows_of_classes(counts.classes, counts.rows, mark)
+    append(writer, first)
+    for name in sorted(counts.columns):
+        entries[name], rows = told(marked(mark, name), counts.columns[name], classes)
+        append(writer, rows)
+    columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
+    return {"classes": classes, "rows": len(first), "columns": columns}
+
+
+def appended_moved(writer: Any, classes: Axis, moved: Moved) -> list[dict[str, Any]]:
+    """Write how far values were moved, and return the footer's words."""
+    entries = []
+    for name in sorted(moved):
+        entry, rows = told_moved(name, classes, *moved[name])
+        append(writer, rows)
+        entries.append(entry)
+    return entries
+
+
+def marked(mark: str | None, name: str) -> str:
+    """Return the name under which rows of a column stand in the table."""
+    return name if mark is None else f"{mark} {name}"
+
+
+def append(writer: Any, rows: Any) -> None:
+    """Write rows as a row group of their own, or as several."""
+    for group in cut(rows, MOST_ROWS):
+        writer.write_table(group, row_group_size=len(group))
+
+
+def footer(parts: dict[str, Any], about: dict[str, Any]) -> str:
+    """Return the JSON of the footer, with room for the seal at its end."""
+    said = {"format": FORMAT, "version": COUNTED_VERSION, **parts, "about": about, "sha256": UNSEALED}
+    try:
+        text = json.dumps(said, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"what is to be kept beside the counts is no JSON ({error}).") from error
+    if json.loads(text)["about"] != about:
+        raise InvalidInput("what is to be kept beside the counts would come back changed; use lists, and text as keys.")
+    return text
+
+
+# -- the seal -----------------------------------------------------------------------------------------------------
+
+
+def sealed(data: bytes) -> bytes:
+    """Return the data with the hash of all its other bytes in the place that is kept for it."""
+    at = data.rfind(SEAL) + len(SEAL)
+    return b"".join([data[:at], digest(data, at), data[at + len(UNSEALED) :]])
+
+
+def digest(data: bytes, at: int) -> bytes:
+    """Return the hash of all bytes but those of the seal, which begins at this place."""
+    view = memoryview(data)
+    found = hashlib.sha256(view[:at])
+    found.update(view[at + len(UNSEALED) :])
+    return found.hexdigest().encode()
+
+
+def check_seal(data: bytes) -> None:
+    """Refuse bytes that are not those that were written."""
+    if not data.startswith(MAGIC):
+        raise Refused("it is no Parquet file, and so no model; give the path of a file that Naively saved.")
+    if len(data) < 2 * len(MAGIC) or not data.endswith(MAGIC):
+        raise Refused("it is cut off or damaged; take another copy, or save the model again.")
+    found = data.rfind(SEAL)
+    at = found + len(SEAL)
+    seal = data[at : at + len(UNSEALED)]
+    if found < 0 or not re.fullmatch(rb"[0-9a-f]{64}", seal):
+        raise Refused(f"it is Parquet, but its footer has no whole key {KEY!r}; give the path of a file Naively saved.")
+    if seal != digest(data, at):
+        raise Refused("it is damaged, its bytes are not those that were saved; take another copy, or save it again.")
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label.
+
+    What was counted of columns together stands apart: how they are laid out is for the caller to say.
+    """
+
+    counts: Counts
+    about: dict[str, Any]
+    expected: Counts | None
+    together: Sums | None = None
+    moved: Moved | None = None
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
+    """Return the counts in a file and what was kept beside them; nothing in it is executed."""
+    return read_all(path)[:2]
+
+
+def read_all(path: str | os.PathLike[str]) -> Kept:
+    """Return everything that is in a file."""
+    try:
+        data = contents(Path(path))
+        check_seal(data)
+        return taken_apart(data)
+    except Refused as error:
+        raise UnreadableFile(path, str(error)) from None
+    except InvalidSetting:
+        raise  # the number of threads, which is no fault of the file
+    except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+        # The seal fits, so nothing broke on the way: somebody wrote this, and not as we do.
+        raise UnreadableFile(path, f"it is not what Naively writes ({error}); save the model again.") from error
+
+
+def contents(path: Path) -> bytes:
+    """Return all bytes of a file."""
+    try:
+        if path.exists() and not path.is_file():
+            raise Refused("it is a folder or a device; give the path of a file.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise Refused("there is no such file; check the path.") from None
+    except OSError as error:
+        raise Refused(f"{error.strerror}; check the path, and whether you may read it.") from None
+
+
+def taken_apart(data: bytes) -> Kept:
+    """Return the counts in the bytes of a file, and what was kept beside them."""
+    file = opened(data)
+    said = json.loads(file.metadata.metadata[KEY.encode()])
+    need(said["format"] == FORMAT and said["version"] >= 1, "it has another format")
+    if said["version"] > VERSION:
+        raise Refused(
+            f"a newer Naively wrote it, in format {said['version']}, and this one reads up to {VERSION}; "
+            "update it by: pip install --upgrade naively"
+        )
+    need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
+    parts, more = parts_of(said), parts_of(said["expected"], EXPECTED) if "expected" in said else []
+    last = together_part(said, parts[0].classes)
+    adjusted = [Part("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
+    pieces = pieces_of(data, file.metadata, [*parts, *more, *last, *adjusted])
+    pieces, own = pieces[: len(pieces) - len(adjusted)], pieces[len(pieces) - len(adjusted) :]
+    expected = counts_of(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
+    counts = counts_of(said, parts, pieces[: len(parts)])
+    together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
+    moved = moved_of(said["refined"], counts.classes, own) if adjusted else None
+    return Kept(counts, said["about"], expected, together, moved)
+
+
+def together_part(said: dict[str, Any], classes: Axis) -> list[Part]:
+    """Return the part of the table that holds columns counted together, if there is one."""
+    return [Part("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
+
+
+def sorted_columns(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the footer says about each column, in the order of their rows."""
+    return sorted(said["columns"], key=lambda entry: str(entry["name"]))
+
+
+def parts_of(said: dict[str, Any], mark: str | None = None) -> list[Part]:
+    """Return the parts of the table that hold counts, by what the footer says about them."""
+    classes = class_axis(said["classes"])
+    parts = [Part("rows", mark, classes, said["rows"])]
+    for entry in sorted_columns(said):
+        own = class_axis(entry["classes"]) if "classes" in entry else classes
+        parts.append(Part(entry["kind"], entry["name"], own, entry["rows"]))
+    return parts
+
+
+def counts_of(said: dict[str, Any], parts: list[Part], pieces: list[list[Piece]]) -> Counts:
+    """Return counts from what the footer says about them, and their rows."""
+    mark, classes, entries = parts[0].name, parts[0].classes, sorted_columns(said)
+    found = {
+        entry["name"]: statistic_of(entry, part.classes, rows)
+        for entry, part, rows in zip(entries, parts[1:], pieces[1:], strict=True)
+    }
+    need(len(found) == len(entries), "a column stands twice")
+    skipped = len(marked(mark, ""))
+    columns = {entry["name"][skipped:]: found[entry["name"]] for entry in said["columns"]}
+    return Counts(classes, rows_by_class(classes, pieces[0]), columns)
+
+
+class Part(NamedTuple):
+    """What the footer says about a part of the table: the rows of the classes, or of a column."""
+
+    kind: str
+    name: str | None
+    classes: Axis
+    rows: int
+    about: Any = None
+
+
+def pieces_of(data: bytes, metadata: Any, parts: list[Part]) -> list[list[Piece]]:
+    """Return the rows of each part, row group by row group; threads share them out."""
+    own = threading.local()  # a reader serves one thread
+
+    def read_group(part: Part, group: int) -> Piece:
+        if not hasattr(own, "file"):
+            own.file = opened(data, metadata)
+        rows = own.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
+        if part.kind == "pairs":
+            return pairs_piece(rows.unify_dictionaries(), part.about, part.classes)
+        return piece(rows.unify_dictionaries(), part.name, part.classes)
+
+    groups = zip(parts, groups_of(metadata, [part.rows for part in parts]), strict=True)
+    with ThreadPoolExecutor(allowed(cells=metadata.num_rows)) as pool:
+        waiting = [[pool.submit(read_group, part, at) for at in group] for part, group in groups]
+        return [[done.result() for done in group] for group in waiting]
+
+
+def groups_of(metadata: Any, sizes: list[int]) -> list[range]:
+    """Return which row groups hold the rows of each part of the table."""
+    groups, at = [], 0
+    for size in sizes:
+        start = at
+        while size > 0:
+            size -= metadata.row_group(at).num_rows
+            at += 1
+        need(size == 0, "row groups do not fit the columns")
+        groups.append(range(start, at))
+    need(at == metadata.num_row_groups, "there are more row groups than columns")
+    return groups
+
+
+def opened(data: bytes, metadata: Any = None) -> Any:
+    """Return a reader of the bytes."""
+    return pq.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=WORDS)

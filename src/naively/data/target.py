@@ -1,0 +1,210 @@
+"""The class of each row: labels of any type that come back as they were, or shares of several classes."""
+
+from __future__ import annotations
+
+import datetime
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._frames import is_of_pandas
+from ..errors import InvalidInput
+from ..stats.axis import Floats
+from .frame import frame_of, objects, series_values
+from .values import Labels, Values, is_missing, type_of_value
+
+IN_TIME = "; convert them to dates or texts, e.g. y.dt.date or y.astype(str)"
+ONE = np.zeros(1, dtype=np.int32)
+
+
+class Target(NamedTuple):
+    """The different labels of some rows, which of them each row has (-1: none), and the type to give them back in."""
+
+    labels: list[Any]
+    codes: npt.NDArray[np.int32]
+    dtype: np.dtype[Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.codes)
+
+
+class Shares(NamedTuple):
+    """Of each row, how much of it belongs to each class: soft labels."""
+
+    labels: list[Any]
+    shares: Floats
+    dtype: np.dtype[Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.shares)
+
+
+def single(y: Any) -> Any:
+    """Return the label of a single row: itself, or the only one of a list."""
+    return y[0] if type(y) is list and len(y) == 1 else y
+
+
+def target_of(y: Any) -> Target | Shares:
+    """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
+    if y is None:
+        raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
+    if type(y) is list and len(y) == 1 and type(y[0]) in (str, int, bool):
+        return Target(y, ONE, np.dtype(type(y[0])))  # at once, for those who learn row by row
+    if (hasattr(y, "columns") and np.ndim(y) == 2) or isinstance(y, dict):
+        frame = frame_of(y)
+        if len(frame.columns) > 1:
+            return shares_of(frame)
+        y = next(iter(frame.columns.values())).data
+    if hasattr(y, "__array__") and not hasattr(y, "dtype"):
+        y = y if hasattr(y, "type") else np.asarray(y)
+    array = y if hasattr(y, "dtype") or hasattr(y, "type") else as_array(y)
+    if isinstance(array, np.ndarray):
+        if array.ndim == 2 and array.shape[1] == 1:
+            warn_about_shape()
+            array = array.ravel()
+        if array.ndim != 1:
+            raise InvalidInput(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    return labels_of(array)
+
+
+def warn_about_shape() -> None:
+    """Say, as scikit-learn does, that a column was given where a vector was expected."""
+    import warnings
+
+    from sklearn.exceptions import DataConversionWarning
+
+    message = "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,)."
+    warnings.warn(message, DataConversionWarning, stacklevel=5)
+
+
+def as_array(y: Any) -> Any:
+    """Return a list of labels as an array that keeps their types."""
+    values = list(y) if hasattr(y, "__iter__") and not isinstance(y, (str, bytes)) else None
+    if values is None:
+        raise InvalidInput(f"y should be a 1d array, got {y!r} instead: give the class of each row.")
+    try:
+        plain = np.asarray(values) if len({type(v) for v in values}) == 1 else None
+    except ValueError:  # lists of different lengths
+        plain = None
+    return plain if plain is not None and plain.dtype.kind in "biufU" else objects(values)
+
+
+def labels_of(y: Any) -> Target:
+    """Return labels, each different one once, and which of them each row has."""
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+        return labels_of_objects(y)
+    if isinstance(y, np.ndarray) and y.dtype.kind not in "biufUT":
+        more = IN_TIME if y.dtype.kind in "mM" else ""
+        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}{more}.")
+    if is_of_objects(getattr(y, "dtype", None)):
+        return labels_of_objects(np.asarray(y, dtype=object))
+    values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
+    if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
+        return labels_of_objects(values.data)
+    if values.type == "time":
+        if (days := dates_in(values.data)) is not None:
+            return labels_of_objects(objects(days))
+        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found times{IN_TIME}.")
+    labels, which = values.labels(0, len(values))
+    check_numbers(labels)
+    dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
+    return Target(labels, which, type_for(labels, dtype))
+
+
+def dates_in(data: Any) -> list[Any] | None:
+    """Return the dates of a column of Arrow or Polars; None if it holds other times, or is one of NumPy."""
+    if isinstance(data, np.ndarray):
+        return None
+    array = data.to_arrow() if hasattr(data, "to_arrow") else data
+    return list(array.to_pylist()) if pa.types.is_date(array.type) else None
+
+
+def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the NumPy type that labels are given back in."""
+    if dtype.kind in "biufO":
+        return (
+            dtype if dtype.kind != "O" or not labels or isinstance(labels[0], (str, Enum)) else np.asarray(labels).dtype
+        )
+    return np.dtype(str)
+
+
+def labels_of_objects(y: npt.NDArray[Any]) -> Target:
+    """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
+    places: dict[Any, int] = {}
+    try:
+        codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
+    except TypeError:
+        found = next(type(v).__name__ for v in y if type(v).__hash__ is None)
+        raise InvalidInput(
+            f"Unknown label type: a class is a text, a whole number or a boolean; found {found}."
+        ) from None
+    labels = list(places)
+    check_kinds(labels)
+    check_numbers(labels)
+    return Target(labels, codes, type_for(labels, y.dtype))
+
+
+def check_kinds(labels: list[Any]) -> None:
+    """Refuse labels of different kinds, or of none that can be a class."""
+    kinds = {kind_of(label) for label in labels}
+    if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
+        found = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise InvalidInput(
+            f"Unknown label type: labels must be all numbers or all texts; found objects of type {found}. "
+            "Convert them to text."
+        )
+
+
+def kind_of(label: Any) -> str | None:
+    """Return which kind of class a label is; all labels must be of one."""
+    if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
+        return type(label).__name__ if not isinstance(label, Enum) else "enum"
+    return type_of_value(label)
+
+
+def is_of_objects(dtype: Any) -> bool:
+    """Tell whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
+    of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
+
+
+def typed(labels: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return labels as an array of their own type; a wider one if some do not fit it."""
+    if dtype.kind == "O":
+        return np.asarray(objects(labels))
+    natural = np.array(labels)
+    if dtype.kind == "U" or not labels:
+        return natural
+    narrow = natural.astype(dtype)
+    return narrow if np.array_equal(narrow, natural) else natural
+
+
+def check_numbers(labels: list[Any]) -> None:
+    """Refuse numbers that are measured rather than labels."""
+    for label in labels:
+        if isinstance(label, (float, np.floating)) and not float(label).is_integer():
+            raise InvalidInput(
+                f"Unknown label type: continuous. The label {label!r} is no whole number; a class is a text, a whole "
+                "number or a boolean. Cut the target into classes first."
+            )
+
+
+def shares_of(frame: Any) -> Shares:
+    """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
+    table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
+    wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
+    if len(wrong):
+        raise InvalidInput(
+            f"Row {wrong[0]} of y holds the shares {table[wrong[0]]}; the share of a class is a number of 0 or more."
+        )
+    return Shares(list(frame.names), table, np.dtype(object))
+
+
+__all__ = ["Labels", "Shares", "Target", "target_of"]

@@ -1,0 +1,355 @@
+"""The values of one column, wherever they lie: Arrow, NumPy, or Python's own objects.
+
+They are read a block of rows at a time, either as labels (each different one once, and which of them each row holds)
+or as numbers (float64, NaN where there is none). Nothing is copied but the block.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InvalidInput
+from ..stats.axis import Floats
+from .cell_format import USUAL
+from .cells import FEW as LOOKED_AT
+from .cells import TIMES, Cell, Guess, NotRead, converted, guess
+from .pandas_types import in_seconds, known_objects, levels_of, refuse, time_texts
+from .schema import NOUNS, Column, Type, same_kind
+
+# Texts are worth a code if each is met in so many rows.
+SEVERAL = 8
+# An array of Arrow's shorter texts holds no more bytes than this.
+LONGEST = 1 << 31
+
+
+class Labels(NamedTuple):
+    """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
+
+    labels: list[Any]
+    which: npt.NDArray[np.int32]
+
+
+class Values:
+    """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
+
+    def __init__(
+        self,
+        name: str,
+        data: Any,
+        levels: tuple[Any, ...] | None = None,
+        views: Any = None,
+        kind: Type | None = None,
+        ordered: bool = False,
+    ) -> None:
+        if kind is None and isinstance(data, np.ndarray) and data.dtype.kind == "O":
+            data, found, in_order = known_objects(data)
+            levels, ordered = (found, in_order) if levels is None else (levels, ordered)
+        self.ordered = ordered  # whether the levels have an order
+        self.name, self.data, self.levels, self.views = name, data, levels, views
+        self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
+        self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the type says that these are categories, whatever they look like."""
+        kind = getattr(self.data, "type", None)
+        coded = kind is not None and pa.types.is_dictionary(kind)
+        return self.levels is not None or coded or type(getattr(self.data, "dtype", None)).__name__ == "Categorical"
+
+    @property
+    def floating(self) -> bool:
+        """Whether the values are floating-point numbers where they lie."""
+        if isinstance(self.data, np.ndarray):
+            return bool(self.data.dtype.kind == "f")
+        return isinstance(self.data, (pa.Array, pa.ChunkedArray)) and bool(pa.types.is_floating(self.data.type))
+
+    @property
+    def bytes(self) -> float:
+        """About how many bytes the values take."""
+        if isinstance(self.data, np.ndarray) and self.data.dtype.kind == "O":
+            some = self.data[:: max(len(self.data) // 1000, 1)]
+            return len(self.data) * float(np.mean([len(v) if isinstance(v, str) else 8 for v in some] or [0]))
+        if isinstance(self.data, (np.ndarray, pa.Array, pa.ChunkedArray)):
+            return float(self.data.nbytes)
+        return float(self.data.estimated_size())
+
+    def take(self, at: Any) -> Values:
+        """Return the values of some rows, in this order."""
+        if isinstance(self.data, np.ndarray):
+            return self.on(self.data[at])
+        return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
+
+    def on(self, data: Any) -> Values:
+        """Return other values of the same column; the type stays, even where all of them are missing."""
+        other = Values.__new__(Values)
+        other.__dict__.update(vars(self) | {"data": data})
+        return other
+
+    def coded(self) -> Values:
+        """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
+        if self.type != "text" or not len(self):
+            return self
+        array = self._arrow(0, len(self))
+        if pa.types.is_dictionary(array.type):
+            return self
+        coded = pc.dictionary_encode(array.cast(pa.large_string()))
+        return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
+
+    def holds_nan(self) -> bool:
+        """Tell whether a missing value says at least that it is a number."""
+        return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
+
+    def written(self) -> Guess | None:
+        """Return how texts are numbers, if all of them are; soon None, for labels."""
+        for end in (min(len(self), LOOKED_AT), len(self)):
+            found = guess(plain_texts(self._arrow(0, end)))
+            if not found.kinds & {"DOUBLE"}:
+                return None
+        return found
+
+    def as_in(self, column: Column) -> Values:
+        """Return texts as what a column holds: numbers, times or booleans."""
+        array = plain_texts(self._arrow(0, len(self)))
+        try:
+            found, none = converted(array, Cell(kind_for(column, array), column.written or USUAL))
+        except NotRead as error:
+            raise another_type(column, error.text) from None
+        other = self.on(found)
+        other.type, other.none = column.type, none
+        return other
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def check(self, column: Column) -> None:
+        """Refuse values of another type than the column was learned with."""
+        if self.type is None or same_kind(self.type, column.type):
+            return
+        raise InvalidInput(
+            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds {NOUNS[self.type]}. "
+            "Convert it to what it was."
+        )
+
+    def labels(self, begin: int, end: int) -> Labels:
+        """Return the labels of some rows."""
+        array = self._arrow(begin, end)
+        if pa.types.is_temporal(array.type):
+            array = time_texts(array)
+        if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
+            array = array.cast(pa.float32())
+        if not pa.types.is_dictionary(array.type):
+            array = pc.dictionary_encode(array)
+        which = array.indices.cast(pa.int32(), safe=False)
+        if which.null_count:
+            which = which.fill_null(-1)
+        return Labels(list(levels_of(array.dictionary)), lying(which, np.int32))
+
+    def texts(self, begin: int, end: int) -> Any:
+        """Return some rows as an Arrow array of texts, None if that is not what they are."""
+        if self.type != "text":
+            return None
+        array = self._arrow(begin, end)
+        return array if is_text(array.type) else None
+
+    def prose(self, column: Column, begin: int, end: int) -> Any:
+        """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
+        self.check(column)
+        return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
+
+    def numbers(self, begin: int, end: int) -> Floats:
+        """Return some rows as numbers."""
+        if isinstance(self.data, np.ndarray) and self.data.dtype.kind in "biuf":
+            return self.data[begin:end].astype(np.float64, copy=False)
+        array = self._arrow(begin, end)
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if pa.types.is_temporal(array.type):
+            return seconds(array)
+        if pa.types.is_null(array.type):
+            return np.full(len(array), np.nan)
+        if not pa.types.is_floating(array.type) or array.type != pa.float64():
+            array = array.cast(pa.float64(), safe=False)
+        return lying(array.fill_null(np.nan) if array.null_count else array, np.float64)
+
+    def _arrow(self, begin: int, end: int) -> Any:
+        """Return some rows as one Arrow array."""
+        if isinstance(self.data, np.ndarray):
+            return arrow_of(self.name, self.data[begin:end])
+        array = self.data.slice(begin, end - begin)
+        if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
+            array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
+        if isinstance(array, pa.ChunkedArray):
+            if pa.types.is_string(array.type) and array.nbytes >= LONGEST:
+                array = array.cast(pa.large_string())
+            array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+            array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+        return array
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is that of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def plain_texts(array: Any) -> Any:
+    """Return texts as Arrow computes with them: neither codes nor views."""
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    if not pa.types.is_string_view(array.type):
+        return array
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # older versions of Arrow cannot cast them
+        return pa.array(array.to_pylist(), pa.large_string())
+
+
+def kind_for(column: Column, texts: Any) -> str:
+    """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
+    if column.type == "time":
+        zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
+        return "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+    if column.type == "boolean":
+        return "BOOLEAN"
+    return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
+
+
+def another_type(column: Column, value: Any) -> InvalidInput:
+    """Return the error about a value that is not what its column held."""
+    written = column.written
+    how = "" if written is None or written.plain else f" written as {written}"
+    return InvalidInput(
+        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds {value!r}. "
+        "Convert it to what it was."
+    )
+
+
+def lying(array: Any, kind: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.empty(0, dtype=kind)
+    return np.frombuffer(data, dtype=kind)[array.offset : array.offset + len(array)]
+
+
+def seconds(array: Any) -> Floats:
+    """Return times as seconds: since 1970 (UTC), of a duration, or since midnight."""
+    kind = array.type
+    if pa.types.is_date(kind):
+        array = array.cast(pa.timestamp("s"))
+    elif pa.types.is_time32(kind):
+        array = array.cast(pa.time64("us"))
+    per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[getattr(array.type, "unit", "us")]
+    whole = array.cast(pa.int64(), safe=False)
+    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64) / per_second
+
+
+def type_of(name: str, data: Any) -> Type | None:
+    """Return the type of a column's values; None if they are all missing."""
+    if isinstance(data, np.ndarray):
+        kinds: dict[str, Type] = {"b": "boolean", "i": "whole", "u": "whole", "f": "number", "M": "time", "m": "time"}
+        if data.dtype.kind in kinds:
+            return kinds[data.dtype.kind]
+        return "text" if data.dtype.kind in "UT" else type_of_objects(name, data)
+    kind = data.type if isinstance(data, (pa.Array, pa.ChunkedArray)) else data.slice(0, 0).to_arrow().type
+    return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def type_of_arrow(name: str, kind: Any) -> Type | None:
+    """Return the type of values of an Arrow type."""
+    is_a = pa.types
+    if is_a.is_null(kind):
+        return None
+    if is_a.is_boolean(kind):
+        return "boolean"
+    if is_a.is_integer(kind):
+        return "whole"
+    if is_a.is_floating(kind) or is_a.is_decimal(kind):
+        return "number"
+    if is_text(kind):
+        return "text"
+    if is_a.is_temporal(kind):
+        return "time"
+    raise InvalidInput(
+        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into columns of "
+        "their own, or leave it out."
+    )
+
+
+PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
+    (str, "text"),
+    ((bool, np.bool_), "boolean"),
+    ((int, np.integer), "whole"),
+    ((float, np.floating, Decimal), "number"),
+    ((datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64), "time"),
+)
+
+
+def type_of_value(value: Any) -> Type | None:
+    """Return the type of one Python object, None if it is missing or nothing we know."""
+    return next((kind for types, kind in PYTHON_TYPES if isinstance(value, types)), None)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether an object stands for no value: None, NaN, NaT, pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA answers neither yes nor no; of an array that is asked too much
+        return type(value).__name__ == "NAType"
+    except ArithmeticError:  # a Decimal that signals
+        return True
+
+
+def clock(value: Any) -> str:
+    """Return which sort of time a value is: points in time, times of day and durations cannot be counted together."""
+    if isinstance(value, datetime.time):
+        return "time of day"
+    return "duration" if isinstance(value, (datetime.timedelta, np.timedelta64)) else "other"
+
+
+def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
+    """Return the type that all objects of a column have in common."""
+    kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
+    found = {type_of_value(value) for value in kinds.values()}
+    if None in found:
+        refuse(name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None))
+    if found <= {"boolean", "whole", "number"} and len(found) > 1:
+        return "number"
+    if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
+        mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InvalidInput(
+            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text."
+        )
+    return found.pop() if found else None
+
+
+def arrow_of(name: str, data: npt.NDArray[Any]) -> Any:
+    """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
+    if data.dtype.kind == "T":
+        data = data.astype(object)
+    if data.dtype.kind != "O":
+        return pa.array(in_seconds(data) if data.dtype.kind in "mM" else data, from_pandas=True)
+    values = [None if is_missing(value) else value for value in data]
+    try:
+        return pa.array(values, from_pandas=True)
+    except UnicodeEncodeError as error:
+        halves = [v for v in values if isinstance(v, str) and any("\ud800" <= c <= "\udfff" for c in v)]
+        raise InvalidInput(f"Column {name!r} holds {halves[0]!r}, which is no valid text ({error.reason}).") from None
+    except (pa.ArrowInvalid, TypeError, OverflowError):
+        pass
+    try:
+        return pa.array([None if v is None else float(v) for v in values])  # numbers of several types
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidInput(
+            f"Column {name!r} holds values that cannot be read together ({error}). Convert it to one type, such as "
+            "numbers or text."
+        ) from None

@@ -1,0 +1,1 @@
+"""`NaiveBayes` and what is done with one: fit, predict, cross-validate, merge, save and load."""

@@ -1,0 +1,47 @@
+"""What rows hold, as people write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.frame import Frame
+from ..data.values import Values, is_missing
+from ..families.family import shown
+from ..stats.axis import Floats
+
+
+def texts_of(source: Any, name: str, begin: int, end: int) -> Any:
+    """Return what some rows of a frame, or some dicts, hold in a column, as an Arrow array of texts."""
+    if not isinstance(source, Frame):
+        return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
+    values = source.columns[name]
+    if not isinstance(values, Values):
+        return pa.repeat("(vector)", end - begin)
+    if values.floating:
+        return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
+    labels, which = values.labels(begin, end)
+    texts = pa.array([*map(written, labels), shown(None)], pa.string())
+    return texts.take(pa.array(np.where(which < 0, len(labels), which)))
+
+
+def cell(row: Any, name: str) -> Any:
+    """Return what a dict holds in a column; a number is a name, too."""
+    return row[name] if name in row else next((value for key, value in row.items() if str(key) == name), None)
+
+
+def written(value: Any) -> str:
+    """Return a value as people write it."""
+    if is_missing(value):
+        return shown(None)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def written_numbers(numbers: Floats) -> list[str]:
+    """Return numbers as people write them, all in one go."""
+    texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
+    for row in np.flatnonzero(np.isnan(numbers)):
+        texts[row] = shown(None)
+    return texts

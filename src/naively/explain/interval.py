@@ -1,0 +1,187 @@
+"""How sure: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
+
+The log joints of the classes are sums of independent logarithms, so their cumulants add up, column by column. The logit
+of a class is its own log joint less the logarithm of the sum of all others. Its quantiles are those of a distribution
+with the same first four cumulants, between a gamma variable (what far numbers lead to) and a log-gamma one (what shares
+lead to); both are close to the normal where there are many rows. Nothing is drawn by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
+
+from ..errors import InvalidSetting
+from ..families.cumulants import Cumulants, of_log_gamma
+from ..families.family import blocks
+from ..model.scorer import Model, rows_of
+from ..model.table_model import TableModel
+from ..stats.axis import Floats
+
+# The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
+SHAPES = np.geomspace(0.1, 1e6, 300)
+WIDEST, STEPS = 4, 200
+GRID = np.arange(-WIDEST * STEPS, WIDEST * STEPS + 1) / STEPS
+# The least gap between light and heavy tails (without skewness there is none), and tails that nothing reaches.
+SLIGHT, HEAVIEST = 1e-6, 1e100
+# Nodes along each of two classes when their sum is averaged; and how far apart classes are (in logarithms, and in
+# standard deviations beside) when only the larger one counts.
+NODES, APART, BESIDE = 4, 20.0, 8.0
+
+
+def tail_of(level: Any) -> float:
+    """Return the probability left on each side of an interval of this level."""
+    if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
+        raise InvalidSetting(
+            f"level={level!r} must lie between 0 and 1, both left out: 0.9 leaves 5 % on each side. For the "
+            "probability itself use predict_proba."
+        )
+    return (1 - float(level)) / 2
+
+
+def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulants:
+    """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
+
+    Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
+    """
+    if smoothing is None:
+        return Cumulants.certain(model.log_prior)
+    known = of_log_gamma(rows + smoothing)
+    return Cumulants(*(np.where(rows + smoothing > 0, figure, 0.0) for figure in known))._replace(
+        mean=np.where(rows + smoothing > 0, known.mean, -np.inf)
+    )
+
+
+def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tail: float) -> tuple[Floats, Floats]:
+    """Return the least and the largest probability of each row and class, leaving out this tail on both sides."""
+
+    def ask(_: slice, columns: dict[str, Any]) -> tuple[Floats, Floats]:
+        answer = model.model.posterior(columns, threads)  # first: it refuses what cannot be scored
+        low, high = limits(log_joint(model.model, columns, threads, prior), tail)
+        # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
+        return np.minimum(low, answer), np.maximum(high, answer)
+
+    low, high = zip(*model.each_block(ask, source, threads), strict=True)
+    return np.concatenate(low), np.concatenate(high)
+
+
+def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cumulants) -> Cumulants:
+    """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
+    shape = (rows_of(columns), len(model.classes))
+    joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
+    for name, likelihood in model.likelihoods.items():
+        joint = joint + likelihood.uncertainty(columns[name], threads)
+    joint, start = (tempered(part, model) for part in (joint, start))
+    variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
+    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: the prior speaks alone
+    joint = joint._replace(variance=variance)
+    return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
+
+
+def tempered(known: Cumulants, model: Model) -> Cumulants:
+    """Return what is known of bias + scale · log joint, as a calibrated model answers."""
+    known = known.times(model.scale)
+    return known if model.bias is None else known._replace(mean=known.mean + model.bias)
+
+
+def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
+    """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
+    low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
+    table = quantiles((tail, True), (tail, False))
+    for rows in blocks(len(low), NODES * NODES):
+        classes = [joint.of(rows, k) for k in range(len(low.T))]
+        for k, rest in enumerate(rests(classes)):
+            low[rows, k], high[rows, k] = expit(placed(classes[k] + rest.times(-1), table)).T
+    return low, high
+
+
+def placed(known: Cumulants, table: Floats) -> Floats:
+    """Return the quantiles of the distributions that have these cumulants, [row, quantile]."""
+    at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(GRID) - 1.0)
+    line = np.minimum(at.astype(np.intp), len(GRID) - 2)
+    read = table[line] + (table[line + 1] - table[line]) * (at - line)[:, None]
+    gamma, further = read[:, 2::2], read[:, 3::2]
+    share = np.clip((known.excess() - read[:, 0]) / read[:, 1], 0.0, 1.0)
+    deviation = np.sqrt(known.variance)
+    out: Floats = known.mean[:, None] + deviation[:, None] * gamma + (deviation * share)[:, None] * further
+    return out
+
+
+@lru_cache(maxsize=64)
+def quantiles(*tails: tuple[float, bool]) -> Floats:
+    """Return the quantiles of distributions with mean 0 and variance 1, a line for each skewness of the grid.
+
+    A line holds how heavy the tails of the gamma variable are, and how much heavier those of the log-gamma; then, for
+    each quantile, that of the gamma and how much further that of the log-gamma lies. A quantile is named by the
+    probability on its outer side, and whether that is the lower one.
+    """
+    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, of_log_gamma(SHAPES)
+    skewness, deviation = mirrored(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
+    columns = []
+    for tail, lower in tails:
+        middle = float(ndtri(tail) if lower else -ndtri(tail))
+        own, other = (gammaincinv, gammainccinv) if lower else (gammainccinv, gammaincinv)
+        right, left = ((inverse(shape, tail) - shape) / np.sqrt(shape) for inverse in (own, other))
+        gamma = np.select([GRID > 0, GRID < 0], [right, -left], middle)
+        left, right = ((np.log(inverse(SHAPES, tail)) - known.mean) / deviation for inverse in (own, other))
+        columns += [gamma, np.interp(GRID, skewness, mirrored(left, middle, -right)) - gamma]
+    light = 1.5 * GRID**2
+    # Beyond the skewness of every log-gamma variable only the gamma is left: no tails are heavy enough.
+    heavy = np.interp(GRID, skewness, mirrored(known.excess(), 0.0, known.excess()), left=np.inf, right=np.inf)
+    heavier = np.where(np.isfinite(heavy), np.maximum(heavy - light, SLIGHT), HEAVIEST)
+    return np.stack([light, heavier, *columns], axis=1)
+
+
+def mirrored(half: Floats, middle: float, other: Floats) -> Floats:
+    """Return figures of left-skewed distributions, of one without skewness, and of the mirrored ones."""
+    return np.concatenate([half, [middle], other[::-1]])
+
+
+# -- the sum of all other classes --------------------------------------------------------------------------------------
+
+
+def rests(classes: list[Cumulants]) -> list[Cumulants]:
+    """Return what is known of the logarithm of the sum of all other classes, for each class."""
+    nothing = Cumulants.certain(np.full(classes[0].mean.shape, -np.inf))
+    before = accumulate(classes[:-1], log_sum, initial=nothing)
+    after = [*accumulate(classes[:0:-1], log_sum, initial=nothing)][::-1]
+    return [log_sum(a, b) for a, b in zip(before, after, strict=True)]
+
+
+def log_sum(a: Cumulants, b: Cumulants) -> Cumulants:
+    """Return what is known of log(exp a + exp b), [row]: averaged over both where both count, else the larger."""
+    larger = a.mean >= b.mean
+    out = Cumulants(*(np.where(larger, one, other) for one, other in zip(a, b, strict=True)))
+    with np.errstate(invalid="ignore"):  # both may be ruled out
+        gap = np.abs(a.mean - b.mean) - BESIDE * (np.sqrt(a.variance) + np.sqrt(b.variance))
+    near = np.flatnonzero(gap < APART)
+    if len(near):
+        for part, averaged in zip(out, averaged_sum(a.of(near), b.of(near)), strict=True):
+            part[near] = averaged
+    return out
+
+
+def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
+    """Return the cumulants of log(exp a + exp b), by quadrature over a grid of quantiles of both."""
+    weights, table = nodes()
+    first, second = placed(a, table)[:, :, None], placed(b, table)[:, None, :]
+    sums = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
+    sums = sums.reshape(len(sums), -1)
+    mean = sums @ weights
+    off = sums - mean[:, None]
+    square = off * off
+    variance = square @ weights
+    return Cumulants(mean, variance, (square * off) @ weights, (square * square) @ weights - 3 * variance * variance)
+
+
+@cache
+def nodes() -> tuple[Floats, Floats]:
+    """Return the weights of a grid of two variables (Gauss and Hermite's), and its nodes as a table of quantiles."""
+    at, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    return np.outer(weights, weights).ravel(), quantiles(*((float(ndtr(-abs(z))), bool(z < 0)) for z in at))

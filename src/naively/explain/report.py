@@ -1,0 +1,227 @@
+"""What was learned, for people: probabilities of a column, mutual information, a summary, what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .._frames import frame
+from ..data.schema import Column, Schema
+from ..families import Bins
+from ..families.family import shown
+from ..families.texts import TextWeights
+from ..model.table_model import TableModel
+from ..stats import Counts, Moments, Table, WordTable
+from ..stats.axis import Floats
+from ..stats.mutual_information import NOTHING_KNOWN, Information, of_bins, of_values
+from ..stats.pairs import Joint
+
+# Columns that have a line in the summary; of wide tables the others are left to `importance()`.
+MOST_COLUMNS = 30
+
+
+def probabilities(model: TableModel, column: Column) -> Any:
+    """Return P(value | class) of one column as a frame, a line for each value; for numbers, a line for each class."""
+    labels = [str(label) for label in model.classes.labels]
+    if column.kind == "labels":
+        table = model.table_of(column.name)
+        shares = np.exp(table.log_p)
+        return frame({"value": table.names, **dict(zip(labels, shares, strict=True))})
+    if column.kind == "vectors":
+        return frame_of_vectors(model.book.likelihoods[column.name], labels)
+    part, at = model.part_of_number(column.name)
+    n, mean, ssd = (figure[at] for figure in model.book.likelihoods[part].summary[:3])  # type: ignore[attr-defined]
+    spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
+    return frame({"class": labels, "numbers": n, "mean": mean, "deviation": spread})
+
+
+def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
+    """Return the weights of a column of vectors as a frame, those of texts by word."""
+    if isinstance(likelihood, TextWeights):
+        words = likelihood.words.labels
+        order = sorted(range(len(words)), key=words.__getitem__)
+        told = frame_of_vectors(likelihood.inner, labels)
+        return frame(
+            {"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}}
+        )
+    for name in ("weights", "log_there"):
+        if hasattr(likelihood, name):
+            table = np.exp(getattr(likelihood, name))
+            return frame({"feature": np.arange(table.shape[1]), **dict(zip(labels, table, strict=True))})
+    return frame(
+        {"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))}
+    )
+
+
+def importance(told: Mapping[str, Information]) -> Any:
+    """Return the mutual information of each column and the class in bits, the highest first, with its error."""
+    names = strongest_first(told)
+    figures = {name: [getattr(told[column], name) for column in names] for name in Information._fields}
+    return frame({"column": names, **figures})
+
+
+def strongest_first(told: Mapping[str, Information]) -> list[str]:
+    """Return the columns by their mutual information, the highest first; those without a figure last."""
+    return sorted(told, key=lambda name: -told[name].bits if told[name].bits == told[name].bits else 1.0)
+
+
+def information(
+    model: TableModel, counts: Counts, measured: Mapping[str, Information], each: Floats | float = 1.0
+) -> dict[str, Information]:
+    """Return the mutual information of each column and the class, from counts of values and bins.
+
+    Of numbers whose bins were not counted it is what was measured on some rows; otherwise there is none, and none of
+    vectors and texts. A missing value tells nothing, unless it is a value like any other. Each is what the heaviest row
+    of each class weighs.
+    """
+    rows, told = float(counts.rows.sum()), {}
+    fine = {} if counts.joint is None else fine_bins_of(counts.joint)
+    for column in model.schema:
+        told[column.name] = NOTHING_KNOWN
+        if column.kind == "labels":
+            n = model.table_of(column.name).n
+            told[column.name] = of_values(n, each).of_known(float(n.sum()), rows)
+        elif column.kind == "numbers":
+            known = float(counts.columns[column.name].n.sum())
+            found = (
+                of_bins(fine[column.name], each) if column.name in fine else measured.get(column.name, NOTHING_KNOWN)
+            )
+            told[column.name] = found.of_known(known, rows)
+            if (gap := model.gap_of(column.name)) is not None:
+                told[column.name] = of_values(gap[1].n, each) + told[column.name]
+    return told
+
+
+def fine_bins_of(joint: Joint) -> dict[str, Floats]:
+    """Return the counts of the fine bins of each number that was counted in bins, [class, bin]."""
+    places = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
+    return {bins.name: joint.fine[:, begin:end] for bins, (begin, end) in places}
+
+
+def summary(
+    model: TableModel, counts: Counts, schema: Schema, told: Mapping[str, Information], remarks: Sequence[str] = ()
+) -> str:
+    """Return what was learned, in words; remarks come behind the number of rows."""
+    rows = counts.rows.sum()
+    shares = ", ".join(
+        f"{label} {n / rows:.1%}" if rows else f"{label}"
+        for label, n in sorted(zip(counts.classes.labels, counts.rows, strict=True), key=lambda pair: -pair[1])[:8]
+    )
+    lines = [f"{rows:.10g} rows, {len(counts.classes)} classes: {shares}{' …' if len(counts.classes) > 8 else ''}"]
+    lines += remarks
+    names = strongest_first(told)
+    if any(one.bits == one.bits for one in told.values()):
+        lines.append("Mutual information of each column and the class:")
+    for name in names[:MOST_COLUMNS]:
+        bits = told[name].bits
+        lines.append(f"{f'{bits:.3f} bits' if bits == bits else '':10}  {said(model, model.schema[name])}")
+    if len(names) > MOST_COLUMNS:
+        lines.append(f"… and {len(names) - MOST_COLUMNS:,} more columns: importance()")
+    lines += parameters(model, counts)
+    lines += [f"Note: {hint}" for hint in schema.hints]
+    return "\n".join(lines)
+
+
+def said(model: TableModel, column: Column) -> str:
+    """Return what was learned of one column in a sentence."""
+    if column.kind == "labels":
+        return model.table_of(column.name).say(column.name)
+    if column.kind == "vectors":
+        return str(model.book.likelihoods[column.name].say(column.name))
+    part, at = model.part_of_number(column.name)
+    likelihood: Any = model.book.likelihoods[part]
+    return str(likelihood.column(at).say(column.name))
+
+
+def parameters(model: TableModel, counts: Counts) -> list[str]:
+    """Return how many numbers stand for the columns of labels, and how many a full table would take."""
+    sizes = [len(label.table.values) for label in model.labels]
+    if not sizes:
+        return []
+    classes = len(counts.classes)
+    full = classes * int(np.prod([float(s) for s in sizes])) if np.sum(np.log10(np.maximum(sizes, 1))) < 15 else None
+    whole = (
+        f"{full:,}"
+        if full is not None
+        else f"about 10^{np.sum(np.log10(np.maximum(sizes, 1))) + np.log10(classes):.0f}"
+    )
+    return [
+        (
+            f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+            f"all combinations would take {whole} (K·ΠS)."
+        )
+    ]
+
+
+def compare(a: Counts, b: Counts) -> Any:
+    """Return what changed between two counts as a frame, strongest first: shares of labels, means of numbers.
+
+    `strength` is the change in standard errors: beyond about 3 it is hardly chance.
+
+    >>> import naively as nv
+    >>> may = nv.count({"sky": ["rain"] * 6 + ["sunny"] * 2}, ["in"] * 8)
+    >>> june = nv.count({"sky": ["rain"] * 1 + ["sunny"] * 9}, ["in"] * 10)
+    >>> import pandas  # a frame is one of pandas' then
+    >>> nv.compare(may, june).round(2)
+        column  value  before  after  change  strength
+    0      sky   rain    0.75    0.1   -0.65     -2.81
+    1      sky  sunny    0.25    0.9    0.65      2.81
+    2  (class)     in    1.00    1.0    0.00      0.00
+    """
+    a + b  # says what does not fit, if something does not
+    before, after = (Table(["all"], part.classes, part.rows[None]) for part in (a, b))
+    lines = changes("(class)", before, after)
+    for name, statistic in a.columns.items():
+        if isinstance(statistic, Moments):
+            lines += moved(name, statistic, b.columns[name])
+        else:
+            lines += changes(name, plain(statistic), plain(b.columns[name]), bins_of(a.schema, name))
+    lines.sort(key=lambda line: -abs(line[4]))
+    column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
+    change = [y - x for x, y in zip(then, now, strict=True)]
+    return frame(
+        {"column": column, "value": value, "before": then, "after": now, "change": change, "strength": strength}
+    )
+
+
+def plain(statistic: Table | WordTable) -> Table:
+    """Return counts of words as a table of values."""
+    return statistic if isinstance(statistic, Table) else Table(statistic.classes, statistic.values, statistic.n)
+
+
+def bins_of(schema: Schema | None, name: str) -> Sequence[str]:
+    """Return what the bins of a column are called, if it has some."""
+    family = None if schema is None or name not in schema else schema[name].family
+    return family.names() if isinstance(family, Bins) else ()
+
+
+def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tuple[str, str, float, float, float]]:
+    """Return the shares of each value before and after."""
+    axis = a.values | b.values
+    met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
+    totals = [max(float(n.sum()), 1e-300) for n in met]
+    before, after = met[0] / totals[0], met[1] / totals[1]
+    both = (met[0] + met[1]) / (totals[0] + totals[1])
+    error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
+    strength = np.where(before == after, 0.0, (after - before) / error)
+    names = [bins[label] if bins and label is not None else shown(label) for label in axis.labels]
+    return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
+
+
+def moved(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, float, float]]:
+    """Return the mean of each column of numbers before and after."""
+    one, two = a.overall(), b.overall()
+    lines = []
+    for at, label in enumerate(a.columns.labels):
+        (n, mean, var), (m, other, far) = ((x.n[0, at], x.mean[0, at], x.variance[0, at]) for x in (one, two))
+        error = np.sqrt(var / max(n, 1) + far / max(m, 1))
+        strength = 0.0 if mean == other else float((other - mean) / error) if error > 0 else float("inf")
+        value = "mean" if len(a.columns) == 1 else f"mean of {label}"
+        lines.append((name, value, float(mean), float(other), strength))
+    return lines
+
+
+__all__ = ["compare", "importance", "information", "probabilities", "summary"]

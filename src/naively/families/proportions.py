@@ -1,0 +1,59 @@
+"""Three estimates of a share: how probable a value is, given how often it was met.
+
+They differ only in the rows they imagine beside those counted: none (``mle``), λ - 1 of each value (``map``, the mode
+of the Dirichlet posterior), or λ of each value (``bayes``, the posterior predictive: Laplace's rule). So Laplace's λ is
+``bayes`` with λ, and ``map`` with λ + 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..stats.axis import Floats
+
+
+def mle(alpha: Any) -> Any:
+    """Imagine no rows."""
+    return np.zeros(np.shape(alpha))
+
+
+def map(alpha: Any) -> Any:  # noqa: A001  # its name in the books
+    """Imagine λ - 1 rows of each value."""
+    return np.asarray(alpha) - 1.0
+
+
+def bayes(alpha: Any) -> Any:
+    """Imagine λ rows of each value."""
+    return np.asarray(alpha, dtype=np.float64)
+
+
+IMAGINED = {"mle": mle, "map": map, "bayes": bayes}
+
+
+def log_share(part: Any, whole: Any, size: Any, out: Floats | None = None) -> Floats:
+    """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all.
+
+    The answer may be put where the part lies, if that is needed no more.
+    """
+    there, part = np.asarray(whole) > 0, np.asarray(np.maximum(part, 0.0, out=out))  # rounding may dip below 0
+    fits = np.broadcast_shapes(part.shape, there.shape) == part.shape
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A table of words may take hundreds of megabytes: it is worked on where it lies.
+        logs = np.log(part, out=part)
+        found: Floats = np.subtract(logs, np.log(whole), out=logs if fits else None)
+        return found if there.all() else np.where(there, found, -np.log(size))
+
+
+def fraction(n: float, total: float, imagined: float, size: float) -> str:
+    """Return a share as the text book writes it, unreduced, with what is imagined.
+
+    >>> fraction(3, 8, 0, 3), fraction(3, 8, 1, 3), fraction(0, 0, 0, 3)  # without any rows all values are alike
+    ('3/8', '(3+1)/(8+3)', '1/3')
+    """
+    if total + imagined * size == 0:
+        return f"1/{size:.10g}"
+    if imagined == 0:
+        return f"{n:.10g}/{total:.10g}"
+    return f"({n:.10g}+{imagined:.10g})/({total:.10g}+{imagined * size:.10g})"

@@ -1,0 +1,72 @@
+"""Numbers of a sparse matrix, such as tf-idf: zeros are numbers as well, so some rows at a time are filled up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels import Scorer
+from ..stats import Axis
+from ..stats.axis import Floats
+from .cumulants import Cumulants
+from .family import Codes, blocks, row_weights, scores_of
+
+# Cells that are filled up at once.
+DENSE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Densely:
+    """A likelihood of numbers that takes sparse matrices, too."""
+
+    inner: Any
+
+    @property
+    def classes(self) -> Axis:
+        """The classes, in the order of the scores."""
+        classes: Axis = self.inner.classes
+        return classes
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+        """Have what the numbers say added to the scores."""
+        if not sparse.issparse(x):
+            self.inner.add_to(scorer, x, holes)
+            return
+        parts = [scores_of(self.inner, filled) for _, filled in pieces(x)]
+        scorer.given(np.ascontiguousarray(np.concatenate([np.zeros((0, len(self.classes))), *parts])))
+
+    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+        """Return log P(numbers | class) as [row, class]."""
+        return joined([self.inner.log_likelihood(filled, threads) for _, filled in pieces(x)])
+
+    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+        """Return the same of each row as if it had never been counted."""
+        y, w = np.asarray(y), row_weights(weights, x.shape[0])
+        return joined([self.inner.leave_one_out(part, y[rows], w[rows], threads) for rows, part in pieces(x)])
+
+    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+        """Return how little is known of log P(numbers | class)."""
+        found = [self.inner.uncertainty(filled, threads) for _, filled in pieces(x)]
+        return Cumulants(*(joined(list(figure)) for figure in zip(*found, strict=True)))
+
+
+def pieces(x: Any) -> Any:
+    """Give some rows at a time, and which they are; those of a sparse matrix filled up."""
+    if not sparse.issparse(x):
+        yield slice(0, x.shape[0]), x
+        return
+    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+        yield rows, np.asarray(x[rows].toarray())
+
+
+def joined(parts: list[Floats]) -> Floats:
+    """Return rows one after the other."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,76 @@
+"""The mutual information of numbers and the class where only their moments were counted: measured on some rows.
+
+It is an estimate made when a model is fitted, and stands beside the counts. Moments do not tell it: a single outlier
+would look like all there is to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..counting.thinned_rows import Thinned
+from ..counting.weights import are_copies
+from ..stats.axis import Floats
+from ..stats.mutual_information import Information, heaviest, of_bins
+from .joint.binning import fine_bins
+from .joint.learned import fitting
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What columns of numbers tell, among the rows that have one, by name; stale once rows came or went."""
+
+    told: Mapping[str, Information]
+    of: float  # the weight of all rows that were there to choose from
+    fresh: bool = True
+
+    @property
+    def stale(self) -> Measured:
+        """The same, after rows came or went."""
+        return replace(self, fresh=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"told": {name: list(one) for name, one in self.told.items()}, "of": self.of, "fresh": self.fresh}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Measured:
+        """Return what to_json described."""
+        if not all(isinstance(figure, (int, float)) for one in data["told"].values() for figure in one):
+            raise TypeError("what was measured is no number")
+        told = {str(name): Information(*map(float, one)) for name, one in data["told"].items()}
+        return cls(told, float(data["of"]), bool(data["fresh"]))
+
+    def known(self, rows: float) -> Mapping[str, Information]:
+        """Return what is told of so many rows: nothing, if most of them came since."""
+        return self.told if self.fresh or rows <= 2 * self.of else {}
+
+
+def measured(rows: Thinned) -> Measured:
+    """Return what the numbers of some rows tell of their classes."""
+    numbers, y, weights = rows.rows()
+    shares = y if y.ndim == 2 else None
+    each: Floats | float = 1.0
+    if shares is None and not are_copies(weights, y):
+        each = heaviest(y, weights, int(y.max(initial=0)) + 1)
+    told = {}
+    for at, column in enumerate(rows.columns):
+        told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
+    return Measured(told, rows.of, not rows.stale)
+
+
+def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:
+    """Return counts [class, bin] of numbers, given the code of each class, or how much of a row belongs to each."""
+    cuts = fine_bins(x, fitting(weights) if weights.any() else weights)  # as fine as the rows, however light they are
+    there = np.flatnonzero(~np.isnan(x))
+    bins, size = np.searchsorted(cuts, x[there]), len(cuts) + 1
+    if shares is not None:
+        each = (shares[there] * weights[there, None]).T
+        return np.array([np.bincount(bins, part, size) for part in each])
+    classes = int(y.max(initial=0)) + 1
+    counted = np.bincount(y[there] * size + bins, weights[there], classes * size)
+    return np.asarray(counted, dtype=np.float64).reshape(classes, size)

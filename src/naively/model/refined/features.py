@@ -1,0 +1,89 @@
+"""The values that may be adjusted, as features of rows: labels, bins and levels of numbers, words, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ...families.family import Codes
+from ...stats.axis import Floats
+from ...stats.hashing import stirred
+
+LEVEL = "level"
+
+
+class Adjustable(NamedTuple):
+    """A column whose values may be adjusted: what they are called, and how often each was met; None if always."""
+
+    name: str
+    kind: str  # "labels", "numbers" or "vectors"
+    values: Sequence[Any]
+    met: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def scaled_words(x: Any) -> Any:
+    """Return occurrences of words as they are weighed: log(1 + x), every row brought to length 1.
+
+    A word met twice says less than twice as much, and a long text is not surer than a short one for its length alone.
+    """
+    x = sparse.csr_array(x)
+    data = np.log1p(x.data.astype(np.float64))
+    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    length = np.sqrt(np.bincount(row, data * data, x.shape[0]))
+    data /= np.where(length > 0, length, 1.0)[row]
+    return sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+
+
+def flags_of(codes: Codes, sizes: Sequence[int], levels: Floats | None = None) -> Any:
+    """Return codes as flags, a column of codes after the other; of numbers, their level comes behind their bins.
+
+    A code that is none of its column has no flag.
+    """
+    n, wide = len(codes), codes.shape[1]
+    room = np.array(sizes, dtype=np.int64) + (levels is not None)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(room)])
+    there = (codes >= 0) & (codes < np.array(sizes, dtype=np.int64))
+    at, data = codes + offsets[:-1], np.ones((n, wide))
+    if levels is not None:
+        at = np.stack([at, np.broadcast_to(offsets[1:] - 1, codes.shape)], axis=2).reshape(n, -1)
+        data = np.stack([data, levels], axis=2).reshape(n, -1)
+        there = np.stack([there, levels != 0], axis=2).reshape(n, -1)
+    indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(there.sum(axis=1))])
+    return sparse.csr_array((data[there], at[there].astype(np.int64), indptr), shape=(n, int(offsets[-1])))
+
+
+def kept_values(columns: Sequence[Adjustable], most: int) -> npt.NDArray[np.int64]:
+    """Return which of all values are adjusted: those met in two rows or more, and of too many the commonest.
+
+    What a single row holds tells nothing about others.
+    """
+    met = [np.full(len(column), np.inf) if column.met is None else column.met for column in columns]
+    often = np.concatenate([*met, np.zeros(0)])
+    kept = np.flatnonzero(often >= 2)
+    if len(kept) > most:
+        kept = np.sort(kept[np.argsort(-often[kept], kind="stable")[:most]])
+    return kept
+
+
+def row_hashes(parts: Sequence[Any]) -> npt.NDArray[np.uint64]:
+    """Return a number for each row that looks random and follows from what the row holds, wherever it stands."""
+    out = np.zeros(parts[0].shape[0], dtype=np.uint64)
+    for part in parts:
+        if sparse.issparse(part):
+            row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+            cells = stirred(part.indices.astype(np.uint64))
+            cells ^= part.data.astype(np.float64).view(np.uint64)
+            np.add.at(out, row, stirred(cells))
+        else:
+            for at in range(part.shape[1]):
+                column = np.ascontiguousarray(part[:, at], dtype=np.float64) + 0.0  # -0 and 0 are alike
+                out ^= column.view(np.uint64)
+                out = stirred(out)
+    return stirred(out)

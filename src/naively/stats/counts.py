@@ -1,0 +1,170 @@
+"""Everything counted of a set of rows: what a model is made from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from ..errors import DoesNotFit, LeftOutWarning, NotAPart
+from .arithmetic import checked_weight, frozen, spread, take_away
+from .axis import Axis, Floats
+from .pairs import Joint
+from .table import labelled
+from .word_table import WordTable
+
+
+class Statistic(Protocol):
+    """A value that adds up over rows."""
+
+    def __add__(self, other: Self) -> Self: ...
+    def __sub__(self, part: Self) -> Self: ...
+    def __mul__(self, weight: float) -> Self: ...
+    def agrees(self, other: Self, tolerance: float = ...) -> bool:
+        """Tell whether both describe the same rows up to rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts:
+    """The rows of each class, and a statistic for each column.
+
+    Counts of different rows add, and counts of rows that were counted before can be taken away:
+    ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
+    """
+
+    classes: Axis
+    rows: Floats
+    columns: Mapping[str, Any]
+    schema: Any = None  # what the columns are, if the rows came from a table
+    joint: Joint | None = None  # what was counted of several columns at once
+
+    def __init__(
+        self,
+        classes: Axis | Sequence[Any],
+        rows: Any,
+        columns: Mapping[str, Any],
+        schema: Any = None,
+        joint: Joint | None = None,
+    ) -> None:
+        classes, order = labelled(classes)
+        given = np.asarray(rows, dtype=np.float64)
+        if given.shape != (len(classes),):
+            raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
+        given = given if order is None else given[order]
+        keep = classes.kept(given != 0)
+        object.__setattr__(self, "classes", classes.only(keep))
+        object.__setattr__(self, "rows", frozen(given[keep]))
+        object.__setattr__(self, "columns", dict(columns))
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "joint", None if joint is None else joint.on(self.classes))
+
+    def on(self, classes: Axis) -> Floats:
+        """Return the rows of these classes, zero for those that were not met."""
+        return spread(self.rows, (self.classes,), (classes,))
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_columns(other)
+        classes = self.classes | other.classes
+        columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
+        both = self._together_with(other)
+        joint = None if both is None else both[0] + both[1]
+        return Counts(classes, self.on(classes) + other.on(classes), columns, self._schema_beside(other), joint)
+
+    def __radd__(self, other: object) -> Counts:
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, part: Counts) -> Counts:
+        if not isinstance(part, Counts):
+            return NotImplemented
+        self._check_columns(part)
+        classes = self.classes | part.classes
+        before, taken = self.on(classes), part.on(classes)
+        rows = take_away(before, taken)
+        if np.any(rows < 0):
+            k = int(np.argmin(rows))
+            raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
+        columns = {name: self._column_without(name, part) for name in self.columns}
+        both = self._together_with(part)
+        joint = None if both is None else both[0] - both[1]
+        return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
+
+    def _column_without(self, name: str, part: Counts) -> Any:
+        try:
+            return self.columns[name] - part.columns[name]
+        except NotAPart as error:
+            raise error.in_column(name if error.column is None else error.column) from None
+
+    def __mul__(self, weight: float) -> Counts:
+        w = checked_weight(weight)
+        columns = {name: column * w for name, column in self.columns.items()}
+        return Counts(self.classes, self.rows * w, columns, self.schema, None if self.joint is None else self.joint * w)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        same = self.classes == other.classes and np.array_equal(self.rows, other.rows)
+        return same and self.columns == other.columns and self.joint == other.joint
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
+        """Tell whether both describe the same rows up to rounding."""
+        classes = self.classes | other.classes
+        a, b = self.on(classes), other.on(classes)
+        return (
+            bool(np.all(np.abs(a - b) <= tolerance * np.maximum(a, b)))
+            and self.columns.keys() == other.columns.keys()
+            and all(column.agrees(other.columns[name], tolerance) for name, column in self.columns.items())
+            and (self.joint is None) == (other.joint is None)
+            and (self.joint is None or other.joint is None or self.joint.agrees(other.joint, tolerance))
+        )
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
+        return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
+
+    def _schema_beside(self, other: Counts) -> Any:
+        if self.schema is None or other.schema is None:
+            return self.schema or other.schema
+        return self.schema.beside(other.schema)
+
+    def _together_with(self, other: Counts) -> tuple[Joint, Joint] | None:
+        """Return what both have counted of columns together, over the same bins; warn if only that does not fit."""
+        if self.joint is None and other.joint is None:
+            return None
+        if self.joint is not None and other.joint is not None and self.joint.grid == other.joint.grid:
+            return self.joint, other.joint
+        found = "on one side only" if self.joint is None or other.joint is None else "over different bins"
+        warnings.warn(
+            f"Pairs of columns were counted {found}: the result holds single columns alone, and answers by the text "
+            "book. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
+            LeftOutWarning,
+            stacklevel=3,
+        )
+        return None
+
+    def _check_columns(self, other: Counts) -> None:
+        for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
+            raise DoesNotFit(f"Column {name!r} is counted on one side only; count the same columns to combine them.")
+        for name, column in self.columns.items():
+            if type(column) is not type(other.columns[name]):
+                kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
+                raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")
+            widths = [width_of(part) for part in (column, other.columns[name])]
+            if widths[0] != widths[1] and None not in widths:
+                raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
+
+
+def width_of(statistic: Any) -> int | None:
+    """Return how long the vectors are that were counted; None if they were no vectors."""
+    if isinstance(statistic, WordTable):
+        return None
+    axis = getattr(statistic, "values", getattr(statistic, "columns", None))
+    return len(axis) if isinstance(axis, Axis) and len(axis) > 1 and isinstance(axis.labels, range) else None
