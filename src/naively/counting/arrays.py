@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _kernels
+from .._types import AnyArray
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 from ..stats.accumulators import as_codes, as_weights
@@ -22,9 +23,7 @@ LARGEST_COUNT = 1e290
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 
-def add(
-    counts: CountsAccumulator, batch: dict[str, Any], y: npt.NDArray[Any], weights: Any = None, threads: int = 1
-) -> None:
+def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: Any = None, threads: int = 1) -> None:
     """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
 
     An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
@@ -42,7 +41,7 @@ def add(
     counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def checked_rows(y: npt.NDArray[Any], weights: Any) -> tuple[npt.NDArray[np.int32], Any]:
+def checked_rows(y: AnyArray, weights: Any) -> tuple[npt.NDArray[np.int32], Any]:
     """Return class codes and weights as the kernels read them; whether there are such classes the kernels will see."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
@@ -143,7 +142,7 @@ def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("=")
 
 
-def ranges(x: npt.NDArray[Any], threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def ranges(x: AnyArray, threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
     _kernels.ranges(x, least, largest, threads)

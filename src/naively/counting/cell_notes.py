@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from .._types import Floats
 from ..data.batches import Found
 from ..data.cell_format import USUAL
 from ..data.missing_values import OF_CLASSES, arrow_of, is_no_number
 from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema
-from ..stats.axis import Floats
 
 # So many labels are looked at, and so many names listed; labels are almost numbers if so many of the rows hold one.
 LOOKED_AT, SHOWN, ALMOST = 10_000, 3, 0.9

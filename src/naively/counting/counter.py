@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
+from .._types import AnyArray, Codes, Floats
 from ..data.block import ROWS, codes_of, numbers_of
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
 from ..data.encoder import Coder
@@ -18,9 +18,7 @@ from ..data.schema import Column, Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
 from ..families import Bernoulli, Bins, Ordinal
 from ..stats import Axis, Counts, Moments, WordTable
-from ..stats.accumulators import Codes
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..text import TextRows
 from . import arrays as memory
@@ -386,7 +384,7 @@ def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
     return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
 
 
-def named(error: Any, columns: Sequence[Column], numbers: npt.NDArray[Any] | None, begin: int) -> InvalidInput:
+def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:
     """Return an error about a number with the name of its column, and the row counted from the first."""
     if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
         if np.isinf(error.value):

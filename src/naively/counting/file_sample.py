@@ -10,10 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._types import Codes, Floats, Hashes
 from ..data.frame import Frame, frame_of
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
-from ..stats.hashing import Hashes, stirred
+from ..stats.hashing import stirred
 
 # So many rows are kept, and at times up to twice as many; but fewer if texts that are taken apart are longer than this.
 KEPT, BYTES = 20_000, 1 << 26

@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from .._threads import allowed
+from .._types import Codes, Floats
 from ..data.batches import Found
 from ..data.files import Block, File
 from ..data.frame import Frame, frame_of
 from ..data.schema import Column, Schema
 from ..data.target import Target, check_kinds, labels_of
 from ..errors import InvalidInput, InvalidSetting
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
 from .file_sample import Sample, place_hash

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._types import Floats
 from ..data.frame import Frame
 from ..data.schema import Column, Schema
 from ..families import Bins, Gaussian, Words
-from ..stats.axis import Floats
 from .file_sample import chosen
 
 # Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would

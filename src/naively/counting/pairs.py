@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..data.grid import Cells, Grid, Places
-from ..stats.accumulators import Codes
-from ..stats.axis import Axis, Floats
+from .._types import Codes, Floats, Places
+from ..data.grid import Cells, Grid
+from ..stats.axis import Axis
 from ..stats.growing import Vocabulary, grown
 from ..stats.pairs import Joint, laid
 

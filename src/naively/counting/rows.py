@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import allowed
+from .._types import Floats
 from ..data.batches import Found
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
@@ -19,7 +20,6 @@ from ..data.target import Shares, Target, check_kinds, target_of, type_for
 from ..data.values import Values
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Counts
-from ..stats.axis import Floats
 from .arrays import MOST_WEIGHT
 from .cell_notes import about_cells
 from .counter import TableCounter, width_of

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Codes, Floats, Hashes
 from ..data.frame import Frame
-from ..families.family import Codes
-from ..stats.axis import Floats
-from ..stats.hashing import Hashes, stirred
+from ..stats.hashing import stirred
 from ..text.rows import text_hashes
 from .counter import TableCounter
 from .second_pass import cells

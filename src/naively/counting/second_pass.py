@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Codes, Floats
 from ..data.block import ROWS, codes_of, numbers_of
 from ..data.frame import Frame
 from ..data.grid import Grid
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
 from . import arrays as memory
 from .counter import Encoded, TableCounter
 

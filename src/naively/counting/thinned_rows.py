@@ -8,22 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats, Longs
 from ..data.block import numbers_of
 from ..data.frame import Frame
 from ..data.schema import Column
-from ..stats.axis import Floats
 from ..stats.hashing import stirred
 
 # So many rows are kept at most; of wide tables fewer, for all cells together are bounded, but some in any case.
 MOST, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 
-Places = npt.NDArray[np.int64]
-
 
 class Part(NamedTuple):
     """Some rows: where they stand among all, their columns, their classes (codes or shares), what they weigh."""
 
-    places: Places
+    places: Longs
     frame: Frame
     y: Any
     weights: Floats | None
@@ -63,13 +61,13 @@ class Thinned:
         return np.concatenate(numbers), np.concatenate([p.y for p in self.parts]), np.concatenate(weights)
 
 
-def half(places: Places, level: int) -> Places:
+def half(places: Longs, level: int) -> Longs:
     """Return which half of each pair of neighbours at a level is kept, 0 or 1, given the place of the pair."""
     hashed = stirred(places.astype(np.uint64) + (np.uint64(level) << np.uint64(56)) + np.uint64(1))
     return (hashed >> np.uint64(63)).astype(np.int64)
 
 
-def picked(begin: int, end: int, level: int) -> Places:
+def picked(begin: int, end: int, level: int) -> Longs:
     """Return the places of the rows that are kept at a level, between two places.
 
     >>> picked(0, 64, 3).tolist() == [at for at in picked(0, 64, 2).tolist() if stay(np.array([at]), 2, 3)[0]]
@@ -81,7 +79,7 @@ def picked(begin: int, end: int, level: int) -> Places:
     return places[(places >= begin) & (places < end)]
 
 
-def stay(places: Places, before: int, level: int) -> npt.NDArray[np.bool_]:
+def stay(places: Longs, before: int, level: int) -> npt.NDArray[np.bool_]:
     """Tell which rows that were kept at one level are kept at a higher one, too."""
     kept = np.ones(len(places), dtype=np.bool_)
     for at in range(before + 1, level + 1):

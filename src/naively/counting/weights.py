@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Codes, Floats
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..stats import Counts
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
 from ..stats.class_weights import by_class
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from .._types import Codes, Floats
 from ..data.block import vectors_of
 from ..data.frame import Frame
 from ..data.schema import Column
@@ -16,8 +17,6 @@ from ..families import Bernoulli, Words
 from ..families.family import blocks
 from ..families.sparse_numbers import DENSE
 from ..stats import Axis, Moments, WordTable
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
 from ..stats.growing import GrowingMoments, GrowingTable
 from ..text import TextReader, TextRows
 from . import arrays as memory

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._threads import WORTHWHILE
+from .._types import Codes, Floats
 from ..errors import InvalidInput
 from ..families import Poisson
 from ..families.poisson import NEVER_NEGATIVE
-from ..stats.accumulators import Codes
-from ..stats.axis import Floats
 from .encoder import Coder
 from .frame import Frame
 from .schema import Column

@@ -11,7 +11,7 @@ from typing import Any
 class Written:
     """How cells that are texts are read, decided once for a column and kept with the model.
 
-    `missing` are the texts that stand for no value; None means the usual ones (`naively.data.missing_values`). The rest says
+    `missing` are the texts that stand for no value; None means the usual ones (`data.missing_values`). The rest says
     how numbers look: the decimal sign, what groups thousands, a unit before or behind, parentheses for numbers below 0.
 
     >>> print(Written(thousands=",", prefix="$"))

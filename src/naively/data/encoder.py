@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from .._types import Codes
 from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins, Ordinal
-from ..stats.accumulators import Codes
 from ..text.arrow_buffers import laid
 from .missing_values import exact_names, is_one_of, tally
 from .schema import Column

@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from ..stats.accumulators import Codes, offsets_of
-from ..stats.axis import Floats
-
-Places = npt.NDArray[np.intp]
+from .._types import Codes, Floats, Places
+from ..stats.accumulators import offsets_of
 
 
 @dataclass(frozen=True)

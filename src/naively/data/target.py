@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._frames import is_of_pandas
+from .._types import AnyArray, Floats
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 from .frame import frame_of, objects, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
@@ -135,7 +135,7 @@ def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(str)
 
 
-def labels_of_objects(y: npt.NDArray[Any]) -> Target:
+def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
     places: dict[Any, int] = {}
     try:
@@ -175,7 +175,7 @@ def is_of_objects(dtype: Any) -> bool:
     return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
 
 
-def typed(labels: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
     """Return labels as an array of their own type; a wider one if some do not fit it."""
     if dtype.kind == "O":
         return np.asarray(objects(labels))

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._types import AnyArray, Floats
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
 from .cells import TIMES, Cell, Guess, NotRead, converted, guess
@@ -230,7 +230,7 @@ def another_type(column: Column, value: Any) -> InvalidInput:
     )
 
 
-def lying(array: Any, kind: Any) -> npt.NDArray[Any]:
+def lying(array: Any, kind: Any) -> AnyArray:
     """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     data = array.buffers()[1]
@@ -316,7 +316,7 @@ def clock(value: Any) -> str:
     return "duration" if isinstance(value, (datetime.timedelta, np.timedelta64)) else "other"
 
 
-def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
+def type_of_objects(name: str, data: AnyArray) -> Type | None:
     """Return the type that all objects of a column have in common."""
     kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
@@ -332,7 +332,7 @@ def type_of_objects(name: str, data: npt.NDArray[Any]) -> Type | None:
     return found.pop() if found else None
 
 
-def arrow_of(name: str, data: npt.NDArray[Any]) -> Any:
+def arrow_of(name: str, data: AnyArray) -> Any:
     """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
     if data.dtype.kind == "T":
         data = data.astype(object)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from .._threads import allowed
+from .._types import AnyArray, Floats
 from ..counting.files import FileRows, each_block
 from ..counting.notes import about_target
 from ..counting.rows import check_widths, rows_of, rows_of_file
@@ -35,7 +35,6 @@ from ..model.scorer import Model
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
-from ..stats.axis import Floats
 from ..stats.mutual_information import Information
 from .settings import numbers_among, prior_imagined, prior_without, scored_by
 
@@ -59,7 +58,7 @@ class Answers:
         @property
         def schema_(self) -> Schema: ...  # noqa: D102
         @property
-        def classes_(self) -> npt.NDArray[Any]: ...  # noqa: D102
+        def classes_(self) -> AnyArray: ...  # noqa: D102
         @property
         def _table_model(self) -> TableModel: ...
         @property
@@ -117,7 +116,7 @@ class Answers:
         posterior: Floats = self._answer(Model.posterior, X)
         return posterior
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
         if self.cost is None and self.reject is None:
             return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]

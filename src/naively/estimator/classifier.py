@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._threads import allowed
+from .._types import AnyArray
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.notes import about_target, is_doubtful
@@ -311,7 +311,7 @@ class Classifier(Answers, Tuned):
         return self._schema
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> AnyArray:
         """The labels, sorted."""
         return typed(list(self._learned.classes.labels), self._label_type)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import allowed
+from .._types import Codes, Places
 from ..counting.counter import TableCounter
 from ..counting.file_sample import place_hash
 from ..counting.files import FileRows, Labelled
@@ -16,12 +17,11 @@ from ..counting.rows import Rows, sampled
 from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
-from ..families.family import Codes
 from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough, laid_out
 from ..model.joint.screening import Used, anew, narrow, narrowed, screened_of, union_of
-from ..model.leave_one_out import Places, dealt_rows, hard, some
+from ..model.leave_one_out import dealt_rows, hard, some
 from ..model.refined.fitting import PASSES
 from ..model.scorer import Model
 from ..model.table_model import TableModel

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._threads import allowed
+from .._types import Floats, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import counts_weighed, weighed
@@ -17,11 +18,10 @@ from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
 from ..judge.scores import Scores
 from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
-from ..model.leave_one_out import Places, counted_apart, counts_of, hard, of_weight, some
+from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
 from ..model.scorer import Model
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
-from ..stats.axis import Floats
 from .classifier import Classifier
 from .settings import scored_by
 

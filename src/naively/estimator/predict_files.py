@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from .._types import Floats
 from ..counting.files import Progress, ahead, placed
 from ..data.files import Block, File
 from ..data.schema import likely
@@ -21,7 +22,6 @@ from ..explain.evidence import Evidence
 from ..judge.decision import decide, expected_cost, labelled_cost, most_probable
 from ..judge.outcomes import fitting
 from ..judge.scores import Scores
-from ..stats.axis import Floats
 from .classifier import Classifier
 from .settings import numbers_among, scored_by
 

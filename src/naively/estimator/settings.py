@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._threads import allowed
+from .._types import AnyArray, Floats
 from ..data.schema import Schema, family_of
 from ..errors import InvalidSetting
 from ..families import Bins, Settings, Words
@@ -19,7 +20,6 @@ from ..model.calibration import LARGEST, SMALLEST
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
 from ..stats import Counts
-from ..stats.axis import Floats
 
 
 def check_settings(nb: Any) -> None:
@@ -218,7 +218,7 @@ def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
         raise InvalidSetting(f"{name}={values!r} must hold numbers.") from None
 
 
-def numbers_among(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def numbers_among(classes: AnyArray) -> AnyArray:
     """Return the labels as numbers, if they are."""
     if classes.dtype.kind not in "biuf":
         raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._threads import allowed
+from .._types import Codes, Floats
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, rows_of
 from ..counting.weights import are_copies, out_of
@@ -18,7 +19,6 @@ from ..data.schema import Schema
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Settings
-from ..families.family import Codes
 from ..judge.scores import Scores
 from ..model.calibration import Fit, Rated, fitted
 from ..model.estimate import empirical_prior
@@ -48,7 +48,6 @@ from ..model.tuning import (
     tuned,
 )
 from ..stats import Counts
-from ..stats.axis import Floats
 from .freshness import ESTIMATING, WEIGHED, Fresh
 from .settings import log_prior, prior_without, settings_of
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .._types import Floats
 from ..data.frame import Frame
 from ..data.values import Values, is_missing
 from ..families.family import shown
-from ..stats.axis import Floats
 
 
 def texts_of(source: Any, name: str, begin: int, end: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats, Longs
 from ..data.frame import Frame
 from ..data.schema import Column
 from ..errors import InvalidInput
@@ -14,8 +15,7 @@ from ..families.family import scores_of
 from ..model.joint.model import TogetherModel
 from ..model.refined.model import RefinedModel
 from ..model.table_model import LABELS, TableModel
-from ..stats.axis import Floats
-from .evidence import Behind, Evidence, Places, Spread
+from .evidence import Behind, Evidence, Spread
 from .text_evidence import texts_behind
 
 # What stands behind joint terms of a column, in a line of the picture.
@@ -89,7 +89,7 @@ def said_by_codes(model: TableModel, table: LogTable, columns: dict[str, Any], p
     return scores_of(LogTables(model.classes, (table,)), codes, threads)
 
 
-def opponents(joint: Floats, prior: Floats, answer: Places, labels: tuple[Any, ...], against: Any) -> Places:
+def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Any, ...], against: Any) -> Longs:
     """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
     if against is not None and against not in labels:
         raise InvalidInput(f"against={against!r} is no class; the classes are {list(labels)}.")

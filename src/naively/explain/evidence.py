@@ -13,12 +13,12 @@ import pyarrow as pa
 from scipy.special import logsumexp
 
 from .._frames import frame, frame_of_arrow
+from .._types import Codes, Floats, Longs
 from ..families import proportions as shares
 from ..families.categorical import LogTable
-from ..families.family import Codes, rounded
+from ..families.family import rounded
 from ..judge.drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
 from ..model.scorer import posterior, softened
-from ..stats.axis import Floats
 from .cells import texts_of
 from .text_evidence import Texts, column_of
 
@@ -31,8 +31,6 @@ DRAWN_WORDS, DRAWN_TEXT = 8, 40
 PRIOR = "(prior)"
 # The parts of a contribution, as lines of the picture: by the column's own values, and through joint terms.
 OWN, JOINT = "  own values", "  joint terms"
-
-Places = npt.NDArray[np.int64]
 
 
 class Spread(NamedTuple):
@@ -94,8 +92,8 @@ class Evidence:
     classes: tuple[Any, ...]
     prior: Floats
     scores: Floats
-    answer: Places
-    against: Places
+    answer: Longs
+    against: Longs
     behind: Behind
     scale: float = 1.0
     bias: Floats | None = None

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
+from .._types import Floats
 from ..errors import InvalidSetting
 from ..families.cumulants import Cumulants, of_log_gamma
 from ..families.family import blocks
 from ..model.scorer import Model, rows_of
 from ..model.table_model import TableModel
-from ..stats.axis import Floats
 
 # The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
 SHAPES = np.geomspace(0.1, 1e6, 300)

@@ -14,9 +14,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy.special import betaincinv
 
+from .._types import Floats
 from ..errors import InvalidInput, NotInstalled
 from ..judge.scores import BINS, Scores
-from ..stats.axis import Floats
 from .evidence import JOINT, OWN, Evidence
 
 # The colours of several models, told apart also by those who see no red or green (Okabe and Ito).

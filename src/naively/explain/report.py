@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._frames import frame
+from .._types import Floats
 from ..data.schema import Column, Schema
 from ..families import Bins
 from ..families.family import shown
 from ..families.texts import TextWeights
 from ..model.table_model import TableModel
 from ..stats import Counts, Moments, Table, WordTable
-from ..stats.axis import Floats
 from ..stats.mutual_information import NOTHING_KNOWN, Information, of_bins, of_values
 from ..stats.pairs import Joint
 

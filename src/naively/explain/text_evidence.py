@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._frames import frame
+from .._types import Floats
 from ..data.dict_rows import texts_in
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..model.table_model import TableModel
 from ..stats import WordTable
-from ..stats.axis import Floats
 from ..text import TextRows
 
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._kernels import Scorer
+from .._types import Codes, Floats
 from ..errors import InvalidSetting
 from ..stats import Axis, Table
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
-from .family import Codes, Settings, blocks, enumerated, padded, row_weights, scores_of
+from .family import Settings, blocks, enumerated, padded, row_weights, scores_of
 from .wide import Split, add_up, cells, entries, there, total, without_others
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
+from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
 from ..stats import Axis, Table
-from ..stats.axis import Floats
 from ..stats.quantiles import grouped, in_order, weighed
 from .categorical import Categorical, LogTable, scored
-from .family import Codes, Settings, rounded, shown
+from .family import Settings, rounded, shown
 
 # A bin for so many rows, but not fewer and not more than these.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 5, 20

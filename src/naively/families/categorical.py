@@ -12,17 +12,15 @@ import numpy.typing as npt
 
 from .. import _kernels
 from .._kernels import Scorer
+from .._types import Codes, Floats, Longs
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
-from ..stats.axis import Floats
 from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
-from .family import Codes, Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
+from .family import Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
 from .wide import Split
-
-Labels = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class LogTable:
             return np.zeros(total.shape)
         return self._log_share(0.0, total, size, 1 / common)
 
-    def codes(self, labels: Iterable[Any]) -> Labels:
+    def codes(self, labels: Iterable[Any]) -> Longs:
         """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
@@ -171,15 +169,15 @@ class LogTable:
         """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
         return ""
 
-    def add_to(self, scorer: Scorer, x: Labels, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
         """Have log P(value | class) of each code added to the scores."""
         self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), holes)
 
-    def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as [row, class]."""
         return self._alone.log_likelihood(np.asarray(x).reshape(-1, 1), threads)
 
-    def check(self, x: Labels) -> None:
+    def check(self, x: Longs) -> None:
         """Refuse codes never met, if the settings say so."""
         self.check_none(np.flatnonzero(x >= len(self.values)))
 
@@ -191,11 +189,11 @@ class LogTable:
                 "nothing, or 'smooth' to give such values a place of their own."
             )
 
-    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(value | class), under a Dirichlet posterior."""
         return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
         return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
 
@@ -220,7 +218,7 @@ class LogTable:
             column=np.array([*whole, *rules], dtype=np.float64),
         )
 
-    def check_counted(self, x: Labels, y: Codes, w: Floats) -> None:
+    def check_counted(self, x: Longs, y: Codes, w: Floats) -> None:
         """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
         n, met, kept, code = self.left.n, self.left.met, self.left.kept, np.minimum(x, len(self.values))
@@ -267,7 +265,7 @@ class LogTables:
     tables: tuple[LogTable, ...]
 
     @cached_property
-    def offsets(self) -> Labels:
+    def offsets(self) -> Longs:
         """Where the lines of each column start in the stack."""
         return offsets_of(np.array([len(table.values) + 1 for table in self.tables], dtype=np.int64))
 
@@ -283,7 +281,7 @@ class LogTables:
         split = Split.of(self.stack)
         return padded(split.finite), padded(split.ruled_out) if split.ruled_out.any() else None
 
-    def add_to(self, scorer: Scorer, x: Labels, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
         """Have log P(value | class) of each cell added to the scores."""
         for column, table in enumerate(self.tables):
             if table.settings.unseen == "error":
@@ -293,7 +291,7 @@ class LogTables:
         if ruled_out is not None:
             scorer.codes(x, self.offsets, ruled_out, against=True)
 
-    def log_likelihood(self, x: Labels, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
         """Return log P(row | class) as [row, class]."""
         return scores_of(self, x, threads)
 
@@ -308,7 +306,7 @@ class LogTables:
         """The same tables under the estimate that holds the whole posterior."""
         return LogTables(self.classes, tuple(replace(one, settings=one.settings.full()) for one in self.tables))
 
-    def uncertainty(self, x: Labels, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(row | class); a hole adds nothing."""
         scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
         scorer.codes(x, self.offsets, self._cumulants)
@@ -317,7 +315,7 @@ class LogTables:
         light = any(table.settings.smoothing == 0 for table in self.tables)
         return ruled_out(found, self._full, x, threads) if light else found
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
         if any(table.left_alone for table in self.tables):
             return self._left_apart(x, y, weights, threads)
@@ -327,7 +325,7 @@ class LogTables:
                 table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
         return out
 
-    def _left_apart(self, x: Labels, y: Codes, weights: Floats | None, threads: int) -> Floats:
+    def _left_apart(self, x: Longs, y: Codes, weights: Floats | None, threads: int) -> Floats:
         """Return the same where some columns leave rows out by themselves."""
         rest = [at for at, table in enumerate(self.tables) if not table.left_alone]
         out = np.zeros((len(x), len(self.classes)))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import polygamma, psi
 
-from ..stats.axis import Floats
+from .._types import Floats
 from .family import Likelihood, scores_of
 
 # The variance of a logarithm of which nothing is known: no row was counted and none imagined. Its interval is 0 to 1.

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from .._kernels import Scorer
+from .._types import Codes, Floats
 from ..errors import InvalidSetting, RowRefused
 from ..stats import Axis
-from ..stats.axis import Floats
 
 if TYPE_CHECKING:
     from .cumulants import Cumulants
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 Estimate = Literal["bayes", "map", "mle"]
 Missing = Literal["skip", "value"]
 Unseen = Literal["skip", "smooth", "error"]
-Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

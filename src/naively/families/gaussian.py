@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import poch, polygamma, psi
 
 from .._kernels import Scorer, left_numbers
+from .._types import Codes, Floats
 from ..errors import InvalidSetting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
-from ..stats.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Codes, Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
+from .family import Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
 from .numbers import LIGHTEST, Summary
 
 # Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._types import Codes, Floats
 from ..stats import Moments
 from ..stats.arithmetic import RESIDUE, take_away
-from ..stats.axis import Floats
-from .family import Codes
 
 # Numbers of one class, or means of two, that differ by less than this share of their size differ by rounding alone.
 GRAIN = 1e-14

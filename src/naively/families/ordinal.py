@@ -11,17 +11,16 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import AnyArray, Codes, Floats, Longs
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from . import proportions as shares
-from .categorical import Categorical, Labels, LogTable, scored
+from .categorical import Categorical, LogTable, scored
 from .cumulants import Cumulants, of_share
-from .family import Codes, Settings, row_weights
+from .family import Settings, row_weights
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 # What a row that is shared keeps at its own level, and gives to each neighbour: the narrowest symmetric kernel.
@@ -159,7 +158,7 @@ class OrdinalTable(LogTable):
         part, of = of_share(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
 
-    def leave_one_out(self, x: Labels, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as if its row had never been counted."""
         x, y, w = np.asarray(x).reshape(-1), as_codes(np.asarray(y)), row_weights(weights, len(x))
         if len(x) > MANY and w.min() == w.max():  # rows of the same value and class are alike
@@ -168,7 +167,7 @@ class OrdinalTable(LogTable):
                 return np.asarray(self._left(x[first], y[first], w[first])[which])
         return self._left(x, y, w)
 
-    def _left(self, x: Labels, y: Codes, w: Floats) -> Floats:
+    def _left(self, x: Longs, y: Codes, w: Floats) -> Floats:
         self.check_counted(x, y, w)
         lines = np.vstack([self.log_p.T, self.log_unseen, np.zeros(len(self.classes))])
         code = np.where(x < 0, -1, np.minimum(x, len(self.values)))
@@ -183,7 +182,7 @@ class OrdinalTable(LogTable):
             out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
         return out
 
-    def _own(self, code: npt.NDArray[Any], y: Codes, w: Floats) -> Floats:
+    def _own(self, code: AnyArray, y: Codes, w: Floats) -> Floats:
         """Return log P(value | own class) of values that stay known without the row."""
         n, total, level = take_away(self.n[y, code], w), take_away(self.left.total[y], w), code < self.ordered
         below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))

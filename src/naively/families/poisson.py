@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
+from .._types import Codes, Floats
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Axis, Moments
 from ..stats.arithmetic import RESIDUE
-from ..stats.axis import Floats
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Codes, Settings, blocks, check_scored, enumerated, rounded, row_weights
+from .family import Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 

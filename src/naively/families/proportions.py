@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..stats.axis import Floats
+from .._types import Floats
 
 
 def mle(alpha: Any) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels import Scorer
+from .._types import Codes, Floats
 from ..stats import Axis
-from ..stats.axis import Floats
 from .cumulants import Cumulants
-from .family import Codes, blocks, row_weights, scores_of
+from .family import blocks, row_weights, scores_of
 
 # Cells that are filled up at once.
 DENSE = 1 << 22

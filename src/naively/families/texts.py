@@ -11,18 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._kernels import Scorer
+from .._types import Codes, Floats, Mask
 from ..errors import InvalidSetting
 from ..stats import Axis, WordTable
-from ..stats.axis import Floats
 from .bernoulli import Bernoulli, Flags
 from .cumulants import Cumulants
-from .family import Codes, Settings
+from .family import Settings
 from .word_counts import WordWeights
 
 if TYPE_CHECKING:
     from .words import Words
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Kept(Sequence[Any]):

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._kernels import Scorer
+from .._types import Floats
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from .family import check_scored, padded
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .._kernels import Scorer
+from .._types import Codes, Floats
 from ..errors import InvalidSetting
 from ..stats import Axis
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
-from .family import Codes, Settings, blocks, check_scored, enumerated, padded, row_weights, scores_of
+from .family import Settings, blocks, check_scored, enumerated, padded, row_weights, scores_of
 from .wide import Split, add_up, cells, entries, row_sums, total, without_others
 
 if TYPE_CHECKING:

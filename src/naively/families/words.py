@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from .._types import Floats
 from ..errors import InvalidSetting
 from ..stats import Axis, Table, WordTable
-from ..stats.axis import Floats
 from ..text.tokens import Tokens, Unit
 from .family import Settings
 from .texts import TextWeights, check_limit, of_texts

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._types import AnyArray, Floats
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 
 Cost = npt.ArrayLike | Literal["squared", "absolute"] | None
 
@@ -22,7 +22,7 @@ class Priced(NamedTuple):
 
 def decide(
     posterior: npt.ArrayLike, cost: Cost = None, reject: float | None = None, values: npt.ArrayLike | None = None
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Pick the choice with the least expected cost for each row.
 
     Parameters
@@ -111,7 +111,7 @@ def decide_number(p: Floats, cost: Cost, reject: float | None, values: npt.Array
     return answer if reject is None else np.where(costs > reject, np.nan, answer)
 
 
-def labelled_cost(cost: Any, classes: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]]:
+def labelled_cost(cost: Any, classes: AnyArray) -> tuple[Any, AnyArray]:
     """Return a cost matrix in the order of the classes, and the choices that its columns stand for.
 
     A dict names pairs (true, chosen); mistakes it does not name cost 1. A data frame may name its choices.
@@ -131,7 +131,7 @@ def labelled_cost(cost: Any, classes: npt.NDArray[Any]) -> tuple[Any, npt.NDArra
     return matrix, classes if matrix.shape[1] == len(classes) else np.arange(matrix.shape[1])
 
 
-def cost_of_pairs(cost: dict[Any, Any], classes: npt.NDArray[Any]) -> Floats:
+def cost_of_pairs(cost: dict[Any, Any], classes: AnyArray) -> Floats:
     """Return the matrix of costs that a dict of pairs (true, chosen) describes."""
     matrix, places = 1.0 - np.eye(len(classes)), {label: at for at, label in enumerate(classes.tolist())}
     for pair, price in cost.items():

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
-
-Folds = npt.NDArray[np.int32]
+from .._types import Codes
 
 
 class Dealer:
@@ -37,7 +35,7 @@ class Dealer:
         self.met = np.zeros(0, dtype=np.int64)  # rows of each class
         self.used = np.zeros((0, folds), dtype=np.uint8)  # folds that the open block of each class has used
 
-    def deal(self, labels: Sequence[Any], codes: Folds, weights: Any = None) -> Folds:
+    def deal(self, labels: Sequence[Any], codes: Codes, weights: Any = None) -> Codes:
         """Return the fold of each row that comes next; -1 for a row of no weight, which takes no place.
 
         Labels may only be appended from call to call.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..stats.axis import Floats
+from .._types import AnyArray, Floats
 
 # What stands in the place of an answer where none was given.
 NO_ANSWER = "(no answer)"
@@ -31,14 +31,14 @@ def area(score: Floats, here: npt.NDArray[np.bool_], weights: Floats) -> float:
     return float(inside @ below) / both if both else float("nan")
 
 
-def mean_area(posterior: Floats, truth: npt.NDArray[Any], weights: Floats) -> float:
+def mean_area(posterior: Floats, truth: AnyArray, weights: Floats) -> float:
     """Return the mean over the classes of the area of each against all others; NaN if all rows are of one class."""
     areas = [area(posterior[:, k], truth == k, weights) for k in range(posterior.shape[1])]
     met = [a for a in areas if not math.isnan(a)]
     return float(np.mean(met)) if met else float("nan")
 
 
-def bins_of(posterior: Floats | None, truth: npt.NDArray[Any], weights: Floats, bins: int) -> tuple[Floats, ...]:
+def bins_of(posterior: Floats | None, truth: AnyArray, weights: Floats, bins: int) -> tuple[Floats, ...]:
     """Return of rows of like confidence how many there are, how confident, how many of them right; each a sum."""
     if posterior is None:
         return np.zeros(bins), np.zeros(bins), np.zeros(bins)

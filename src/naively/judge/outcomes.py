@@ -7,13 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from .._types import AnyArray, Floats, Places
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 from .decision import Priced, decide, labelled_cost
 
-Codes = npt.NDArray[np.intp]
 # How far probabilities of a row may be from 1 in all: those of other libraries may be in single precision.
 OFF = 1e-3
 
@@ -27,7 +25,7 @@ class Placed(NamedTuple):
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
-def places_of(truth: Any, classes: tuple[Any, ...]) -> Codes:
+def places_of(truth: Any, classes: tuple[Any, ...]) -> Places:
     """Return the place of each row's class, given by places or by labels.
 
     Whole numbers are places, unless the classes are numbers themselves: then they are labels, always.
@@ -41,7 +39,7 @@ def places_of(truth: Any, classes: tuple[Any, ...]) -> Codes:
     return places_among(found, classes, "truth")
 
 
-def checked_places(at: npt.NDArray[Any], classes: Sequence[Any]) -> Codes:
+def checked_places(at: AnyArray, classes: Sequence[Any]) -> Places:
     """Return places among the classes, if they are."""
     if at.dtype.kind not in "iu" or (at.size and (at.min() < 0 or at.max() >= len(classes))):
         raise InvalidInput(
@@ -51,7 +49,7 @@ def checked_places(at: npt.NDArray[Any], classes: Sequence[Any]) -> Codes:
     return at.astype(np.intp, copy=False)
 
 
-def plain_labels(labels: Any) -> npt.NDArray[Any] | list[Any]:
+def plain_labels(labels: Any) -> AnyArray | list[Any]:
     """Return labels of any list, array or column: numbers and booleans as an array, others as a list."""
     found = np.asarray(labels)
     if found.dtype.kind in "US":
@@ -62,7 +60,7 @@ def plain_labels(labels: Any) -> npt.NDArray[Any] | list[Any]:
     return found if found.dtype.kind in "biuf" else found.tolist()
 
 
-def places_among(labels: npt.NDArray[Any] | list[Any], choices: Sequence[Any], name: str, none: bool = False) -> Codes:
+def places_among(labels: AnyArray | list[Any], choices: Sequence[Any], name: str, none: bool = False) -> Places:
     """Return the place of each label; -1 for a missing one, where there may be such."""
     known = {label: at for at, label in reversed(list(enumerate(choices)))}  # of the same name, the first
     if isinstance(labels, np.ndarray):
@@ -108,7 +106,7 @@ def fitting(label: Any, known: Collection[Any]) -> Any:
     return int(number) if number.is_integer() and not any(isinstance(one, float) for one in known) else number
 
 
-def numbers_said(answers: npt.NDArray[Any] | list[Any]) -> Floats:
+def numbers_said(answers: AnyArray | list[Any]) -> Floats:
     """Return answers that are numbers; NaN where there is none."""
     try:
         return np.array([math.nan if is_none(one) else one for one in answers], dtype=np.float64)
@@ -121,7 +119,7 @@ def is_none(label: Any) -> bool:
     return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 
-def classes_among(*labels: npt.NDArray[Any] | list[Any]) -> tuple[Any, ...]:
+def classes_among(*labels: AnyArray | list[Any]) -> tuple[Any, ...]:
     """Return the different labels, sorted; missing ones are none."""
     met = {label for some in labels for label in (some.tolist() if isinstance(some, np.ndarray) else some)}
     found = [label for label in met if not is_none(label)]
@@ -131,7 +129,7 @@ def classes_among(*labels: npt.NDArray[Any] | list[Any]) -> tuple[Any, ...]:
         return tuple(sorted(found, key=lambda label: (type(label).__name__, str(label))))
 
 
-def from_labels(truth: Any, answers: Any, classes: Any, cost: Any) -> tuple[tuple[Any, ...], Codes, Any, Any]:
+def from_labels(truth: Any, answers: Any, classes: Any, cost: Any) -> tuple[tuple[Any, ...], Places, Any, Any]:
     """Return the classes, the place of each row's, the costs with their choices, and what was answered."""
     true, said = plain_labels(truth), plain_labels(answers)
     if len(true) != len(said) or not len(true):
@@ -156,14 +154,14 @@ def from_labels(truth: Any, answers: Any, classes: Any, cost: Any) -> tuple[tupl
 # -- decisions and checks ---------------------------------------------------------------------------------------------
 
 
-def decided_on(posterior: Floats, cost: Any, reject: float | None, classes: Sequence[Any]) -> npt.NDArray[Any]:
+def decided_on(posterior: Floats, cost: Any, reject: float | None, classes: Sequence[Any]) -> AnyArray:
     """Return the decisions of least expected cost; a class without a price costs nothing here."""
     if isinstance(cost, str):
         return decide(posterior, cost, reject, np.asarray(classes, dtype=np.float64))
     return decide(posterior, None if cost is None else np.nan_to_num(cost), reject)
 
 
-def paid_for(answers: npt.NDArray[Any], truth: Codes, cost: Any, classes: Sequence[Any], right: Any) -> Floats:
+def paid_for(answers: AnyArray, truth: Places, cost: Any, classes: Sequence[Any], right: Any) -> Floats:
     """Return what each answer cost: of numbers by their distance from the true one."""
     if cost is None:
         return np.asarray(~right, dtype=np.float64)
@@ -214,7 +212,7 @@ def checked_shape(posterior: Any, decided: Any, rows: int, classes: int) -> Floa
     return found
 
 
-def checked_folds(folds: Any, truth: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def checked_folds(folds: Any, truth: AnyArray) -> AnyArray:
     """Return the fold of each row, if there is a whole number for each."""
     found = np.asarray(folds)
     if found.shape != truth.shape or found.dtype.kind not in "iu":
@@ -222,7 +220,7 @@ def checked_folds(folds: Any, truth: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return found
 
 
-def checked_weights(weights: Any, truth: npt.NDArray[Any]) -> Floats | None:
+def checked_weights(weights: Any, truth: AnyArray) -> Floats | None:
     """Return what each row weighs, if rows can weigh that."""
     if weights is None:
         return None

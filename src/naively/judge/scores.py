@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import AnyArray, Floats
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 from . import outcomes as judged
 from . import score_table as scoresheet
 from .decision import Priced
@@ -141,7 +141,7 @@ class Scores:
     def _w(self) -> Floats:
         return np.ones(len(self.truth)) if self.weights is None else np.asarray(self.weights)
 
-    def _mean(self, of_rows: npt.NDArray[Any]) -> float:
+    def _mean(self, of_rows: AnyArray) -> float:
         return float(self._w @ of_rows / self.rows)
 
     @cached_property
@@ -159,7 +159,7 @@ class Scores:
         return self.cost if self.cost is None or self._in_numbers else Priced(self.cost, self.choices)
 
     @cached_property
-    def answers(self) -> npt.NDArray[Any]:
+    def answers(self) -> AnyArray:
         """What was decided for each row: the place among `choices`, -1 for no answer; of numbers, themselves or NaN."""
         if self.decided is not None:
             return np.asarray(self.decided)

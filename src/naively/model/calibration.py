@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..families.family import Codes
+from .._types import Codes, Floats
 from ..judge.scores import LEAST
-from ..stats.axis import Floats
 
 # The scale stays within these, whatever the rows say.
 SMALLEST, LARGEST = 1e-3, 1e2

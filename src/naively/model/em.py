@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats, Longs
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
 from ..families import Ordinal
 from ..stats import Axis, Counts
-from ..stats.axis import Floats
 from .table_model import LABELS, TableModel
 
 # At most so many steps; they end when one gains less than this share of the log-likelihood.
@@ -32,8 +32,6 @@ ROUNDING, SPECK = 1e-8, 1e-6
 STARTS, FEW_STEPS, SOME_ROWS = 10, 10, 5_000
 # What a row weighs that such a class begins with, beside one row like the whole table.
 SEED = 5.0
-
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class Known(NamedTuple):
     """The rows with a label, and the place of each one's class."""
 
     frame: Frame
-    places: Places
+    places: Longs
     weights: Floats
 
 
@@ -131,7 +129,7 @@ class Mixture:
         alike = self.counted(np.full((self.frame.rows, len(self.classes)), 1 / self.weights.sum()))
         return self.hard + alike
 
-    def some(self, at: Places) -> Mixture:
+    def some(self, at: Longs) -> Mixture:
         """Return the same with some of the rows without a label."""
         return replace(self, frame=self.frame.take(at), weights=self.weights[at])
 
@@ -179,7 +177,7 @@ class Mixture:
     # -- where to begin -----------------------------------------------------------------------------------------
 
     @property
-    def free(self) -> Places:
+    def free(self) -> Longs:
         """The places of the classes of which no row has the label."""
         return np.flatnonzero(self.hard.on(self.classes) == 0)
 

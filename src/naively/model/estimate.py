@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import InvalidSetting
 from ..families import Categorical, Family, Likelihood, Settings
 from ..families import proportions as shares
 from ..stats import Counts, Tables
-from ..stats.axis import Floats
 from .scorer import Model
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._types import AnyArray, Codes, Floats, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, count_rows
 from ..data.frame import Frame
@@ -15,17 +16,15 @@ from ..data.target import Shares
 from ..errors import InvalidInput
 from ..families import Settings
 from ..families import proportions as shares
-from ..families.family import Codes, row_weights
+from ..families.family import row_weights
 from ..judge.fold_assignment import Dealer
 from ..stats import Counts
 from ..stats.arithmetic import take_away
-from ..stats.axis import Floats
 from .joint.model import TogetherModel
 from .refined.model import RefinedModel
 from .scorer import posterior
 from .table_model import LABELS, TableModel
 
-Places = npt.NDArray[np.intp]
 GIVE = "Give the rows that the model was fitted with."
 
 
@@ -237,7 +236,7 @@ def dealt_rows(rows: Rows, folds: int, seed: Any) -> list[Places]:
     return np.split(order, np.cumsum(np.bincount(dealt, minlength=folds + 1))[:-1])[:folds]
 
 
-def narrow(codes: Codes) -> npt.NDArray[Any]:
+def narrow(codes: Codes) -> AnyArray:
     """Return codes in the smallest type that holds them: fewer bytes are sorted quicker."""
     return codes.astype(np.min_scalar_type(int(codes.max())))
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats
 from ..counting.thinned_rows import Thinned
 from ..counting.weights import are_copies
-from ..stats.axis import Floats
 from ..stats.mutual_information import Information, heaviest, of_bins
 from .joint.binning import fine_bins
 from .joint.learned import fitting

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from .._kernels import Scorer
+from .._types import Floats
 from ..families import Likelihood
 from ..families.family import check_scored
 from ..families.wide import Split
 from ..stats import Axis
-from ..stats.axis import Floats
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats
 from ..counting import arrays as memory
 from ..counting.counter import joined
 from ..counting.wide import cells_in, is_text
@@ -21,7 +22,6 @@ from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.sparse_numbers import Densely
 from ..stats import Axis, Counts, Moments, Table
-from ..stats.axis import Floats
 from ..stats.table import labelled
 from ..text import TextRows
 from .estimate import likelihood

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._types import Codes, Floats
 from ..counting.rows import Rows
 from ..data.schema import Column, Schema
 from ..families.categorical import LogTable, LogTables
-from ..families.family import Codes
 from ..stats import Axis, Counts
-from ..stats.axis import Floats
 from .calibration import LARGEST, SMALLEST, Fit, Rated, fitted
 from .joint.learned import Learned
 from .leave_one_out import PriorWithout, left, left_joint, some, truth_of

@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
@@ -17,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import _kernels
 from .._threads import allowed
+from .._types import AnyArray, Floats
 from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Family, Settings
@@ -24,7 +24,6 @@ from ..model.estimate import estimate
 from ..model.scorer import Model
 from ..stats import Axis, Counts, CountsAccumulator
 from ..stats.accumulators import in_line
-from ..stats.axis import Floats
 from .array_api import brought, to_numpy
 from .validation import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
 
@@ -45,7 +44,7 @@ class Assumptions(NamedTuple):
 class Learned:
     """The counts of a fitted classifier, and what was last estimated from them (made anew when they change)."""
 
-    def __init__(self, counts: CountsAccumulator, classes: npt.NDArray[Any], dtype: Any) -> None:
+    def __init__(self, counts: CountsAccumulator, classes: AnyArray, dtype: Any) -> None:
         self.accumulator, self.classes, self.dtype = counts, classes, dtype
         self.parameters: dict[str, Any] = {}
         self._made: dict[str, Any] = {}
@@ -181,8 +180,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         """Tell whether a plain X has the columns learned before, and they have no names to compare."""
         return X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self)
 
-    def _known_classes(self, classes: Any) -> npt.NDArray[Any]:
-        known: npt.NDArray[Any] | None = self._counted.classes if hasattr(self, "_counted") else None
+    def _known_classes(self, classes: Any) -> AnyArray:
+        known: AnyArray | None = self._counted.classes if hasattr(self, "_counted") else None
         if classes is None:
             raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if np.ndim(to_numpy(classes)) != 1 or not len(classes):
@@ -195,7 +194,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         return declared
 
     def _learn(
-        self, X: Any, y: Any, codes: Any, classes: npt.NDArray[Any], sample_weight: Any, learned: Learned | None
+        self, X: Any, y: Any, codes: Any, classes: AnyArray, sample_weight: Any, learned: Learned | None
     ) -> Self:
         weights, threads = checked_weights(sample_weight, X.shape[0]), allowed(self.threads, cells(X))
         self._check_parameters(len(classes))
@@ -291,7 +290,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         probabilities: Floats = self._answer(Model.posterior, X, dtype=self._answer_type(X))
         return probabilities
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
         classes = self._learned.classes
         if classes.dtype == INT64:
@@ -305,7 +304,7 @@ def restore(estimator: Any, before: dict[str, Any]) -> None:
     vars(estimator).update(before)
 
 
-def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def encoded(y: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the classes in order, and the code of each row's class."""
     if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
         found: Any = _kernels.encode(in_line(y))
@@ -315,7 +314,7 @@ def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return classes.astype(str) if classes.dtype.kind == "O" else classes, codes.reshape(-1)
 
 
-def codes_among(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def codes_among(known: AnyArray, y: AnyArray) -> AnyArray:
     """Return the code of each row's class among the known ones."""
     if known.dtype == INT64 and y.dtype == INT64:
         places: Any = _kernels.places(known, in_line(y))

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
+from .._types import Floats
 from ..errors import InvalidInput
 from ..families import Bernoulli
 from ..stats import Axis, TableAccumulator
-from ..stats.axis import Floats
 from .discrete import DiscreteNB
 
 

@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
+from .._types import AnyArray, Floats
 from ..counting import arrays as memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
-from ..stats.axis import Floats
 from .discrete import DiscreteNB
 from .validation import checked
 
@@ -171,7 +171,7 @@ def codes(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
 
 
-def affordable(sizes: npt.NDArray[Any], classes: int) -> npt.NDArray[np.int64]:
+def affordable(sizes: AnyArray, classes: int) -> npt.NDArray[np.int64]:
     """Return how many codes each column has, if a table of them fits into memory."""
     if float(sizes.sum()) * classes > MOST_CELLS:
         column = int(np.argmax(sizes))

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from .._types import Floats
 from ..errors import InvalidSetting
 from ..families import Family, Settings
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..stats import Axis, Counts, TableAccumulator
-from ..stats.axis import Floats
 from .base import Assumptions, BaseNB
 from .validation import checked
 

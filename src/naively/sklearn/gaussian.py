@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from .._threads import allowed
+from .._types import Floats
 from ..counting import arrays as memory
 from ..errors import InvalidInput
 from ..families import Gaussian, Settings
 from ..model.estimate import empirical_prior, given_prior
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
-from ..stats.axis import Floats
 from . import array_api as arrays
 from .base import COLUMN, Assumptions, BaseNB, float_type
 

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import allowed
+from .._types import Floats
 from ..counting import arrays as memory
 from ..errors import InvalidInput
 from ..families import Words
 from ..stats import Counts
-from ..stats.axis import Floats
 from .base import Assumptions
 from .discrete import DiscreteNB
 

@@ -15,9 +15,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from .._threads import allowed
+from .._types import Codes
 from ..errors import InvalidInput, InvalidSetting
 from ..text import TextReader, Tokens
-from ..text.reader import Numbers
 
 ENGLISH = "english"
 UNITS = {"word": "words", "char": "characters", "char_wb": "inside"}
@@ -27,7 +27,7 @@ class Known(NamedTuple):
     """The words of a fitted counter: who reads them, and which of his numbers each column holds (None: its own)."""
 
     reader: TextReader
-    numbers: Numbers | None = None
+    numbers: Codes | None = None
     given: tuple[str, ...] | None = None
 
     @property
@@ -41,7 +41,7 @@ class Known(NamedTuple):
         return self.reader.names(self.numbers) if self.given is None else list(self.given)
 
     @property
-    def columns(self) -> Numbers | None:
+    def columns(self) -> Codes | None:
         """The column of each number; -1 where it has none."""
         if self.numbers is None:
             return None
@@ -254,7 +254,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):
             raise InvalidSetting(f"max_features={most!r} is no number of words; give 1 or more, or None for all.")
 
-    def _limited(self, rows: Any, order: Numbers) -> Numbers:
+    def _limited(self, rows: Any, order: Codes) -> Codes:
         """Return the numbers of the words to keep, in order: by the texts that they are met in, and how often."""
         least, most = (v if isinstance(v, Integral) else v * len(rows) for v in (self.min_df, self.max_df))
         if most < least:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from .._types import Floats
 from ..counting.arrays import MOST_WEIGHT, READABLE, is_aligned
 from ..errors import InvalidInput
-from ..stats.axis import Floats
 from .array_api import to_numpy
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
+from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput
-from .axis import Axis, Floats
+from .axis import Axis
 from .counts import Counts
 from .moments import Moments
 from .table import Table, Tables
 
-Codes = npt.NDArray[np.int32]
 INT32 = np.dtype(np.int32)
 
 
@@ -57,7 +57,7 @@ class TableAccumulator:
         """The least that a cell may hold."""
         return 0.0 if self.threshold is None else None
 
-    def add_dense(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+    def add_dense(self, x: AnyArray, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a dense matrix; return the first that is refused, or -1."""
         return _kernels.count_dense(x, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads)
 
@@ -104,7 +104,7 @@ class CodesAccumulator:
             larger.n[larger.offsets[j] : larger.offsets[j] + old[j]] = self.n[start:end]
         return larger
 
-    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+    def add(self, x: AnyArray, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of codes; return the first with a code that has no place, or -1."""
         return _kernels.count_codes(x, as_codes(y), as_weights(weights), self.holes, self.offsets, self.n, threads)
 
@@ -131,7 +131,7 @@ class MomentsAccumulator:
         """How many columns the matrices have."""
         return len(self.columns)
 
-    def add(self, x: npt.NDArray[Any], y: Codes, weights: Floats | None, threads: int) -> int:
+    def add(self, x: AnyArray, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of numbers; return the first that is refused, or -1."""
         return _kernels.count_moments(x, as_codes(y), as_weights(weights), self.holes, self.shift, self.sums, threads)
 
@@ -167,7 +167,7 @@ def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def as_codes(y: npt.NDArray[Any]) -> Codes:
+def as_codes(y: AnyArray) -> Codes:
     """Return class codes as the kernels read them; whole numbers only, and none that would become another."""
     if y.dtype == INT32 or y.dtype.kind not in "iu":
         return in_line(y)  # what are no whole numbers the kernels refuse
@@ -182,6 +182,6 @@ def as_weights(weights: Any) -> Floats | None:
     return None if weights is None else in_line(np.asarray(weights, dtype=np.float64))
 
 
-def in_line(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def in_line(x: AnyArray) -> AnyArray:
     """Return a vector as the kernels read it, side by side and aligned: itself where it already is."""
     return x if x.flags.c_contiguous and x.flags.aligned else x.copy()

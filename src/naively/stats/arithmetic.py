@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Floats
 from ..errors import InvalidSetting
-from .axis import Axis, Floats
+from .axis import Axis
 
 # What may be left by rounding when fractions are taken away, relative to the sum before.
 RESIDUE = 1e-12

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+from .._types import Places
 
 
 def sort_key(label: Any) -> tuple[int, str, Any]:

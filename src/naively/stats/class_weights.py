@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats
 from .arithmetic import spread
-from .axis import Axis, Floats
+from .axis import Axis
 from .counts import Counts
 from .moments import Moments
 from .pairs import Joint

@@ -9,9 +9,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from .._types import Floats
 from ..errors import DoesNotFit, LeftOutWarning, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
-from .axis import Axis, Floats
+from .axis import Axis
 from .pairs import Joint
 from .table import labelled
 from .word_table import WordTable

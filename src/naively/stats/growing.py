@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .accumulators import Codes, MomentsAccumulator, TableAccumulator, offsets_of
-from .axis import Axis, Floats
+from .._types import Codes, Floats
+from .accumulators import MomentsAccumulator, TableAccumulator, offsets_of
+from .axis import Axis
 from .moments import Moments
 from .table import Table
 

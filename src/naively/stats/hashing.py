@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Hashes = npt.NDArray[np.uint64]
+from .._types import Hashes
+
 STEP, FIRST, SECOND = (np.uint64(by) for by in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
-from .axis import Axis, Floats
+from .axis import Axis
 from .table import grid, labelled
 
 # What rounding cannot explain: below this share of the squares before, the rows were never counted.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from .._types import Floats
 
 # Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many say nothing at all, 0 bits.
 PSEUDO = np.geomspace(1e-2, 1e5, 15)

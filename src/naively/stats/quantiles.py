@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Groups = npt.NDArray[np.int64]
-Share = Callable[[Floats, float], Groups]
+from .._types import Floats, Longs
+
+Share = Callable[[Floats, float], Longs]
 
 
 def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -19,7 +18,7 @@ def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
 
 
-def grouped(met: Floats, bins: int, least: float = 3.0, share: Share | None = None) -> Groups:
+def grouped(met: Floats, bins: int, least: float = 3.0, share: Share | None = None) -> Longs:
     """Return a group for each of some ordered things, about equally many of them in each.
 
     What holds a bin's share alone is a group of its own, and the others share what is left: the same way from either
@@ -32,7 +31,7 @@ def grouped(met: Floats, bins: int, least: float = 3.0, share: Share | None = No
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
 
 
-def shared_out(met: Floats, size: float) -> Groups:
+def shared_out(met: Floats, size: float) -> Longs:
     """Return which share of such a size the middle of each thing falls into; counted from either end, the same things.
 
     What is left over is added to the first and the last share. On a border a thing belongs to the share nearer to the
@@ -46,6 +45,6 @@ def shared_out(met: Floats, size: float) -> Groups:
     return np.asarray(np.where(on_border & (side == 0), shares, into), dtype=np.int64)
 
 
-def in_order(met: Floats, size: float) -> Groups:
+def in_order(met: Floats, size: float) -> Longs:
     """Return which share of such a size the middle of each thing falls into, counted from the first on."""
     return np.asarray((np.cumsum(met) - met / 2) / size, dtype=np.int64)

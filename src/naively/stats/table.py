@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Floats
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
-from .axis import Axis, Floats
+from .axis import Axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)

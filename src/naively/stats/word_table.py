@@ -10,12 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Codes, Floats
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, take_away
-from .axis import Axis, Floats
+from .axis import Axis
 from .table import grid
-
-Numbers = npt.NDArray[np.int32]
 
 
 class Lexicon(Protocol):
@@ -25,19 +24,19 @@ class Lexicon(Protocol):
     fixed: bool  # whether its words were declared, and no others are learned
 
     def __len__(self) -> int: ...
-    def names(self, numbers: Numbers | None = None) -> list[str]:
+    def names(self, numbers: Codes | None = None) -> list[str]:
         """Return the names of some words, or of all."""
 
     def sequences(self, size: int, *, spaced: bool = False) -> npt.NDArray[np.bool_]:
         """Tell which of the first words are sequences of several, or of several with spaces between."""
 
-    def order(self) -> Numbers:
+    def order(self) -> Codes:
         """Return all numbers in the order of their names."""
 
-    def numbers(self, names: Iterable[str]) -> Numbers:
+    def numbers(self, names: Iterable[str]) -> Codes:
         """Return the numbers of words, -1 for those that are not known."""
 
-    def joined(self, names: list[str]) -> tuple[Lexicon, Numbers]:
+    def joined(self, names: list[str]) -> tuple[Lexicon, Codes]:
         """Return a lexicon that knows these words, too, and their numbers in it; those of its own words stay."""
 
 
@@ -85,7 +84,7 @@ class WordTable:
         return np.asarray((self.texts != 0).any(axis=0))
 
     @cached_property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> Codes:
         """The numbers of the words that are known, in the order of their names."""
         if self.numbered:
             return np.arange(self.size, dtype=np.int32)

@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from .. import _kernels
 from .._threads import allowed
+from .._types import Codes, Floats
 from ..errors import InvalidInput
 from .column import arrow_of, lying, strings_of, texts_of
 from .tokens import Tokens
-
-Numbers = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 
 class Token(NamedTuple):
@@ -164,7 +162,7 @@ class TextReader:
             found = [(number, before[begin], before[end]) for number, begin, end in found]
         return [Token(*span) for span in found]
 
-    def names(self, numbers: Numbers | None = None) -> list[str]:
+    def names(self, numbers: Codes | None = None) -> list[str]:
         """Return the names of some tokens, or of all in the order of their numbers."""
         if self.tokens.hash_width:
             raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words were met.")
@@ -197,18 +195,18 @@ class TextReader:
         unspaced = ((lead >= 0xE3) & (lead <= 0xE9)) | (lead >= 0xEF)  # in UTF-8, where Chinese and Japanese begin
         return np.asarray(of_words | (unspaced & (characters == 2) & (self.tokens.cjk == "pairs")))
 
-    def order(self) -> Numbers:
+    def order(self) -> Codes:
         """Return all numbers in the order of their names, by code points."""
         return np.asarray(self._words.order())
 
-    def numbers(self, names: Iterable[str]) -> Numbers:
+    def numbers(self, names: Iterable[str]) -> Codes:
         """Return the number of each of these tokens, -1 for those that are not known."""
         if len(self._numbers) < len(self):  # names stay what they are, so only new ones are looked up
             new = np.arange(len(self._numbers), len(self), dtype=np.int32)
             self._numbers |= zip(self.names(new), new.tolist(), strict=True)
         return np.array([self._numbers.get(name, -1) for name in names], dtype=np.int32)
 
-    def joined(self, names: list[str]) -> tuple[TextReader, Numbers]:
+    def joined(self, names: list[str]) -> tuple[TextReader, Codes]:
         """Return a reader that knows these tokens, too, and their numbers in it; those of its own tokens stay."""
         found = self.numbers(names)
         if not (found < 0).any():
@@ -218,7 +216,7 @@ class TextReader:
         found[found < 0] = np.arange(len(self), len(both), dtype=np.int32)
         return both, found
 
-    def of(self, numbers: Numbers) -> TextReader:
+    def of(self, numbers: Codes) -> TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""
         return TextReader(self.tokens, self.names(numbers), threads=self.threads)
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._threads import allowed
-from ..stats.hashing import Hashes, stirred
+from .._types import Codes, Hashes
+from ..stats.hashing import stirred
 from .column import strings_of, texts_of
-from .reader import Numbers, TextReader
+from .reader import TextReader
 
 
 class TextRows:
@@ -51,7 +52,7 @@ class TextRows:
         if self._learned is None:
             self._learned = self._read(learn=True)
 
-    def count(self, y: Numbers, n_classes: int, weights: Any, times: str, sums: Any) -> None:
+    def count(self, y: Codes, n_classes: int, weights: Any, times: str, sums: Any) -> None:
         """Add the rows to sums of classes; new words are learned."""
         if self.reader.tokens.calls:
             self.learn()
@@ -77,14 +78,14 @@ class TextRows:
     def _read(self, learn: bool) -> Any:
         return self.reader.read(self.texts, learn=learn, holes=True, first=self.first, threads=self.threads)
 
-    def cells(self, columns: Numbers, times: str) -> tuple[Any, Any, Any]:
+    def cells(self, columns: Codes, times: str) -> tuple[Any, Any, Any]:
         """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
         beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
         columns = np.concatenate([columns, beyond]) if len(beyond) else columns
         found: tuple[Any, Any, Any] = self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
         return found
 
-    def matrix(self, columns: Numbers, width: int, times: str) -> Any:
+    def matrix(self, columns: Codes, width: int, times: str) -> Any:
         """Return the same as a sparse matrix."""
         starts, at, values = self.cells(columns, times)
         return sparse.csr_array((values, at, starts), shape=(len(self), width))

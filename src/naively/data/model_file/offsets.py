@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._types import Floats
 from ...errors import InvalidInput
 from ...stats import Axis
-from ...stats.axis import Floats
 from .statistics import Piece, axis_of, described, in_text, laid_out, need, stored
 
 MARK = "(refined)"

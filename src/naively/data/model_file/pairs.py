@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ..._types import Floats
 from ...errors import InvalidInput
 from ...stats import Axis
-from ...stats.axis import Floats
 from ...stats.pairs import Joint
 from .labels import encoded
-from .statistics import SCHEMA, TEXT, Piece, Places, class_texts, codes, need, stored, whole
+from .statistics import SCHEMA, TEXT, Integers, Piece, class_texts, codes, need, stored, whole
 
 MARK, LEVEL = "(together)", "level"
 
@@ -65,7 +65,7 @@ def rows_of(classes: Axis, first: list[Name], second: list[Name] | None, array: 
     return pa.table(columns, SCHEMA)
 
 
-def taken(names: list[Name], at: Places) -> tuple[Any, Any]:
+def taken(names: list[Name], at: Integers) -> tuple[Any, Any]:
     """Return the columns and the values of these names."""
     columns = list(dict.fromkeys(column for column, _ in names))
     place = {column: k for k, column in enumerate(columns)}
@@ -108,7 +108,7 @@ def names_in(said: dict[str, Any], part: str) -> list[Name]:
     return names
 
 
-def places(rows: Any, part: str) -> tuple[Places, list[Any]]:
+def places(rows: Any, part: str) -> tuple[Integers, list[Any]]:
     """Return which of the different names of a feature each row has, and these."""
     columns, values = (whole(rows, name + part).cast(TEXT).dictionary_encode("encode") for name in ("column", "value"))
     width = max(len(values.dictionary), 1)
@@ -119,13 +119,13 @@ def places(rows: Any, part: str) -> tuple[Places, list[Any]]:
     return which, [(names[pair // width], texts[pair % width]) for pair in met.tolist()]
 
 
-def looked_up(known: dict[Any, int], half: tuple[Places, list[Any]], where: Any) -> Places:
+def looked_up(known: dict[Any, int], half: tuple[Integers, list[Any]], where: Any) -> Integers:
     """Return the place of the name of each of some rows; a name that is not known is a KeyError."""
     which = half[0][where]
     place = np.zeros(len(half[1]), dtype=np.int64)
     for at in np.unique(which).tolist():
         place[at] = known[half[1][at]]
-    found: Places = place[which]
+    found: Integers = place[which]
     return found
 
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..._types import Floats, Mask
 from ...errors import InvalidInput, InvalidSetting
 from ...stats import Axis, Moments, Table, WordTable
-from ...stats.axis import Floats
 from ...text import TextReader, Tokens
 from .labels import decoded, encoded, from_json, in_json
 
@@ -32,8 +32,7 @@ NEEDED |= {"pairs": [*COUNTED, "column2", "value2"], "words": [*COUNTED, "sum"]}
 # Where the numbers of each kind stand.
 PLACES = {"table": ["n"], "moments": [*PARTS], "words": ["n", "sum"]}
 
-Mask = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.integer[Any]]
+Integers = npt.NDArray[np.integer[Any]]
 
 # -- to rows ------------------------------------------------------------------------------------------------------
 
@@ -139,8 +138,8 @@ def sound(n: Floats, *others: Floats) -> bool:
 class Piece(NamedTuple):
     """Rows of the table, of one row group: the places of their classes and values, their numbers, and the values."""
 
-    classes: Places
-    values: Places
+    classes: Integers
+    values: Integers
     numbers: list[Floats]
     texts: Any
 
@@ -198,7 +197,7 @@ def tokens_of(entry: dict[str, Any]) -> Tokens:
     return tokens
 
 
-def filled(pieces: list[Piece], shape: tuple[int, int], places: Places, parts: int) -> list[Floats]:
+def filled(pieces: list[Piece], shape: tuple[int, int], places: Integers, parts: int) -> list[Floats]:
     """Return the arrays [class, value] of the rows, zero where there is none; places are those of the met values."""
     arrays, taken, met = [np.zeros(shape) for _ in range(parts)], np.zeros(shape, np.bool_), 0
     for classes, values, numbers, texts in pieces:
@@ -214,7 +213,7 @@ def filled(pieces: list[Piece], shape: tuple[int, int], places: Places, parts: i
     return arrays
 
 
-def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Places]:
+def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Integers]:
     """Return the axis that the footer describes, with the labels that are met, and their places."""
     texts = pa.chunked_array(groups, TEXT)
     texts.validate(full=True)  # what is no text is found now, and not when the labels are asked for
@@ -240,7 +239,7 @@ def labels_of(entry: dict[str, Any], name: str) -> list[Any]:
     return [from_json(label) for label in found]
 
 
-def runs(texts: Any) -> tuple[Places, Any]:
+def runs(texts: Any) -> tuple[Integers, Any]:
     """Return which of the different texts each row has, and these: equal ones stand together, missing ones last."""
     known = texts[: len(texts) - texts.null_count]
     need(known.null_count == 0, "a missing value is not the last")
@@ -250,12 +249,12 @@ def runs(texts: Any) -> tuple[Places, Any]:
     return np.cumsum(new, dtype=np.int32) - 1, texts.take(pa.array(np.flatnonzero(new)))
 
 
-def codes(words: Any, classes: Axis) -> Places:
+def codes(words: Any, classes: Axis) -> Integers:
     """Return the place of each row's class."""
     need(words.null_count == 0, "a row has no class")
     place = {text: at for at, text in enumerate(class_texts(classes).to_pylist())}
     places = np.array([place[text] for text in words.dictionary.to_pylist()], np.int32)
-    found: Places = places[words.indices.to_numpy()]
+    found: Integers = places[words.indices.to_numpy()]
     return found
 
 

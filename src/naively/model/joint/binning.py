@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._types import Floats
 from ...data.grid import Bins, Grid, Values
-from ...stats.axis import Floats
 from ...stats.quantiles import grouped, weighed
 
 # Bins of a number: enough for any shape that so many rows can show.

@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import _kernels
-from ...data.grid import Places
-from ...families.family import Codes
+from ..._types import Codes, Floats, Places, Singles
 from ...stats.accumulators import offsets_of
-from ...stats.axis import Floats
 from .binning import EDGE, WIDER
 from .learned import rated_by
 from .student_t import MOST, log_density
-from .values import Single, less, said_of_values
+from .values import less, said_of_values
 from .weights import Problem
 
 # Quantile bins of a number: those that the joint model reads its tables off, each cut in two for the density.
@@ -59,7 +57,7 @@ class Rating(NamedTuple):
         rows = np.bincount(self.y, self.weights, self.classes)
         return np.asarray(np.log((rows + 1) / (rows.sum() + self.classes)))
 
-    def said(self, block: Block) -> Iterator[tuple[str, Single]]:
+    def said(self, block: Block) -> Iterator[tuple[str, Singles]]:
         """Give what columns say of the rows, each left out, [class, row, column]: each kind of evidence."""
         if block.middles is None:
             n = counted(block.codes, self, int(block.codes.max(initial=0)) + 1)
@@ -70,7 +68,7 @@ class Rating(NamedTuple):
         wide = np.add.reduceat(n, np.arange(0, BINS + 1, 2), axis=1)
         yield "bins", self._by_values(wide if self.missing else wide[:, :-1], block.codes // 2, WIDER)
 
-    def _by_values(self, n: Floats, codes: Any, missing: int) -> Single:
+    def _by_values(self, n: Floats, codes: Any, missing: int) -> Singles:
         """Return what the values of rows say, each row left out, given counts [class, value, column]."""
         cell, columns, w = np.minimum(codes, n.shape[1] - 1), np.arange(codes.shape[1]), self.out[:, None]
         rows, met = n.sum(axis=1), less(n.sum(axis=0)[cell, columns], w)
@@ -82,7 +80,7 @@ class Rating(NamedTuple):
             out[:, codes == missing] = 0.0
         return out
 
-    def _by_density(self, n: Floats, middles: Floats, codes: Any) -> Single:
+    def _by_density(self, n: Floats, middles: Floats, codes: Any) -> Singles:
         """Return what numbers say by a normal density for each class, at the middles of bins, each row left out."""
         x, w = middles[np.minimum(codes, BINS - 1), np.arange(codes.shape[1])], self.out[:, None]
         rows, sums, squares = ((n * middles**by).sum(axis=1) for by in (0, 1, 2))
@@ -94,11 +92,11 @@ class Rating(NamedTuple):
         out[:, codes == BINS] = 0.0
         return np.asarray(out)
 
-    def gains(self, block: Block, p: Single) -> Floats:
+    def gains(self, block: Block, p: Singles) -> Floats:
         """Return the gain of each column beside what is known: by that kind of its evidence which gains most."""
         return np.asarray(np.max([self._gain(said, p) for _, said in self.said(block)], axis=0))
 
-    def _gain(self, said: Single, p: Single) -> Floats:
+    def _gain(self, said: Singles, p: Singles) -> Floats:
         """Return by how much the log loss would fall if evidence had a weight, to the second order."""
         rows = self.weights.astype(np.float32)
         error = -p * rows
@@ -109,7 +107,7 @@ class Rating(NamedTuple):
         curve = (rows @ (square - mean * mean)).astype(np.float64) + 1.0
         return np.asarray(slope * np.abs(slope) / (2 * curve))
 
-    def beside(self, blocks: Sequence[Block]) -> Single:
+    def beside(self, blocks: Sequence[Block]) -> Singles:
         """Return P(class | row) by what some columns say together, [class, row], one weight for each kind."""
         whole: dict[str, Any] = {}
         for block in blocks:

@@ -7,18 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..._types import Codes, Floats, Places
 from ...counting.counter import TableCounter
 from ...counting.rows import Rows
 from ...counting.sample import chosen
 from ...counting.second_pass import Blocks, add_together
 from ...data.block import numbers_of
 from ...data.frame import frame_of
-from ...data.grid import Grid, Places
+from ...data.grid import Grid
 from ...data.schema import Column
 from ...data.target import Shares
 from ...errors import InvalidInput
-from ...families.family import Codes
-from ...stats.axis import Floats
 from ..leave_one_out import hard, some
 from .binning import look, most_features
 from .learned import OWN_PAIRS, ROWS, Learned, Rated, fitting, imagined_of, learn

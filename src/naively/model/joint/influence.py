@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ...families.family import Codes
-from ...stats.axis import Floats
+from ..._types import Codes, Floats, Singles
 from .terms import Piece
-from .values import Single
 
 # Classes that are looked at for each row: its own, and those that are most likely.
 LIKELY = 16
@@ -53,7 +51,7 @@ class Doubt:
         """Pieces whose own weight is 0."""
         return set(self.pieces) - set(self.place)
 
-    def without_own(self, scores: Floats, evidence: Single, y: Codes, weights: Floats) -> Floats:
+    def without_own(self, scores: Floats, evidence: Singles, y: Codes, weights: Floats) -> Floats:
         """Return scores [class, row] under the weights that each row would leave behind; evidence: [row, class, piece].
 
         The weights say how much of each row is left out.
@@ -101,7 +99,7 @@ class Gathered:
     def __init__(self, doubt: Doubt, classes: int, rows: int) -> None:
         self.doubt, self.x = doubt, np.zeros((rows, classes, len(doubt.free)), dtype=np.float32)
 
-    def add(self, piece: Piece, said: Single | Floats, shared: float = 1.0) -> None:
+    def add(self, piece: Piece, said: Singles | Floats, shared: float = 1.0) -> None:
         """Add a piece of evidence [class, row] where it has a weight of its own, and where its block has one."""
         at, block = self.doubt.place.get(piece), Piece(*piece.block)
         if at is not None:

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._types import Codes, Floats, Singles
 from ...counting.weights import out_of
 from ...data.grid import Grid
-from ...families.family import Codes
-from ...stats.axis import Floats
 from .influence import Doubt, Gathered
 from .levels import EACH, KINDS
 from .linear import log_loss
 from .summary import BESIDE, said_of_weights
 from .terms import OF_NUMBERS, OF_PAIRS, Counted, Left, Piece, Sample, linear_kinds, pairs_of
-from .values import Single
 from .weights import Fit, Problem
 from .words import TRIED, WAYS, Wording
 
@@ -29,7 +27,7 @@ BLOCK_RIDGE, RIDGES, CAUTION = 1.0, (100.0, 10.0, 1.0), 6.0
 # Columns at all levels, and pairs of a level, that may have a weight of their own.
 OWN_VALUES, OWN_PAIRS = 300, 200
 
-Pieces = dict[Piece, Single]
+Pieces = dict[Piece, Singles]
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, copi
     losses = {}
     for imagined in TRIED:
         said = words.left(x, y, out_of(w, copies), imagined).values()
-        pieces: list[Single] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
+        pieces: list[Singles] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
         start = np.full(len(pieces), 1 / len(WAYS))
         losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected
     return min(losses, key=lambda imagined: losses[imagined])
@@ -170,7 +168,7 @@ def totals(pieces: Pieces) -> Pieces:
     return out
 
 
-def add_to(totals: Pieces, block: Piece, said: Single) -> None:
+def add_to(totals: Pieces, block: Piece, said: Singles) -> None:
     """Add what a piece says to what its block does."""
     if block in totals:
         totals[block] += said
@@ -233,12 +231,12 @@ def size_of(grid: Grid, bins: int) -> tuple[int, int]:
 class Rated:
     """Rows as they are answered so far, [class, row], to tell what one more piece of evidence would gain."""
 
-    def __init__(self, p: Single, y: Codes, rows: Floats) -> None:
+    def __init__(self, p: Singles, y: Codes, rows: Floats) -> None:
         self.p, self.rows = p, rows.astype(np.float32)
         self.error = -p * self.rows
         self.error[y, np.arange(len(y))] += self.rows
 
-    def gain(self, said: Single) -> float:
+    def gain(self, said: Singles) -> float:
         """Return by how much the loss would fall if a piece of evidence had a weight, to the second order."""
         slope, weighed = float(np.vdot(self.error, said)), self.p * said
         mean = weighed.sum(axis=0)

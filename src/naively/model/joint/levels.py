@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...families.family import Codes
-from ...stats.axis import Floats
+from ..._types import Codes, Floats, Singles
 from .student_t import Bell
-from .values import Single, Taken, of_values, of_values_left
+from .values import Taken, of_values, of_values_left
 
 # The kinds of evidence by name. Fewer levels than these have no neighbours worth the name.
 EACH, NEAR, DENSITY = "levels", "levels near", "levels density"
@@ -48,7 +47,7 @@ class Levels(NamedTuple):
         n, x = self.n[:, : self.size], self.middles
         return Bell(n.sum(axis=1), n @ x, n @ (x * x), x)
 
-    def left(self, codes: Codes, taken: Taken) -> Iterator[tuple[str, Single]]:
+    def left(self, codes: Codes, taken: Taken) -> Iterator[tuple[str, Singles]]:
         """Give what the value of each row says as if the row had not been counted, [class, row], by each kind."""
         level = np.where((codes >= 0) & (codes < self.size), codes, np.int32(-1))
         yield EACH, of_values_left(self.n, codes, taken)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._types import Floats
 from ...data.grid import Grid
-from ...stats.axis import Floats
 from ...stats.pairs import Joint
 from .values import Taken
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._kernels import Scorer
-from ...families.family import Codes, padded
+from ..._types import Codes, Floats, Longs
+from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
-from ...stats.axis import Floats
 from .learned import Learned
 from .levels import KINDS
 from .linear import by_column
@@ -21,8 +20,6 @@ from .rare_classes import of_labels, rarity
 from .terms import BELL, OF_NUMBERS, Counted, Piece, summed
 from .values import of_pairs as said_of_pairs
 from .values import of_values
-
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Lookups:
     tables: tuple[Floats, ...]
 
     @cached_property
-    def _laid(self) -> tuple[Indices, Floats]:
+    def _laid(self) -> tuple[Longs, Floats]:
         lines = [np.vstack([table, np.zeros((1, len(self.classes)))]) for table in self.tables]  # unknown: nothing
         return offsets_of(np.array([len(part) for part in lines], dtype=np.int64)), padded(np.vstack(lines))
 
@@ -61,12 +58,12 @@ class PairTables:
     """What pairs of codes say: a table [code, code, class] for each pair of columns."""
 
     classes: Axis
-    offsets: Indices
+    offsets: Longs
     pairs: tuple[tuple[int, int], ...]
     tables: tuple[Floats, ...]
 
     @cached_property
-    def _laid(self) -> tuple[Indices, Indices, Indices, Floats]:
+    def _laid(self) -> tuple[Longs, Longs, Longs, Floats]:
         holes = [np.pad(table, ((0, 1), (0, 1), (0, 0))).reshape(-1, len(self.classes)) for table in self.tables]
         lines = offsets_of(np.array([len(part) for part in holes], dtype=np.int64))[:-1]
         first, second = (np.array(part, dtype=np.int64) for part in zip(*self.pairs, strict=True))

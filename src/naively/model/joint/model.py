@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..._kernels import Scorer
+from ..._types import Codes, Floats
 from ...counting.weights import out_of
 from ...data.frame import Frame
 from ...data.grid import Cells
 from ...data.schema import Schema
 from ...families import Settings
-from ...families.family import Codes, scores_of
+from ...families.family import scores_of
 from ...stats import Axis, Counts
-from ...stats.axis import Floats
 from ..scorer import Model
 from ..table_model import INSIDE, LABELS, TableModel
 from .learned import Learned, left_scores

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._types import Codes, Floats, Places
 from ...counting.counter import joined
-from ...data.grid import Places
 from ...families import Settings
 from ...families.categorical import LogTables
-from ...families.family import Codes, scores_of
+from ...families.family import scores_of
 from ...stats import Axis, Counts
-from ...stats.axis import Floats
 from ..estimate import likelihood
 from ..table_model import INSIDE, LABELS, LabelColumn, TableModel, gap_table
 from .terms import Piece

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from ...families.family import Codes
-from ...stats.axis import Floats
+from ..._types import Codes, Floats, Singles
 from .student_t import NONE
-from .values import Single, Taken, less
+from .values import Taken, less
 
 # A class of so many rows is no longer rare: with fewer, it has less than a row in each of the 20 bins that a number is
 # cut into at least.
@@ -38,7 +37,7 @@ class Rare(NamedTuple):
         """The classes that are rare, if only without one of their rows."""
         return [int(at) for at in np.flatnonzero((self.rows > NONE) & (self.rows < RARE + 1))]
 
-    def left(self, taken: Taken) -> Single:
+    def left(self, taken: Taken) -> Singles:
         """Return how rare each class is without each row, [class, row]."""
         out = np.repeat(rarity(self.rows)[:, None], len(taken.y), axis=1)
         out.reshape(-1)[taken.own] = rarity(less(self.rows[taken.y], taken.weights))

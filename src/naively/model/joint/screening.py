@@ -13,17 +13,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._types import Codes, Mask, Places
 from ...counting.counter import TableCounter
 from ...counting.rows import Rows
 from ...counting.sample import chosen
 from ...counting.weights import out_of
 from ...data.block import codes_of, numbers_of
 from ...data.frame import Frame, frame_of
-from ...data.grid import Grid, Places
+from ...data.grid import Grid
 from ...data.schema import Schema
-from ...families.family import Codes
 from ...stats import Counts
 from ..leave_one_out import hard
 from ..leave_one_out import narrow as narrowest
@@ -42,7 +41,6 @@ CELLS, BLOCK, SOME = 1 << 26, 1 << 20, 1000
 # What is remarked on columns that are not kept, between their number and what becomes of them.
 NO_GAIN = " columns show no gain on their own and "
 
-Mask = npt.NDArray[np.bool_]
 Used = Sequence[str] | None  # the columns that are counted together; None for all of them
 
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ...families.family import Codes
-from ...stats.axis import Floats
-from .values import Single, Taken, less
+from ..._types import Codes, Floats, Singles
+from .values import Taken, less
 
 # Rows imagined at the middle of all numbers, and as wide as half of them; what a number may say at most, in nats.
 AT_MIDDLE, IMAGINED, WIDE, MOST = 0.5, 1.5, 0.5, 8.0
@@ -33,7 +32,7 @@ class Bell(NamedTuple):
         n, sums, squares = (part[:, None] for part in self[:3])
         return at_most(log_density(n, sums, squares, self.middles))
 
-    def left(self, x: Floats, fine: Codes, taken: Taken) -> Single:
+    def left(self, x: Floats, fine: Codes, taken: Taken) -> Singles:
         """Return what the fine bin of each row says as if its number had not been counted, [class, row].
 
         A hole, which lies in bin -1, says nothing.

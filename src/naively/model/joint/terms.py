@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..._types import Codes, Floats, Singles
 from ...counting.weights import out_of
 from ...data.grid import Cells, Grid
-from ...families.family import Codes
-from ...stats.axis import Floats
 from ...stats.pairs import Joint
 from .binning import ROUGH, WIDER
 from .levels import FEWEST, Levels
@@ -22,7 +21,7 @@ from .linear import ROWS as RIDGE_ROWS
 from .linear import Linear, Turned
 from .rare_classes import Rare, of_labels_left
 from .student_t import Bell
-from .values import EXACT, Single, Taken, of_pairs_left, of_values_left
+from .values import EXACT, Taken, of_pairs_left, of_values_left
 
 # Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
 OF_NUMBERS, OF_PAIRS = (WIDER, 0), (ROUGH, 0)
@@ -152,9 +151,9 @@ class Left:
 
     def __init__(self, counted: Counted, sample: Sample) -> None:
         self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
-        self._bells: dict[int, Single] = {}
+        self._bells: dict[int, Singles] = {}
 
-    def values(self) -> Iterator[tuple[Piece, Single]]:
+    def values(self) -> Iterator[tuple[Piece, Singles]]:
         """Give what each column says alone; numbers by bins of several widths."""
         for bins in OF_NUMBERS:
             for at in range(len(self.grid.numbers)):
@@ -174,7 +173,7 @@ class Left:
             else:
                 yield Piece("value", "labels", column), of_values_left(n, codes, self.taken)
 
-    def rare(self) -> Iterator[tuple[Piece, Single]]:
+    def rare(self) -> Iterator[tuple[Piece, Singles]]:
         """Give what columns say of rare classes by the textbook, numbers and labels apart; of other classes nothing."""
         rare = self.counted.rare
         if not rare.classes:
@@ -184,7 +183,7 @@ class Left:
             if said.any():
                 yield Piece("rare", level), said * by
 
-    def _rare_numbers(self) -> Single:
+    def _rare_numbers(self) -> Singles:
         out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
         for at, number in enumerate(self.grid.numbers):
             if number.scale:
@@ -192,7 +191,7 @@ class Left:
                 out += np.where(self.sample.cells.fine[:, at] >= 0, said, np.float32(0.0))
         return out
 
-    def _bell(self, at: int) -> Single:
+    def _bell(self, at: int) -> Singles:
         """Return what a number says by its bell curves; kept where rare classes ask for it once more."""
         if at in self._bells:
             return self._bells[at]
@@ -202,14 +201,14 @@ class Left:
             self._bells[at] = said
         return said
 
-    def _rare_labels(self) -> Single:
+    def _rare_labels(self) -> Singles:
         out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
         for at, n in enumerate(self.counted.tables):
             for label in self.counted.rare.classes:
                 out[label] += of_labels_left(n, label, self.sample.labels[:, at], self.taken)
         return out
 
-    def linear(self, which: str) -> tuple[Single, float]:
+    def linear(self, which: str) -> tuple[Singles, float]:
         """Return the joint evidence of some features, and its ridge."""
         linear, turned = self._turned(which)
         some = np.arange(min(len(turned.rows), RIDGE_ROWS))
@@ -227,7 +226,7 @@ class Left:
         linear, turned = self._turned(which)
         return linear.left(turned, self.taken, ridge)
 
-    def pairs(self, bins: int) -> Iterator[tuple[Piece, Single]]:
+    def pairs(self, bins: int) -> Iterator[tuple[Piece, Singles]]:
         """Give what each pair of columns says beyond both."""
         codes, levels = self.sample.cells.codes, {}
         for i, j in pairs_of(self.grid, bins):

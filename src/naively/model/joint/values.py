@@ -10,19 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...families.family import Codes
+from ..._types import Codes, Floats, Places, Singles
 from ...stats.arithmetic import divide
-from ...stats.axis import Floats
 
 # How many rows are imagined: pairs of values have more cells to fill.
 OF_VALUES, OF_PAIRS = 0.5, 2.0
 # Up to so many numbers all digits are kept; beyond, half of them serve as well and take half the time.
 EXACT = 1 << 22
-
-Places = npt.NDArray[np.intp]
-Single = npt.NDArray[np.float32]
 
 
 class Taken(NamedTuple):
@@ -67,7 +62,7 @@ def margins(n: Floats) -> tuple[Floats, Floats, Floats]:
     return n.sum(axis=2)[:, :, None], n.sum(axis=1)[:, None, :], n.sum(axis=(1, 2))[:, None, None]
 
 
-def of_values_left(n: Floats, codes: Codes, taken: Taken) -> Single:
+def of_values_left(n: Floats, codes: Codes, taken: Taken) -> Singles:
     """Return what the value of each row says as if the row had not been counted, [class, row].
 
     A hole or an unknown value says nothing.
@@ -85,7 +80,7 @@ def of_values_left(n: Floats, codes: Codes, taken: Taken) -> Single:
     return out
 
 
-def of_pairs_left(n: Floats, first: Codes, second: Codes, taken: Taken) -> Single:
+def of_pairs_left(n: Floats, first: Codes, second: Codes, taken: Taken) -> Singles:
     """Return what the pair of each row says as if the row had not been counted, [class, row].
 
     Only its own class changes.
@@ -107,7 +102,7 @@ def less(n: Floats, by: Floats | float = 1.0) -> Floats:
     return np.maximum(n - by, 0.0)
 
 
-def looked_up(others: Floats, own: Floats, cell: Codes, taken: Taken) -> Single:
+def looked_up(others: Floats, own: Floats, cell: Codes, taken: Taken) -> Singles:
     """Return what the cell of each row says of each class, [class, row]; its own class has a table of its own.
 
     The cell after the last is that of a hole, which says nothing.
@@ -118,7 +113,7 @@ def looked_up(others: Floats, own: Floats, cell: Codes, taken: Taken) -> Single:
     return out
 
 
-def with_hole(table: Floats) -> Single:
+def with_hole(table: Floats) -> Singles:
     """Return a table [class, cell] with a cell more that says nothing."""
     out = np.zeros((len(table), table.shape[1] + 1), dtype=np.float32)
     out[:, :-1] = table

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...families.family import Codes
-from ...stats.axis import Floats
-from .values import EXACT, Single
+from ..._types import Codes, Floats, Singles
+from .values import EXACT
 
 # The ridge on the biases of the classes, around their log prior.
 BIAS_RIDGE = 3.0
@@ -39,7 +38,7 @@ class Problem:
     Each piece of evidence is [class, row]; rows have a class and a weight.
     """
 
-    def __init__(self, pieces: list[Single], y: Codes, rows: Floats, prior: Floats) -> None:
+    def __init__(self, pieces: list[Singles], y: Codes, rows: Floats, prior: Floats) -> None:
         self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(pieces), len(prior)
         self.kind: Any = np.float64 if len(y) * self.size * self.classes <= EXACT else np.float32
         self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]

@@ -20,12 +20,12 @@ from scipy import sparse
 from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
+from ..._types import Codes, Floats
 from ...data.schema import Column, Schema
 from ...families import Words
-from ...families.family import Codes, padded
+from ...families.family import padded
 from ...families.texts import Kept, chosen
 from ...stats import Axis, Counts, WordTable
-from ...stats.axis import Floats
 
 # The ways in which words speak: single words by how often their class has them, and by how rarely others do; sequences.
 WAYS = ("words", "words that others lack", "sequences", "sequences that others lack")

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...families.family import Codes
-from ...stats.axis import Floats
+from ..._types import Codes, Floats
 from ...stats.hashing import stirred
 
 LEVEL = "level"

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..._types import Codes, Floats
 from ...counting.rows import Rows
 from ...counting.second_pass import Blocks
 from ...data.block import ROWS
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
 from ...data.values import Values
-from ...families.family import Codes
-from ...stats.axis import Floats
 from ...text import TextRows
 from ..joint.binning import binned, coarse_bins, fine_bins
 from ..joint.weights import Problem as Tied

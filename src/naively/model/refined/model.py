@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._types import Codes, Floats
 from ...data.frame import Frame
 from ...data.grid import Cells, Grid
 from ...data.schema import Column, Schema
 from ...families import Bernoulli, Settings, Words
 from ...families.categorical import LogTable
-from ...families.family import Codes, scores_of
+from ...families.family import scores_of
 from ...families.texts import Kept, TextWeights
 from ...families.wide import there, total
 from ...stats import Axis, Counts
-from ...stats.axis import Floats
 from ..joint.lookup import Lookups, Slopes
 from ..joint.model import Scores, Weighed
 from ..joint.words import Wording, wordings

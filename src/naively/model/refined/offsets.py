@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._types import Floats
 from ...data.grid import Grid
 from ...stats import Axis
-from ...stats.axis import Floats
 
 
 class Moved(NamedTuple):

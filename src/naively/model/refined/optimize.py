@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ...families.family import Codes
+from ..._types import Codes, Floats
 from ...families.wide import total
-from ...stats.axis import Floats
 
 # The ridges on the biases of the classes, around their log prior, and on how much naive Bayes counts.
 BIAS_RIDGE, BOOK_RIDGE = 3.0, 0.1

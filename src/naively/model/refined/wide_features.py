@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from ..._kernels import Scorer
-from ...families.family import Codes, padded
+from ..._types import Codes, Floats
+from ...families.family import padded
 from ...families.texts import Kept, TextWeights
 from ...families.wide import add_up, entries, row_sums, total, without_others
 from ...stats import Axis
 from ...stats.arithmetic import take_away
-from ...stats.axis import Floats
 from .features import scaled_words
 
 

@@ -1,0 +1,33 @@
+"""Types that the whole package shares."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+# Arrays, by what they hold.
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Codes = npt.NDArray[np.int32]  # of values or classes: places on an axis, -1 for none
+Places = npt.NDArray[np.intp]  # indices of rows, columns or cells
+Longs = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+Objects = npt.NDArray[np.object_]
+# Cells or labels as users hold them: the type of the elements is known at run time only.
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+# A class or a category: text, a number, a boolean, a date, or whatever else can be a key of a dict.
+Label: TypeAlias = Hashable
+
+# What users hand over: data frames of several libraries, arrays, sparse matrices, dicts, lists, paths. No static type
+# describes all of these; `data.frame` and `data.target` check them at run time.
+TableLike: TypeAlias = Any
+ColumnLike: TypeAlias = Any
+
+# What json.loads returns. A recursive type would need a cast at each level; the readers check what they find.
+Json: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
