@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
-from naively.families.ordinal import in_order
+from naively.families.ordinal import natural_order
 from naively.model.joint.levels import KINDS, Levels
 from naively.model.joint.values import Taken
 from naively.stats import Axis
@@ -186,7 +186,7 @@ def test_the_interval_is_that_of_draws_of_the_posterior():
     ],
 )
 def test_numbers_and_texts_with_numbers_have_an_order_of_their_own(given, order):
-    assert in_order(given) == order
+    assert natural_order(given) == order
 
 
 def test_texts_without_an_order_are_refused_with_advice():

@@ -278,9 +278,9 @@ def test_a_step_that_goes_down_is_an_error():
 
 def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
     """What is believed of numbers must not move with the classes; this is why it comes from the whole column."""
-    from naively.families.gaussian import Prior
+    from naively.families.gaussian import GaussianPrior
 
-    monkeypatch.setattr(Prior, "of_column", Prior.of)
+    monkeypatch.setattr(GaussianPrior, "of_column", GaussianPrior.of)
     nb, x = book(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
     with pytest.raises(LikelihoodFell):
         nb.fit({"x": x}, hidden(np.arange(30) % 3, [0, 1, 2]))

@@ -22,7 +22,7 @@ from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
 from ..explain.report import importance, information, probabilities, summary
 from ..explain.text_evidence import telling
-from ..families.family import enumerated
+from ..families.family import listed_parts
 from ..judge.decision import decide, expected_cost, labelled_cost
 from ..judge.outcomes import fitting
 from ..judge.scores import Scores, together
@@ -282,7 +282,7 @@ class Answers:
         unknown = [name for name, one in told.items() if one.bits != one.bits]
         if unknown:
             raise InvalidInput(
-                f"There is no mutual information of {enumerated([*map(repr, unknown[:3])])}"
+                f"There is no mutual information of {listed_parts([*map(repr, unknown[:3])])}"
                 f"{f' and {len(unknown) - 3} more columns' * (len(unknown) > 3)}: vectors and texts have none, and "
                 "numbers have it after `fit`."
             )

@@ -174,7 +174,7 @@ def prior_imagined(nb: Any) -> float | None:
     """Return how many rows of each class are imagined beside those counted; None if the prior was given."""
     if not isinstance(nb.prior, str) or nb.prior != "empirical":
         return None
-    return float(shares.IMAGINED[nb.estimate](nb.prior_smoothing))
+    return float(shares.PSEUDO_COUNTS[nb.estimate](nb.prior_smoothing))
 
 
 def prior_without(nb: Any) -> PriorWithout:

@@ -16,7 +16,7 @@ from .._frames import frame, frame_of_arrow
 from .._types import Codes, Floats, Longs
 from ..families import proportions as shares
 from ..families.categorical import LogTable
-from ..families.family import rounded
+from ..families.family import rounded_number
 from ..judge.drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
 from ..model.scorer import posterior, softened
 from .cells import texts_of
@@ -42,7 +42,11 @@ class Spread(NamedTuple):
 
     def say(self, k: int) -> str:
         """Say where the numbers of a class lie."""
-        return f"{rounded(self.mean[k], 4)} ± {rounded(np.sqrt(self.ssd[k] / self.n[k]), 2)}" if self.n[k] else "none"
+        return (
+            f"{rounded_number(self.mean[k], 4)} ± {rounded_number(np.sqrt(self.ssd[k] / self.n[k]), 2)}"
+            if self.n[k]
+            else "none"
+        )
 
 
 class Behind(NamedTuple):

@@ -18,8 +18,8 @@ from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
 from .._types import Floats
 from ..errors import InvalidSetting
-from ..families.cumulants import Cumulants, of_log_gamma
-from ..families.family import blocks
+from ..families.cumulants import Cumulants, log_gamma_cumulants
+from ..families.family import row_blocks
 from ..model.scorer import Model, rows_of
 from ..model.table_model import TableModel
 
@@ -51,7 +51,7 @@ def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulant
     """
     if smoothing is None:
         return Cumulants.certain(model.log_prior)
-    known = of_log_gamma(rows + smoothing)
+    known = log_gamma_cumulants(rows + smoothing)
     return Cumulants(*(np.where(rows + smoothing > 0, figure, 0.0) for figure in known))._replace(
         mean=np.where(rows + smoothing > 0, known.mean, -np.inf)
     )
@@ -93,7 +93,7 @@ def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
     """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
     low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
     table = quantiles((tail, True), (tail, False))
-    for rows in blocks(len(low), NODES * NODES):
+    for rows in row_blocks(len(low), NODES * NODES):
         classes = [joint.of(rows, k) for k in range(len(low.T))]
         for k, rest in enumerate(rests(classes)):
             low[rows, k], high[rows, k] = expit(placed(classes[k] + rest.times(-1), table)).T
@@ -120,7 +120,7 @@ def quantiles(*tails: tuple[float, bool]) -> Floats:
     each quantile, that of the gamma and how much further that of the log-gamma lies. A quantile is named by the
     probability on its outer side, and whether that is the lower one.
     """
-    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, of_log_gamma(SHAPES)
+    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, log_gamma_cumulants(SHAPES)
     skewness, deviation = mirrored(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
     columns = []
     for tail, lower in tails:

@@ -12,7 +12,7 @@ from .._frames import frame
 from .._types import Floats
 from ..data.schema import Column, Schema
 from ..families import Bins
-from ..families.family import shown
+from ..families.family import shown_label
 from ..families.texts import TextWeights
 from ..model.table_model import TableModel
 from ..stats import Counts, Moments, Table, WordTable
@@ -207,7 +207,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and label is not None else shown(label) for label in axis.labels]
+    names = [bins[label] if bins and label is not None else shown_label(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

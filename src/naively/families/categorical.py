@@ -18,8 +18,8 @@ from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
 from . import proportions as shares
-from .cumulants import Cumulants, of_share, ruled_out
-from .family import Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
+from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
+from .family import Settings, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
 from .wide import Split
 
 
@@ -51,7 +51,7 @@ class Categorical:
         settings = settings.alone(self.smoothing)
         if self.spread == "overall" and settings.estimate == "map":
             raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
-        return LogTable(self, settings, classes, *scored(statistic, classes, settings))
+        return LogTable(self, settings, classes, *scored_values(statistic, classes, settings))
 
     def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(value | class) for each column of a matrix of codes."""
@@ -63,12 +63,12 @@ def once_at_least(met: Floats) -> Floats:
     return np.where(met > 0, met, 1.0)
 
 
-def is_missing(label: Any) -> bool:
+def is_missing_label(label: Any) -> bool:
     """Tell whether there is no label: None, or NaN, which is not equal to itself."""
     return label is None or label != label
 
 
-def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
+def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
     """Return the values that are scored, and their counts [class, value]: without the missing one if it is skipped."""
     n, missing = table.on(classes), table.values.place(None)
     if settings.missing == "value" or missing < 0:
@@ -77,7 +77,7 @@ def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Float
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
 
 
-class Left(NamedTuple):
+class CountsToLeave(NamedTuple):
     """What a row of one column is taken out of; the last line stands for values never met."""
 
     n: Floats  # how often each value was met with each class, [value, class]
@@ -122,8 +122,8 @@ class LogTable:
 
     def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined = shares.IMAGINED[self.settings.estimate](self.settings.smoothing)
-        return shares.log_share(*self._sides(n, total, size, overall, imagined), size + self._slot)
+        imagined = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing)
+        return shares.log_proportion(*self._sides(n, total, size, overall, imagined), size + self._slot)
 
     def _sides(self, n: Any, total: Any, size: Any, overall: Any, imagined: Any) -> tuple[Any, Any]:
         """Return the rows of a value and of its class, both with those imagined."""
@@ -137,7 +137,7 @@ class LogTable:
         common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
         overall = common / (self._common.sum() + self._slot or 1.0)
         n = np.column_stack([self.n, np.zeros(len(self.n))])
-        part, whole = of_share(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
+        part, whole = proportion_cumulants(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
         silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
@@ -150,11 +150,12 @@ class LogTable:
         """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
-            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels), dtype=np.int64
+            (-1 if is_missing_label(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
+            dtype=np.int64,
         )
 
     def _place(self, label: Any) -> int:
-        return self.values.place(None if is_missing(label) else label)
+        return self.values.place(None if is_missing_label(label) else label)
 
     @cached_property
     def _alone(self) -> LogTables:
@@ -163,7 +164,7 @@ class LogTable:
     @cached_property
     def names(self) -> list[str]:
         """What the values are called."""
-        return [shown(label) for label in self.values.labels]
+        return [shown_label(label) for label in self.values.labels]
 
     def where(self, code: int) -> str:
         """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
@@ -198,11 +199,11 @@ class LogTable:
         return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
 
     @cached_property
-    def left(self) -> Left:
+    def left(self) -> CountsToLeave:
         """What a row is taken out of."""
         known, imagined = (
             self.values.kept(np.zeros(len(self.values), dtype=bool)),
-            shares.IMAGINED[self.settings.estimate],
+            shares.PSEUDO_COUNTS[self.settings.estimate],
         )
         whole = (
             float(imagined(self.settings.smoothing)),
@@ -210,7 +211,7 @@ class LogTable:
             self._common.sum() + self._slot,
         )
         rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
-        return Left(
+        return CountsToLeave(
             n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
             met=np.append(self.n.sum(axis=0), 0.0),
             kept=np.append(known, True).astype(np.float64),
@@ -229,7 +230,7 @@ class LogTable:
 
     def log_belief(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing))
         if self.settings.estimate != "map" or not imagined:
             return 0.0
         return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
@@ -239,7 +240,7 @@ class LogTable:
         size, unseen = len(self.values), code >= len(self.values)
         if code < 0 or (unseen and not self._slot):
             return ""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing))
         n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
         if self.family.spread == "even" or imagined == 0:
             return shares.fraction(n, total, imagined, size + self._slot)
@@ -254,7 +255,7 @@ class LogTable:
             for label, line in zip(self.classes.labels, self.n, strict=True)
             if line.sum() > 0
         ]
-        return f"{column}: most frequent is {enumerated(parts)}." if parts else f"{column}: nothing was counted."
+        return f"{column}: most frequent is {listed_parts(parts)}." if parts else f"{column}: nothing was counted."
 
 
 @dataclass(frozen=True)
@@ -313,7 +314,7 @@ class LogTables:
         check_scored(scorer.log_joint(out, threads))
         found = Cumulants(*np.split(out, 4, axis=1))
         light = any(table.settings.smoothing == 0 for table in self.tables)
-        return ruled_out(found, self._full, x, threads) if light else found
+        return with_ruled_out(found, self._full, x, threads) if light else found
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""

@@ -51,7 +51,7 @@ class Settings:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
             if getattr(self, name) not in get_args(kinds):
                 raise InvalidSetting(f"{name}={getattr(self, name)!r} is unknown; use one of {get_args(kinds)}.")
-        smoothing = numbers(self.smoothing)
+        smoothing = smoothing_array(self.smoothing)
         if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
             raise InvalidSetting(f"smoothing={self.smoothing!r} must be finite and not negative.")
         if self.estimate == "map" and np.any(smoothing < 1):
@@ -62,7 +62,7 @@ class Settings:
 
     def alone(self, own: Any = None) -> Settings:
         """Return these settings with one λ for a whole column: its own, if it has one."""
-        smoothing = numbers(self.smoothing if own is None else own)
+        smoothing = smoothing_array(self.smoothing if own is None else own)
         if smoothing.size != 1:
             raise InvalidSetting(
                 f"smoothing holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
@@ -76,13 +76,13 @@ class Settings:
 
     def each(self, size: int, own: Any = None) -> Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
-        smoothing = numbers(self.smoothing if own is None else own)
+        smoothing = smoothing_array(self.smoothing if own is None else own)
         if smoothing.size != 1 and smoothing.shape != (size,):
             raise InvalidSetting(f"smoothing holds {smoothing.size} numbers for {size} values; give one, or one each.")
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
 
 
-def numbers(smoothing: Any) -> Floats:
+def smoothing_array(smoothing: Any) -> Floats:
     """Return a λ, or several, as floats."""
     try:
         return np.asarray(smoothing, dtype=np.float64)
@@ -161,24 +161,24 @@ def row_weights(weights: Floats | None, rows: int) -> Floats:
     return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
-def blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[slice]:
+def row_blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[slice]:
     """Cut the rows into blocks whose temporary arrays fit the second cache."""
     step = max(1, most // max(cells_per_row, 1))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
 
-def rounded(number: float, digits: int) -> str:
+def rounded_number(number: float, digits: int) -> str:
     """Return a number with so many digits that count, the way people write it: 460, not 4.6e+02."""
     return f"{float(f'{number:.{digits}g}'):.10g}"
 
 
-def shown(label: Any) -> str:
+def shown_label(label: Any) -> str:
     """Return a label as it is shown: a missing value is no label called None."""
     return "(missing)" if label is None else str(label)
 
 
-def enumerated(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
+def listed_parts(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
     """Join a few parts of a sentence; of many only the first are said."""
     said = between.join(parts[:most])
     return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"

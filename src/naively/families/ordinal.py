@@ -18,8 +18,8 @@ from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
 from ..stats.arithmetic import take_away
 from . import proportions as shares
-from .categorical import Categorical, LogTable, scored
-from .cumulants import Cumulants, of_share
+from .categorical import Categorical, LogTable, scored_values
+from .cumulants import Cumulants, proportion_cumulants
 from .family import Settings, row_weights
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
@@ -57,24 +57,24 @@ class Ordinal:
         if not (isinstance(self.tie, Real) and 0 <= self.tie < np.inf):
             raise InvalidSetting(f"Ordinal(tie={self.tie!r}) must be finite and not negative; 0 shares nothing.")
         if self.levels is not None:
-            object.__setattr__(self, "levels", checked_levels(self.levels))
+            object.__setattr__(self, "levels", valid_levels(self.levels))
 
     def ordered(self, labels: Iterable[Any]) -> list[Any]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
         met = set(known)
-        return in_order(known) if self.levels is None else [label for label in self.levels if label in met]
+        return natural_order(known) if self.levels is None else [label for label in self.levels if label in met]
 
     def check(self, column: str, labels: Iterable[Any]) -> None:
         """Refuse labels that have no place among the levels."""
         known = [label for label in labels if label is not None]
         if self.levels is None:
-            in_order(known, column)
+            natural_order(known, column)
             return
         named = frozenset(self.levels)
         if strange := [label for label in known if label not in named]:
             raise InvalidInput(
-                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
+                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_levels(self.levels)}. "
                 f"Correct the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
             )
 
@@ -82,7 +82,7 @@ class Ordinal:
         """Return log P(level | class); the values of the table stand in the order of the levels."""
         settings = settings.alone(self.smoothing)
         known = Table(values=Axis.declared(self.levels or ())) + statistic
-        values, n = scored(known, classes, settings)
+        values, n = scored_values(known, classes, settings)
         levels = self.ordered(values.labels)
         placed = set(levels)
         others = [label for label in values.labels if label not in placed]  # these have no neighbours
@@ -134,7 +134,7 @@ class OrdinalTable(LogTable):
 
     @cached_property
     def _imagined(self) -> float:
-        return float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
@@ -155,7 +155,7 @@ class OrdinalTable(LogTable):
         share = (self.n + imagined) / whole[:, None]
         mean, second = self.mixed(share, imagined), self.mixed(share, imagined, 2)
         rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
-        part, of = of_share(mean * rows, rows)
+        part, of = proportion_cumulants(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
@@ -209,7 +209,7 @@ class OrdinalTable(LogTable):
         return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
 
 
-def checked_levels(levels: Any) -> tuple[Any, ...]:
+def valid_levels(levels: Any) -> tuple[Any, ...]:
     """Return levels as a tuple, if they are several and each stands once."""
     if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
         raise InvalidSetting(
@@ -221,7 +221,7 @@ def checked_levels(levels: Any) -> tuple[Any, ...]:
     return found
 
 
-def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
+def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     """Return numbers by size, and texts by the numbers in them; an error about this column if they have none.
 
     >>> in_order(["grade 10", "grade 2"]), in_order(["10", "-2.5"]), in_order(["65+", "18-40", "41-64"])
@@ -243,6 +243,6 @@ def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
 
 
-def shown_few(levels: Sequence[Any]) -> str:
+def shown_levels(levels: Sequence[Any]) -> str:
     """Return the first of some levels as they are written."""
     return " < ".join([repr(level) for level in levels[:6]] + ["…"] * (len(levels) > 6))

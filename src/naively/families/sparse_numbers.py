@@ -12,14 +12,14 @@ from .._kernels import Scorer
 from .._types import Codes, Floats
 from ..stats import Axis
 from .cumulants import Cumulants
-from .family import blocks, row_weights, scores_of
+from .family import row_blocks, row_weights, scores_of
 
 # Cells that are filled up at once.
 DENSE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Densely:
+class SparseNumbers:
     """A likelihood of numbers that takes sparse matrices, too."""
 
     inner: Any
@@ -40,33 +40,35 @@ class Densely:
         if not sparse.issparse(x):
             self.inner.add_to(scorer, x, holes)
             return
-        parts = [scores_of(self.inner, filled) for _, filled in pieces(x)]
+        parts = [scores_of(self.inner, filled) for _, filled in dense_blocks(x)]
         scorer.given(np.ascontiguousarray(np.concatenate([np.zeros((0, len(self.classes))), *parts])))
 
     def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
         """Return log P(numbers | class) as [row, class]."""
-        return joined([self.inner.log_likelihood(filled, threads) for _, filled in pieces(x)])
+        return stacked_rows([self.inner.log_likelihood(filled, threads) for _, filled in dense_blocks(x)])
 
     def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the same of each row as if it had never been counted."""
         y, w = np.asarray(y), row_weights(weights, x.shape[0])
-        return joined([self.inner.leave_one_out(part, y[rows], w[rows], threads) for rows, part in pieces(x)])
+        return stacked_rows(
+            [self.inner.leave_one_out(part, y[rows], w[rows], threads) for rows, part in dense_blocks(x)]
+        )
 
     def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(numbers | class)."""
-        found = [self.inner.uncertainty(filled, threads) for _, filled in pieces(x)]
-        return Cumulants(*(joined(list(figure)) for figure in zip(*found, strict=True)))
+        found = [self.inner.uncertainty(filled, threads) for _, filled in dense_blocks(x)]
+        return Cumulants(*(stacked_rows(list(figure)) for figure in zip(*found, strict=True)))
 
 
-def pieces(x: Any) -> Any:
+def dense_blocks(x: Any) -> Any:
     """Give some rows at a time, and which they are; those of a sparse matrix filled up."""
     if not sparse.issparse(x):
         yield slice(0, x.shape[0]), x
         return
-    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+    for rows in row_blocks(x.shape[0], x.shape[1], DENSE):
         yield rows, np.asarray(x[rows].toarray())
 
 
-def joined(parts: list[Floats]) -> Floats:
+def stacked_rows(parts: list[Floats]) -> Floats:
     """Return rows one after the other."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

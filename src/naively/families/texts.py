@@ -14,7 +14,7 @@ from .._kernels import Scorer
 from .._types import Codes, Floats, Mask
 from ..errors import InvalidSetting
 from ..stats import Axis, WordTable
-from .bernoulli import Bernoulli, Flags
+from .bernoulli import Bernoulli, FlagLikelihood
 from .cumulants import Cumulants
 from .family import Settings
 from .word_counts import WordWeights
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .words import Words
 
 
-class Kept(Sequence[Any]):
+class Vocabulary(Sequence[Any]):
     """The words of a model, in the order of their columns; their names are looked up when they are asked for."""
 
     def __init__(self, table: WordTable, numbers: npt.NDArray[np.int32]) -> None:
@@ -80,8 +80,8 @@ class TextWeights:
     """The likelihood of a column of texts: that of a matrix of its words, which is made only where that is needed."""
 
     family: Words
-    words: Kept
-    inner: WordWeights | Flags
+    words: Vocabulary
+    inner: WordWeights | FlagLikelihood
     idf: Floats | None
 
     @property
@@ -142,18 +142,20 @@ class TextWeights:
         return self.inner.say(column)
 
 
-def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings) -> TextWeights:
+def text_likelihood(
+    family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings
+) -> TextWeights:
     """Return what the words of texts say about each class."""
     table = statistic.on(classes)
-    keep = chosen(family, table, float(np.sum(rows)))
+    keep = kept_tokens(family, table, float(np.sum(rows)))
     if family.aside:
         keep &= ~table.lexicon.sequences(table.size, spaced=True)
-    words = Kept(table, np.flatnonzero(keep).astype(np.int32))
-    settings = settings.each(len(words), smoothing_of(family, words))
+    words = Vocabulary(table, np.flatnonzero(keep).astype(np.int32))
+    settings = settings.each(len(words), word_smoothing(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
         there = np.asarray(rows, float)
-        inner: Any = Flags(flags, settings, classes, words, words.of(table.texts), there)  # type: ignore[arg-type]
+        inner: Any = FlagLikelihood(flags, settings, classes, words, words.of(table.texts), there)  # type: ignore[arg-type]
         return TextWeights(family, words, inner, None)
     n, idf = words.of(table.times), None
     if family.idf:
@@ -163,7 +165,7 @@ def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, s
     return TextWeights(family, words, inner, idf)
 
 
-def smoothing_of(family: Words, words: Kept) -> Any:
+def word_smoothing(family: Words, words: Vocabulary) -> Any:
     """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
     if family.smoothing is None or np.ndim(family.smoothing) == 0 or words.numbered:
         return family.smoothing
@@ -175,10 +177,10 @@ def smoothing_of(family: Words, words: Kept) -> Any:
     return np.array([each[word] for word in words.labels], dtype=np.float64)
 
 
-def chosen(family: Words, table: WordTable, rows: float) -> Mask:
+def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
     """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
     documents = table.texts.sum(axis=0)
-    least, most = (limit(share, rows) for share in (family.min_df, family.max_df))
+    least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
     least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
     keep = table.met & (documents >= least - slack) & (documents <= most + slack)
@@ -193,12 +195,12 @@ def chosen(family: Words, table: WordTable, rows: float) -> Mask:
     return np.asarray(keep)
 
 
-def limit(share: float, rows: float) -> float:
+def document_limit(share: float, rows: float) -> float:
     """Return a number of texts: a whole number is itself, a fraction the share of all."""
     return float(share) if isinstance(share, (int, np.integer)) else share * rows
 
 
-def check_limit(name: str, value: Any) -> None:
+def check_document_limit(name: str, value: Any) -> None:
     """Refuse what is neither a number of texts nor a share of them."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
     if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):

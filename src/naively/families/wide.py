@@ -55,7 +55,7 @@ class Split(NamedTuple):
         return Split(row_sums(rows, self.finite, n_rows), row_sums(rows, self.ruled_out, n_rows))
 
 
-def add_up(scorer: Scorer, x: Any, table: Floats, threshold: float | None, against: bool = False) -> None:
+def add_products(scorer: Scorer, x: Any, table: Floats, threshold: float | None, against: bool = False) -> None:
     """Have the sum over the cells of each row of value (or presence) times table [value, class] added to the scores."""
     if sparse.issparse(x):
         scorer.sparse(x.indptr, x.indices, x.data, threshold, table, against)
@@ -78,12 +78,14 @@ def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp
     return (rows, columns, values) if counts.all() else (rows[counts], columns[counts], values[counts])
 
 
-def cells(x: Any) -> int:
+def cell_count(x: Any) -> int:
     """Return how many cells there are to look at: those that a sparse matrix holds."""
     return int(x.nnz if sparse.issparse(x) else x.size)
 
 
-def without_others(met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArray[np.intp], taken: Floats) -> Any:
+def known_by_this_row_alone(
+    met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArray[np.intp], taken: Floats
+) -> Any:
     """Tell which entries are of values that no other row has and nobody declared: unknown without this row."""
     # Few can be: what is met more often than any entry takes away stays.
     maybe = np.flatnonzero(((met <= taken.max(initial=0.0) * (1 + 1e-9)) & ~kept)[columns])
@@ -101,15 +103,15 @@ def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
     return np.asarray(sparse.csr_array(ones, shape=(n_rows, len(rows))) @ terms)
 
 
-def total(x: Any, table: Floats, power: int = 1, threads: int = 1) -> Floats:
+def weighted_row_sums(x: Any, table: Floats, power: int = 1, threads: int = 1) -> Floats:
     """Return the sum over the cells of each row of value to a power times table [value, class], as [row, class]."""
     scorer, out = Scorer(np.zeros(table.shape[1])), np.empty((x.shape[0], table.shape[1]))
-    add_up(scorer, raised(x, power), padded(table), None)
+    add_products(scorer, raised_cells(x, power), padded(table), None)
     check_scored(scorer.log_joint(out, threads))
     return out
 
 
-def there(x: Any, threshold: float | None) -> Any:
+def presence(x: Any, threshold: float | None) -> Any:
     """Return a matrix with 1 for each cell above the threshold, and 0 for others; without one, the matrix itself."""
     if threshold is None:
         return x
@@ -118,7 +120,7 @@ def there(x: Any, threshold: float | None) -> Any:
     return (np.asarray(x) > threshold).astype(np.float64)
 
 
-def raised(x: Any, power: int) -> Any:
+def raised_cells(x: Any, power: int) -> Any:
     """Return a matrix with each cell raised to a power."""
     if power == 1:
         return x

@@ -46,8 +46,8 @@ def empirical_prior(rows: Floats, settings: Settings) -> Floats:
     >>> np.exp(empirical_prior(np.array([17.0, 0.0]), Settings(estimate="mle")))
     array([1., 0.])
     """
-    imagined = shares.IMAGINED[settings.estimate](settings.alone().smoothing)
-    return shares.log_share(rows + imagined, rows.sum() + len(rows) * imagined, len(rows))
+    imagined = shares.PSEUDO_COUNTS[settings.estimate](settings.alone().smoothing)
+    return shares.log_proportion(rows + imagined, rows.sum() + len(rows) * imagined, len(rows))
 
 
 def uniform_prior(classes: int) -> Floats:

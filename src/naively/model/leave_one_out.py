@@ -142,11 +142,11 @@ def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Float
 
 def empirical_without(settings: Settings) -> PriorWithout:
     """Return what gives the log prior (n - w + λ) / (N - w + K·λ); a class that vanished with its last row has none."""
-    imagined = float(shares.IMAGINED[settings.estimate](settings.alone().smoothing))
+    imagined = float(shares.PSEUDO_COUNTS[settings.estimate](settings.alone().smoothing))
 
     def prior(left: Left) -> Floats:
         size = left.known.sum(axis=1, keepdims=True)
-        log = shares.log_share(left.rows + imagined, left.rows.sum(axis=1, keepdims=True) + size * imagined, size)
+        log = shares.log_proportion(left.rows + imagined, left.rows.sum(axis=1, keepdims=True) + size * imagined, size)
         return np.where(left.known, log, -np.inf)
 
     return prior

@@ -20,7 +20,7 @@ from ..data.schema import Column, Schema
 from ..errors import InvalidInput, RowRefused, infinite
 from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
-from ..families.sparse_numbers import Densely
+from ..families.sparse_numbers import SparseNumbers
 from ..stats import Axis, Counts, Moments, Table
 from ..stats.table import labelled
 from ..text import TextRows
@@ -120,7 +120,7 @@ class TableModel:
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             found: Any = likelihood(column.family, counts.columns[column.name], counts, settings)
-            likelihoods[column.name] = Densely(found) if column.family.statistic is Moments else found
+            likelihoods[column.name] = SparseNumbers(found) if column.family.statistic is Moments else found
         self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if is_text(c)}
         self.readers: dict[str, Any] = {name: table.lexicon for name, table in self.words.items()}
         # What the text book says of each column; answers are asked of the model, which may weigh more than that.

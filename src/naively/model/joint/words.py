@@ -24,7 +24,7 @@ from ..._types import Codes, Floats
 from ...data.schema import Column, Schema
 from ...families import Words
 from ...families.family import padded
-from ...families.texts import Kept, chosen
+from ...families.texts import Vocabulary, kept_tokens
 from ...stats import Axis, Counts, WordTable
 
 # The ways in which words speak: single words by how often their class has them, and by how rarely others do; sequences.
@@ -46,8 +46,8 @@ class Wording:
     def __init__(self, column: Column, table: WordTable, rows: Floats, classes: Axis) -> None:
         self.name, self.classes = column.name, classes
         table = table.on(classes)
-        numbers = np.flatnonzero(chosen(column.family, table, float(rows.sum()))).astype(np.int32)  # type: ignore[arg-type]
-        self.kept = Kept(table, numbers)
+        numbers = np.flatnonzero(kept_tokens(column.family, table, float(rows.sum()))).astype(np.int32)  # type: ignore[arg-type]
+        self.kept = Vocabulary(table, numbers)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
         self.texts = padded(self.kept.of(table.texts).T)
         self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
@@ -98,7 +98,7 @@ class Worded:
     """What each word says, times one over the root of how many words a text has."""
 
     classes: Axis
-    words: Kept
+    words: Vocabulary
     table: Floats  # [column, class]
     known: npt.NDArray[np.bool_]
 

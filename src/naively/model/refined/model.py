@@ -16,8 +16,8 @@ from ...data.schema import Column, Schema
 from ...families import Bernoulli, Settings, Words
 from ...families.categorical import LogTable
 from ...families.family import scores_of
-from ...families.texts import Kept, TextWeights
-from ...families.wide import there, total
+from ...families.texts import TextWeights, Vocabulary
+from ...families.wide import presence, weighted_row_sums
 from ...stats import Axis, Counts
 from ..joint.lookup import Lookups, Slopes
 from ..joint.model import Scores, Weighed
@@ -79,7 +79,7 @@ class RefinedModel(TableModel):
         ]
         for column in self._wide:
             table, values = self.counts.columns[column.name], self._values_of(column)
-            texts = isinstance(values, Kept)  # words are numbered there as they were met
+            texts = isinstance(values, Vocabulary)  # words are numbered there as they were met
             met = table.texts[:, values.numbers] if texts else table.n  # type: ignore[attr-defined]
             out.append(Adjustable(column.name, "vectors", values, met.sum(axis=0)))
         return out
@@ -181,7 +181,7 @@ class RefinedModel(TableModel):
             elif isinstance(column.family, Words):
                 parts.append(columns[said_of(column)])
             else:
-                parts.append(sparse.csr_array(there(columns[column.name], threshold_of(column)), dtype=np.float64))
+                parts.append(sparse.csr_array(presence(columns[column.name], threshold_of(column)), dtype=np.float64))
         whole = sparse.csr_array(sparse.hstack([part for part in parts if part.shape[1]] or parts[:1], format="csr"))
         return whole if len(self.kept) == whole.shape[1] else whole[:, self.kept]
 
@@ -258,7 +258,7 @@ class RefinedModel(TableModel):
         out = np.zeros((len(values), len(self.classes)))
         if name in refined.moved:
             moved = refined.moved[name]
-            if isinstance(values, Kept):
+            if isinstance(values, Vocabulary):
                 columns = values.places(moved.values.labels)
                 out[columns[columns >= 0]] = moved.table.T[columns >= 0]
                 return out
@@ -282,7 +282,7 @@ class RefinedModel(TableModel):
         )
         tables = [self._moved_on(self.refined, a.name, a.values) for a in self.adjustable]
         moved = np.vstack([*tables, np.zeros((0, len(self.classes)))])[self.kept]
-        return np.asarray(self.model.log_prior + scores + total(self.features(columns), moved))
+        return np.asarray(self.model.log_prior + scores + weighted_row_sums(self.features(columns), moved))
 
     def said(self, columns: dict[str, Any], threads: int) -> tuple[Floats, Floats]:
         """Return the contribution of each column to each class, [row, column, class].

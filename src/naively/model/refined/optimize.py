@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._types import Codes, Floats
-from ...families.wide import total
+from ...families.wide import weighted_row_sums
 
 # The ridges on the biases of the classes, around their log prior, and on how much naive Bayes counts.
 BIAS_RIDGE, BOOK_RIDGE = 3.0, 0.1
@@ -70,10 +70,10 @@ def look(blocks: Blocks, values: int, classes: int, threads: int) -> Seen:
         own = np.zeros((len(block.y), classes))
         own[np.arange(len(block.y)), block.y] = block.weights
         back = block.back
-        held += total(
+        held += weighted_row_sums(
             sparse.csr_array((np.ones(back.nnz), back.indices, back.indptr), shape=back.shape), own, 1, threads
         )
-        squares += total(back, block.weights[:, None], 2, threads)[:, 0]
+        squares += weighted_row_sums(back, block.weights[:, None], 2, threads)[:, 0]
         rows += own.sum(axis=0)
     return Seen(held, squares, rows)
 
@@ -141,7 +141,7 @@ class Problem:
 
     def scores(self, block: Block, at: Adjusted) -> Floats:
         """Return the scores of rows, [row, class]."""
-        moved = total(block.features, at.moved * self.scale[:, None], 1, self.threads)
+        moved = weighted_row_sums(block.features, at.moved * self.scale[:, None], 1, self.threads)
         return np.asarray(self.prior + at.bias + np.einsum("t,tnk->nk", at.book, block.book) + moved)
 
     def loss(self, block: Block, at: Adjusted) -> float:
@@ -164,7 +164,7 @@ class Problem:
             error[row, block.y] -= block.weights
             to.book[:] += np.einsum("tnk,nk->t", block.book, error)
             to.bias[:] += error.sum(axis=0)
-            to.moved[:] += total(block.back, error, 1, self.threads)
+            to.moved[:] += weighted_row_sums(block.back, error, 1, self.threads)
         to.moved[:] *= self.scale[:, None]
         away = at._replace(book=at.book - self.book.times)
         for part, here, ridge in zip(to, away, self.ridges, strict=True):

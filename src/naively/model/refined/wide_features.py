@@ -12,8 +12,8 @@ from scipy import sparse
 from ..._kernels import Scorer
 from ..._types import Codes, Floats
 from ...families.family import padded
-from ...families.texts import Kept, TextWeights
-from ...families.wide import add_up, entries, row_sums, total, without_others
+from ...families.texts import TextWeights, Vocabulary
+from ...families.wide import add_products, entries, known_by_this_row_alone, row_sums, weighted_row_sums
 from ...stats import Axis
 from ...stats.arithmetic import take_away
 from .features import scaled_words
@@ -27,9 +27,13 @@ def words_without(said: Any, x: Any, scaled: Any, y: Codes, w: Floats, threads: 
     n_rows, imagined = x.shape[0], np.maximum(said.imagined, 1e-10)
     scaled, (rows, columns, values) = scaled.sorted_indices(), entries(sparse.csr_array(x).sorted_indices())
     taken, weighed = w[rows] * values, scaled.data[scaled.data != 0]
-    gone = without_others(said.n.sum(axis=0), said.words.kept(np.zeros(len(said.words), dtype=bool)), columns, taken)
+    gone = known_by_this_row_alone(
+        said.n.sum(axis=0), said.words.kept(np.zeros(len(said.words), dtype=bool)), columns, taken
+    )
     logs = np.log(said.n + imagined).T
-    parts = total(scaled, logs, 1, threads) - row_sums(rows[gone], weighed[gone, None] * logs[columns[gone]], n_rows)
+    parts = weighted_row_sums(scaled, logs, 1, threads) - row_sums(
+        rows[gone], weighed[gone, None] * logs[columns[gone]], n_rows
+    )
     own = take_away(said.n[y[rows], columns], taken) + imagined[columns]
     change = np.where(gone, 0.0, weighed * (np.log(own) - logs[columns, y[rows]]))
     parts[np.arange(n_rows), y] += row_sums(rows, change, n_rows)
@@ -54,7 +58,7 @@ class Wide:
 
     def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
         """Have what the values say added to the scores."""
-        add_up(scorer, x, self._laid, self.threshold)
+        add_products(scorer, x, self._laid, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Scaled:
     plain: Any = None
 
     @property
-    def words(self) -> Kept:
+    def words(self) -> Vocabulary:
         """The words, in the order of their columns."""
         return self.bag.words
 
