@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 
 import naively as nv
 from naively.data import block
+from naively.data.target import target_of
 from naively.errors import InvalidInput
 from naively.judge.fold_assignment import Dealer
 from naively.model import leave_one_out as resample
@@ -275,7 +276,7 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
 
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
-    target = nv.read.target.target_of(labels)
+    target = target_of(labels)
     dealt = Dealer(5, 0).deal(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
@@ -352,10 +353,10 @@ def test_folds_dealt_out_leave_what_counting_the_others_gives():
     rows = nv.counting.rows_of(source, labels, None, weights)
     whole = nv.engines.tables.TableCounter(rows.schema(families))
     splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
-    parts = resample.counted_apart(whole, [resample.some(rows, test) for test in splits], 1)
+    parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
 
     for test, part in zip(splits, parts, strict=True):
         others = np.setdiff1d(np.arange(len(table)), test)
-        expected = resample.counted(resample.some(rows, others), whole.value(), 1)
+        expected = resample.counts_of_rows(resample.rows_at(rows, others), whole.value(), 1)
         assert whole.less(part).agrees(expected)
         assert whole.less(part).classes.labels == expected.classes.labels

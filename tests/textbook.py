@@ -1,4 +1,4 @@
-"""The text-book model: columns that speak one by one, which most truths are about; `test_together*` have the others."""
+"""The text-book model: columns that speak one by one, which most truths are about; `test_joint_model*` have the others."""
 
 from __future__ import annotations
 

@@ -21,17 +21,15 @@ from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
 from ..explain.report import importance, information, probabilities, summary
-from ..explain.text_evidence import telling
+from ..explain.text_evidence import words_for_class
 from ..families.family import listed_parts
 from ..judge.decision import decide, expected_cost, labelled_cost
 from ..judge.outcomes import fitting
 from ..judge.scores import Scores, together
 from ..model.em import Expected
-from ..model.joint.model import TogetherModel
-from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
-from ..model.measured_information import Measured
-from ..model.refined.model import RefinedModel
-from ..model.scorer import Model
+from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.measured_information import MeasuredInformation
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
@@ -64,7 +62,7 @@ class Answers:
         @property
         def _in_use(self) -> Tuning: ...
         @property
-        def _measured(self) -> Measured | None: ...
+        def _measured(self) -> MeasuredInformation | None: ...
 
         _row_weights: Any
 
@@ -103,23 +101,23 @@ class Answers:
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log P(row, class) up to a constant of the row, in the order of `classes_`."""
-        joint: Floats = self._answer(Model.log_joint, X)
+        joint: Floats = self._answer(AdditiveModel.log_joint, X)
         return joint
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        logarithms: Floats = self._answer(Model.log_posterior, X)
+        logarithms: Floats = self._answer(AdditiveModel.log_posterior, X)
         return logarithms
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | row) of each row and class, in the order of `classes_`."""
-        posterior: Floats = self._answer(Model.posterior, X)
+        posterior: Floats = self._answer(AdditiveModel.posterior, X)
         return posterior
 
     def predict(self, X: Any) -> AnyArray:
         """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set."""
         if self.cost is None and self.reject is None:
-            return self.classes_[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
+            return self.classes_[self._answer(AdditiveModel.most_probable, X)]  # type: ignore[no-any-return]
         posterior = self.predict_proba(X)
         if isinstance(self.cost, str):
             return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
@@ -143,15 +141,14 @@ class Answers:
         the text-book model: ``model="auto"`` and ``"refined"`` have none.
         """
         model = self._table_model
-        if isinstance(model, (RefinedModel, TogetherModel)):
-            does = "takes columns together" if isinstance(model, TogetherModel) else "adjusts what its values say"
+        if model.no_interval is not None:
             raise InvalidSetting(
-                f"predict_interval knows how far the counts of single columns can be trusted, and this model {does}; "
-                "set model='textbook' to ask what the text book says."
+                f"predict_interval is computed from the counts of single columns, and this model {model.no_interval}; "
+                "set model='textbook' for the intervals of textbook naive Bayes."
             )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
-            model.model, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing
+            model.textbook, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing
         )
         return interval(model, source, threads, prior, tail)
 
@@ -191,15 +188,15 @@ class Answers:
         if file is not None:
             return self._leave_one_out(rows_of_file(file, y, target, sample_weight))
         model, counts = self._table_model, self.counts_
-        rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        rows = rows_with_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, model.schema, counts)
         truth = truth_of(rows, counts)
         weighed = self._weighed(rows)
-        posterior = left_out(model, counts, weighed, truth, prior_without(self), allowed(self.threads))
-        check_no_more(counts, truth, weighed.weights)
+        posterior = leave_one_out_posterior(model, counts, weighed, truth, prior_without(self), allowed(self.threads))
+        check_not_more_rows(counts, truth, weighed.weights)
         labels = counts.classes.labels
-        adjusted = isinstance(model, TogetherModel) and model.adjusts
+        adjusted = model.leaves_out_weights
         tuning = ("adjusted" if adjusted else "fixed") if self._in_use.calibrated else None
         return Scores.of_places(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
@@ -234,7 +231,7 @@ class Answers:
     def _judged(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> tuple[list[Any], Any, Any]:
         """Return the true label of each row, the answer to it, and its weight."""
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
-        known = hard(rows)
+        known = hard_labels(rows)
         own = self.classes_.tolist()
         labels = [fitting(label, own) for label in known.labels]
         return [labels[code] for code in known.codes.tolist()], self.predict(rows.source).tolist(), rows.weights
@@ -259,7 +256,7 @@ class Answers:
 
     def words(self, label: Any, top: int = 20, column: str | None = None) -> Any:
         """Return the words that speak most for a class as a frame: how much, and in how many texts they were met."""
-        return telling(self._table_model, label, top, column)
+        return words_for_class(self._table_model, label, top, column)
 
     def importance(self) -> Any:
         """Return the mutual information of each column and the class as a frame, the highest first.

@@ -41,7 +41,7 @@ from ..data.frame import Frame
 from ..data.schema import Schema
 from ..data.target import Shares, check_kinds, single, typed
 from ..errors import TargetWarning, levels_to_caller
-from ..model.em import Estimator, Expected, learned
+from ..model.em import EMSettings, Expected, fit_em
 from ..model.table_model import TableModel
 from ..model.tuning import UNTUNED
 from ..stats import Counts
@@ -171,8 +171,8 @@ class Classifier(Answers, Tuned):
             return self._model_of(counts, counts.schema, settings)
 
         imagined, in_order = prior_imagined(self) or 0.0, isinstance(self.prior, str)
-        how = Estimator(model_of, imagined, in_order, self.random_state, allowed(self.threads))
-        return learned(rows, counts, declared, how)
+        how = EMSettings(model_of, imagined, in_order, self.random_state, allowed(self.threads), self._recipe)
+        return fit_em(rows, counts, declared, how)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, target: str | None = None

@@ -12,7 +12,7 @@ from ..counting.weights import check_scale, check_scale_of_file, class_weights_o
 from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..judge.scores import Scores
-from ..model.joint.screening import anew
+from ..model.joint.screening import unscreened
 from ..model.leave_one_out import folds_of
 from .file_folds import fit_folds
 from .folds import scores_of_folds
@@ -76,7 +76,7 @@ def cross_validate(
     check_scale(rows.weights)
     splits = list(folds_of(folds, rows, groups, nb.random_state))
     heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
-    schema = anew(heavy.schema(nb.families, nb.model != "textbook"))
+    schema = unscreened(heavy.schema(nb.families, nb.model != "textbook"))
     rows.source = heavy.source
     if nb._leaves_open and tuning == "fixed":
         nb.fit(X, y, sample_weight=sample_weight, target=target)

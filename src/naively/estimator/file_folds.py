@@ -19,11 +19,11 @@ from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
 from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
-from ..model.joint.fitting import enough, laid_out
-from ..model.joint.screening import Used, anew, narrow, narrowed, screened_of, union_of
-from ..model.leave_one_out import dealt_rows, hard, some
-from ..model.refined.fitting import PASSES
-from ..model.scorer import Model
+from ..model.joint.fitting import enough, fitted_grid
+from ..model.joint.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
+from ..model.leave_one_out import fold_rows, hard_labels, rows_at
+from ..model.recipe import RECIPE
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
@@ -33,7 +33,7 @@ from .folds import scores_of_folds
 from .settings import scored_by
 
 # Passes over the rows, at most, beside the one that counts single columns.
-MORE = {"textbook": 0, "auto": 1, "refined": 1 + PASSES}
+MORE = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
 # Scores keep a probability for each row and class; of more cells than this, only some rows are scored.
 SCORED = 1 << 24
 
@@ -60,7 +60,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int, tuning: str = "refit")
     for part in parts:
         counter.absorb(part)
     if rows.sample.complete:
-        return fit_few(nb, rows, counter, dealt_rows(sampled(rows, counter), folds, seed), tuning)
+        return fit_few(nb, rows, counter, fold_rows(sampled(rows, counter), folds, seed), tuning)
     return fit_many(nb, rows, counter, parts, seed, tuning)
 
 
@@ -68,7 +68,7 @@ def fit_few(
     nb: Classifier, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> tuple[Scores, Scores | None]:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled(rows, counter), anew(counter.schema)
+    sample, schema = sampled(rows, counter), unscreened(counter.schema)
     nb._settle(counter, rows)
     rows.finish()
     held = nb.tuning_ if tuning == "fixed" and nb._leaves_open else None
@@ -89,7 +89,7 @@ def fit_many(
     others = samples_without(sample, rows, folds)
     used = choices(nb, rows, counter, sample, others)
     remark = together_apart(nb, rows, counter, parts, sample, seed, used)
-    union = None if used[0] is None else narrow(counter, used[0])
+    union = None if used[0] is None else narrow_counter(counter, used[0])
     nb._settle(counter, rows)
     whole, held = nb.counts_ if union is None else union, nb.tuning_ if tuning == "fixed" else None
     nb._schema = nb._schema if remark is None else replace(nb._schema, hints=(*nb._schema.hints, remark))
@@ -114,7 +114,7 @@ def choices(
     if nb.model != "auto" or sample is None or not enough(sample):
         return [None] * len(parts)
     threads, heavy = allowed(nb.threads), [weighed(part, rows.by_class) for part in parts if part is not None]
-    copies = are_copies(heavy[0].weights, hard(sample).codes)
+    copies = are_copies(heavy[0].weights, hard_labels(sample).codes)
     found = [screened_of(counter, part, nb.missing == "value", copies, threads) for part in heavy]
     return [None if one is None else one.names for one in found]
 
@@ -135,7 +135,7 @@ def together_apart(
     if nb.model != "auto" or sample is None or not enough(sample):
         return None
     threads = allowed(nb.threads)
-    grid, remark = laid_out(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
+    grid, remark = fitted_grid(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
     share = dealing(counter, len(parts), seed)
     add_together(parts, grid, rows.again(counter, threads, share, wide=False), threads)
     add_up(counter, parts)
@@ -153,7 +153,7 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
     if sample is None:
         return [None] * folds
     dealt = np.concatenate([part.folds for part in rows.sample.parts])
-    return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
+    return [rows_at(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
 
 
 def weighed_anew(nb: Classifier, rows: FileRows, rest: Counts, sample: Rows | None) -> tuple[Counts, Rows | None]:
@@ -172,7 +172,7 @@ def model_without(
     nb: Classifier, rest: Counts, sample: Rows | None, kind: str, held: Tuning | None, used: Used
 ) -> TableModel:
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
-    rest = narrowed(rest, used)
+    rest = narrowed_counts(rest, used)
     if not rest.rows.any():
         raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
     schema = replace(nb.schema_, grid=None if rest.joint is None else rest.joint.grid)
@@ -218,6 +218,6 @@ def ask(
         for posterior, model in zip(posteriors, kinds, strict=True):
             if len(here):
                 columns = whole.classes.places(model.classes.labels)
-                posterior[np.ix_(here, columns)] = model.answer(Model.posterior, asked, threads)
+                posterior[np.ix_(here, columns)] = model.answer(AdditiveModel.posterior, asked, threads)
     weights = np.ones(part.frame.rows) if part.own is None else part.own
     return [*posteriors, part.y[chosen], weights[chosen], fold[chosen]]

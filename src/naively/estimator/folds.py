@@ -17,9 +17,10 @@ from ..counting.weights import counts_weighed, weighed
 from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
 from ..judge.scores import Scores
-from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
-from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
-from ..model.scorer import Model
+from ..model.joint.fitting import enough
+from ..model.leave_one_out import counted_apart, hard_labels, rows_at, rows_with_weight, training_counts
+from ..model.recipe import RECIPE
+from ..model.scorer import AdditiveModel
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
 from .classifier import Classifier
@@ -41,12 +42,12 @@ def scores_of_folds(
     splits = [(train, tested) for train, test in splits if len(tested := heavy(rows, test))]
     answer = answer_apart if dealt_out(splits, rows) else answer_each
     numbers = len(schema.of_kind("numbers")) if nb.model == "refined" else 0
-    many = nb.model != "textbook" and enough(of_weight(rows), numbers)
-    models = Models(nb, held, FEWEST_IN_FOLDS if many else FEWEST)
+    many = nb.model != "textbook" and enough(rows_with_weight(rows), numbers)
+    models = Models(nb, held, RECIPE.fewest_rows_in_folds if many else RECIPE.fewest_rows)
     answered, labels = answer(models, counter, splits, rows, allowed(nb.threads))
     if not answered:
         raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
-    codes = hard(rows).codes
+    codes = hard_labels(rows).codes
     at, posterior, fold = together(answered, len(codes))
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
@@ -66,7 +67,7 @@ def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
 def answer_apart(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
     """Answer folds that were dealt out: each is counted once, and all of them together are the whole."""
     with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
-        asked = list(pool.map(lambda split: some(rows, split[1]), splits))
+        asked = list(pool.map(lambda split: rows_at(rows, split[1]), splits))
     try:
         parts = counted_apart(counter, asked, threads)
     except InvalidInput:
@@ -84,8 +85,8 @@ def answer_each(models: Models, counter: TableCounter, splits: Sequence[Split], 
     count_rows(counter, rows, threads)
     whole, answered = counter.value(), []
     for train, test in splits:
-        asked = some(rows, test)
-        counts = counts_of(train, asked, rows, whole, threads)
+        asked = rows_at(rows, test)
+        counts = training_counts(train, asked, rows, whole, threads)
         nb = models.learned(counts, whole, rows, train, test)
         answered.append((test, posterior_of(nb, whole, asked, threads)))
     return answered, whole.classes.labels
@@ -115,7 +116,7 @@ class Models(NamedTuple):
 
     nb: Classifier
     held: Tuning | None
-    fewest: int = FEWEST
+    fewest: int = RECIPE.fewest_rows
 
     def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> Classifier:
         """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
@@ -132,16 +133,16 @@ class Models(NamedTuple):
             nb._keep(self.held)
         elif nb._leaves_open:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            learned_from = weighed(some(rows, train), by_class)
+            learned_from = weighed(rows_at(rows, train), by_class)
             nb._tune_if_asked(learned_from, fewest=self.fewest)
-            if self.fewest < FEWEST and not nb._takes_together(of_weight(learned_from), self.fewest):
+            if self.fewest < RECIPE.fewest_rows and not nb._takes_together(rows_with_weight(learned_from), self.fewest):
                 warn_of_fold(learned_from)
         return nb
 
 
 def warn_of_fold(rows: Rows) -> None:
     """Say that a fold is answered by another kind of model than the table would be."""
-    classes = len(np.unique(hard(rows).codes))
+    classes = len(np.unique(hard_labels(rows).codes))
     warnings.warn(
         f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
         "textbook model answers it, not the one that all rows would get. Give fewer folds.",
@@ -153,7 +154,7 @@ def warn_of_fold(rows: Rows) -> None:
 def posterior_of(nb: Classifier, whole: Counts, asked: Rows, threads: int) -> Floats:
     """Return P(class | row) by a model; a class that it does not know has none."""
     model = nb._table_model
-    posterior: Floats = model.answer(Model.posterior, asked.source, threads)
+    posterior: Floats = model.answer(AdditiveModel.posterior, asked.source, threads)
     if model.classes.labels == whole.classes.labels:
         return posterior
     out = np.zeros((asked.target.rows, len(whole.classes)))

@@ -14,10 +14,10 @@ from ..counting.thinned_rows import Thinned
 from ..data.schema import Schema
 from ..errors import StaleWarning, levels_to_caller
 from ..model.joint.binning import most_features
-from ..model.joint.fitting import FEWEST
-from ..model.joint.learned import Learned
-from ..model.measured_information import Measured, measured
-from ..model.refined.offsets import Refined
+from ..model.joint.joint_fit import JointFit
+from ..model.measured_information import MeasuredInformation, measure_information
+from ..model.recipe import RECIPE
+from ..model.refined.refined_fit import RefinedFit
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts
 from .settings import alike
@@ -33,7 +33,9 @@ class Fresh:
 
     _tuning: Tuning = UNTUNED
     _tuned_with: list[Any] | None = None  # the settings of estimating at that time
-    _figures: Measured | Thinned | None = None  # what numbers tell, or some rows to measure it on when it is asked for
+    _figures: MeasuredInformation | Thinned | None = (
+        None  # what numbers tell, or some rows to measure it on when it is asked for
+    )
     _warned = False
     _soft = False  # whether rows belonged to several classes by shares
     _first: FirstRows | None = None  # while they are kept, weights are fitted anew as rows come
@@ -89,10 +91,10 @@ class Fresh:
         return bool(then) and all(alike(then[name], getattr(self, name)) for name in names)
 
     @property
-    def _measured(self) -> Measured | None:
+    def _measured(self) -> MeasuredInformation | None:
         """What columns of numbers tell of the class, measured on some rows of the last fit; none if there were none."""
         if isinstance(self._figures, Thinned):
-            self._figures = measured(self._figures)
+            self._figures = measure_information(self._figures)
         return self._figures
 
     def _said_of_measure(self) -> list[str]:
@@ -151,7 +153,7 @@ class Fresh:
     def _moved(self) -> dict[str, Any] | None:
         """Return how far values were moved, if that is of use to the columns and classes as they are."""
         refined = self._tuning.refined
-        return None if refined is None or not self._known_together() else dict(refined.moved)
+        return None if refined is None or not self._known_together() else dict(refined.offsets)
 
     @property
     def _done(self) -> str:
@@ -169,7 +171,7 @@ class Fresh:
         return "The old weights of its evidence are" if self.model == "auto" else "The old adjustments are"
 
     @property
-    def _chosen(self) -> Learned | Refined | None:
+    def _chosen(self) -> JointFit | RefinedFit | None:
         """What was fitted on top of the counts for the model as it is set."""
         return {"auto": self._tuning.learned, "refined": self._tuning.refined}.get(self.model)
 
@@ -177,9 +179,9 @@ class Fresh:
 
     def _begin_with(self, rows: Any) -> FirstRows | None:
         """Return the first rows of a model, to be kept if they are too few to fit weights, and only so."""
-        few = isinstance(rows, Rows) and rows.target.rows < FEWEST and self._expected is None
-        affordable = self.model == "auto" or (self.model == "refined" and self._numbers < most_features(2))
-        return FirstRows((), FEWEST).more(rows, self._schema) if few and affordable else None
+        few = isinstance(rows, Rows) and rows.target.rows < RECIPE.fewest_rows and self._expected is None
+        affordable = self.model == "auto" or (self.model == "refined" and self._numbers < most_features(2, RECIPE))
+        return FirstRows((), RECIPE.fewest_rows).more(rows, self._schema) if few and affordable else None
 
     def _go_on(self, rows: Any) -> None:
         """Keep more of the first rows; as soon as they are enough, and each time they have doubled, learn from all."""
@@ -195,10 +197,10 @@ class Fresh:
         self._first = self._first.less(rows, self._schema) if isinstance(rows, Rows) else None
         if self._first is None:
             self._check_fresh()
-        elif len(self._first.rows) >= FEWEST:
+        elif len(self._first.rows) >= RECIPE.fewest_rows:
             self._learn_first(self._first)
         else:
-            self._tuning, self._first = UNTUNED, self._first._replace(due=FEWEST)
+            self._tuning, self._first = UNTUNED, self._first._replace(due=RECIPE.fewest_rows)
             self._asked.pop("settings", None)
 
     def _learn_first(self, first: FirstRows) -> None:

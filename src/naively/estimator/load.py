@@ -12,8 +12,8 @@ from ..data.schema import Column, Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..families import Words
 from ..model.em import Expected
-from ..model.measured_information import Measured
-from ..model.refined.offsets import Moved
+from ..model.measured_information import MeasuredInformation
+from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
 from .classifier import Classifier, holding
@@ -64,9 +64,9 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
             check_class_weight(getattr(nb, f"_{name}"))
     nb._expected = None if expected is None else Expected.of(expected, about["expected"])
     nb._soft = bool(about.get("soft", False))
-    nb._figures = None if "measured" not in about else Measured.from_json(about["measured"])
+    nb._figures = None if "measured" not in about else MeasuredInformation.from_json(about["measured"])
     if about.get("tuning") is not None:
-        adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}
+        adjusted = {name: Offsets(*found) for name, found in (moved or {}).items()}
         nb._keep(Tuning.from_json(about["tuning"], counts.classes, adjusted))
         nb._warned = not nb._tuning.fresh  # whoever saved it was told
         if nb._chosen is not None:

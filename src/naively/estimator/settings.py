@@ -16,9 +16,9 @@ from ..errors import InvalidSetting
 from ..families import Bins, Settings, Words
 from ..families import proportions as shares
 from ..judge.decision import Priced, labelled_cost
-from ..model.calibration import LARGEST, SMALLEST
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
+from ..model.recipe import RECIPE
 from ..stats import Counts
 
 
@@ -117,10 +117,9 @@ def check_temperature(value: Any) -> None:
     """Refuse a temperature that is none."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
-        raise InvalidSetting(
-            f"temperature={value!r} must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None."
-        )
+    least, largest = 1 / RECIPE.largest_scale, 1 / RECIPE.least_scale
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= largest:
+        raise InvalidSetting(f"temperature={value!r} must be a number from {least:g} to {largest:g}, 'auto' or None.")
 
 
 def check_smoothing(name: str, value: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,23 +20,23 @@ from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Settings
 from ..judge.scores import Scores
-from ..model.calibration import Fit, Rated, fitted
+from ..model.calibration import Calibration, ScoredRows, fit_calibration
 from ..model.estimate import empirical_prior
-from ..model.joint.fitting import FEWEST, alone, count_together, enough, looked_at, weights_of
-from ..model.joint.learned import Learned
-from ..model.joint.model import TogetherModel
+from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample, why_textbook
+from ..model.joint.joint_fit import JointFit
+from ..model.joint.model import JointModel
 from ..model.joint.other_columns import REST
-from ..model.joint.screening import screened_of, unremarked
-from ..model.leave_one_out import empirical_without, hard, left_out, of_weight, truth_of
-from ..model.refined.fitting import Again, refine
+from ..model.joint.screening import screened_of, without_screening_remarks
+from ..model.leave_one_out import empirical_without, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.recipe import RECIPE, Recipe
+from ..model.refined.fitting import Again, fit_refined
 from ..model.refined.model import RefinedModel
-from ..model.refined.offsets import Refined
-from ..model.scorer import Model
+from ..model.refined.refined_fit import RefinedFit
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import (
     GRID,
     MOST_SCORES,
-    PRICE,
     UNTUNED,
     Book,
     Smoothing,
@@ -54,6 +54,9 @@ from .settings import log_prior, prior_without, settings_of
 
 class Tuned(Fresh):
     """How `NaiveBayes` is tuned; the counts and the settings are its own."""
+
+    # The constants of the method. A subclass may have others, for experiments; a model file does not hold them.
+    _recipe: ClassVar[Recipe] = RECIPE
 
     if TYPE_CHECKING:
         estimate: str
@@ -124,7 +127,7 @@ class Tuned(Fresh):
                 f"temperature={self.temperature!r} is set by hand, so there is none to fit; set it to None or 'auto'."
             )
         self._check_fitted()
-        rows = of_weight(self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)))
+        rows = rows_with_weight(self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
         if held_out:
@@ -155,12 +158,12 @@ class Tuned(Fresh):
         )
         return tuned(task, None if self._auto_smoothing else float(self.smoothing), calibrated)
 
-    def _fit(self, rated: Rated) -> Fit:
-        return fitted(rated, self._biased)
+    def _fit(self, rated: ScoredRows) -> Calibration:
+        return fit_calibration(rated, self._biased)
 
-    def _as_set(self, rated: Rated) -> Fit:
+    def _as_set(self, rated: ScoredRows) -> Calibration:
         scale = 1.0 if self.temperature in (None, "auto") else 1.0 / float(self.temperature)
-        return Fit(scale, None, rated.loss(scale))
+        return Calibration(scale, None, rated.loss(scale))
 
     @property
     def _biased(self) -> bool:
@@ -179,9 +182,9 @@ class Tuned(Fresh):
         """Return how sure to be about rows that were never counted; the smoothing stays."""
         rows, threads = sample(rows, MOST_SCORES // len(self._learned.classes)), allowed(self.threads)
         model = self._with_smoothing(self.smoothing_)
-        joint = model.answer(Model.log_joint, rows.source, threads)
+        joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
-        joint[out] = model.model.log_prior
+        joint[out] = model.scorer.log_prior
         found = held_out(model, joint, truth_of(rows, self._learned), rows.weights, self._biased)
         before = self._tuning
         return replace(found, smoothing=before.smoothing, declined=before.declined, book=before.book)
@@ -191,12 +194,12 @@ class Tuned(Fresh):
         """Whether something is left to the rows to choose."""
         return self.model != "textbook" or self._auto_smoothing or isinstance(self.temperature, str)
 
-    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None, fewest: int = FEWEST) -> None:
+    def _tune_if_asked(self, rows: Rows, blocks: Again | None = None, fewest: int = RECIPE.fewest_rows) -> None:
         """Choose what the settings leave to the rows that were just counted; blocks are all, if these are a sample.
 
         Columns are taken together from so many rows on: a fold has fewer of them than the table it is of.
         """
-        rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
+        rows = rows if isinstance(rows.target, Shares) else rows_with_weight(rows)
         together = self._takes_together(rows, fewest)
         calibrated = isinstance(self.temperature, str) and not together
         if calibrated or self._auto_smoothing:
@@ -206,10 +209,10 @@ class Tuned(Fresh):
             if self._tuning.declined is not None and isinstance(self.temperature, str):
                 self._keep(self._tune_declined(rows))
 
-    def _takes_together(self, rows: Rows, fewest: int = FEWEST) -> bool:
+    def _takes_together(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
         """Tell whether these rows may teach how columns go together; what has no label cannot be left out."""
         numbers = self._numbers if self.model == "refined" else 0
-        return self.model != "textbook" and self._expected is None and enough(rows, numbers, fewest)
+        return self.model != "textbook" and self._expected is None and enough(rows, numbers, fewest, self._recipe)
 
     def _tune_declined(self, rows: Rows) -> Tuning:
         """Return how sure the textbook model is to be where the joint model was not better than it."""
@@ -226,24 +229,24 @@ class Tuned(Fresh):
         if self.model == "refined":
             return self._refine(rows, blocks)
         threads, counter = allowed(self.threads), self._live_counter()
-        copies = are_copies(rows.weights, hard(rows).codes)
-        screened = screened_of(counter, rows, self.missing == "value", copies, threads)
+        copies = are_copies(rows.weights, hard_labels(rows).codes)
+        screened = screened_of(counter, rows, self.missing == "value", copies, threads, self._recipe)
         if counter.together is None:
             used = None if screened is None else screened.beside(self._schema, self.columns)
-            remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used)
+            remark = count_together(counter, rows, threads, None if blocks is None else blocks(), used, self._recipe)
             hints = tuple(dict.fromkeys([*self._schema.hints, *([] if remark is None else [remark])]))
             self._schema = replace(self._schema, grid=counter.schema.grid, hints=hints)
             self._asked = {}
         counts = self.counts_
         model = self._together(None)
         model.copies = copies
-        part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
-        found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
+        part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
+        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
         book, loss = self._by_the_book(part, y, weights, copies), list(found.loss.values())[-1]
-        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > PRICE
-        hints = unremarked(self._schema.hints)
+        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > self._recipe.textbook_price
+        hints = without_screening_remarks(self._schema.hints)
         if screened is not None and not declined:  # the textbook model uses all columns
-            hints += screened.remarks(model.counted.grid, bool(found.weights.get(REST)))
+            hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
         self._schema = replace(self._schema, hints=hints)
         # What was chosen before on top of other counts, or for another model, is over.
         usual = replace(UNTUNED, smoothing=self._tuning.smoothing, book=book, rows=float(found.rows))
@@ -258,7 +261,7 @@ class Tuned(Fresh):
         model, counts = self._with_smoothing(self.smoothing_), self.counts_
         # The joint model is weighed under the shares of the classes, whatever prior is asked for: so is this one here.
         prior = empirical_without(settings_of(self, self.prior_smoothing))
-        posterior = left_out(model, counts, out, y, prior, allowed(self.threads))
+        posterior = leave_one_out_posterior(model, counts, out, y, prior, allowed(self.threads))
         scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
         return Book(scores.log_loss, scores.accuracy)
 
@@ -268,7 +271,7 @@ class Tuned(Fresh):
         place = counts.classes.places(list(self._live_counter().classes.places)).astype(np.int32)
         shown = rows.target.rows if rows.weights is None else rows.weights.sum()
         again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
-        found = refine(self._refined, rows, truth_of(rows, counts), threads, again, place)
+        found = fit_refined(self._refined, rows, truth_of(rows, counts), threads, again, place)
         losses: list[float | None] = [*found.loss.values()] or [None]
         usual = replace(UNTUNED, smoothing=self._tuning.smoothing, classes=tuple(counts.classes.labels))
         tuning = replace(usual, calibrated=True, refined=found, rows=float(found.rows))
@@ -310,7 +313,7 @@ class Tuned(Fresh):
             raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
         chosen = self._chosen
         if chosen is not None and self._known_together():
-            return self._together(chosen) if isinstance(chosen, Learned) else self._refined(chosen.grid, chosen)
+            return self._refined(chosen.grid, chosen) if isinstance(chosen, RefinedFit) else self._together(chosen)
         return self._made(self.smoothing_, self.unseen, *self._scale_and_bias())
 
     def _known_together(self) -> bool:
@@ -318,14 +321,16 @@ class Tuned(Fresh):
         counted = self.model != "auto" or self.counts_.joint is not None
         return self._since(WEIGHED) and counted and tuple(self.counts_.classes.labels) == self._tuning.classes
 
-    def _together(self, learned: Learned | None) -> TogetherModel:
+    def _together(self, learned: JointFit | None) -> JointModel:
         """Return the model of columns taken together; weighed by what was learned, if there is that yet."""
         schema = self._schema if self.columns is None else self._schema.only(self.columns)
         settings = settings_of(self, 1.0 if isinstance(self.smoothing_, dict) else self.smoothing_)
         asked = self._as_asked(empirical_prior(self.counts_.rows, Settings()), learned)
-        return TogetherModel(self.counts_, schema, settings, log_prior(self), self.max_categories, learned, *asked)
+        return JointModel(
+            self.counts_, schema, settings, log_prior(self), self.max_categories, learned, *asked, self._recipe
+        )
 
-    def _refined(self, grid: Grid, refined: Refined | None = None) -> RefinedModel:
+    def _refined(self, grid: Grid, refined: RefinedFit | None = None) -> RefinedModel:
         """Return the model of adjusted values; without adjustments, what they are fitted to."""
         smoothing = self.smoothing_
         schema, one = smoothed(self._schema, smoothing), 1.0 if isinstance(smoothing, dict) else smoothing
@@ -334,9 +339,11 @@ class Tuned(Fresh):
         if refined is None:  # a value never met but in the row that is left out is no error
             settings = replace(settings, unseen="skip" if settings.unseen == "error" else settings.unseen)
         schema, asked = schema if self.columns is None else schema.only(self.columns), self._as_asked(usual, refined)
-        return RefinedModel(self.counts_, schema, settings, usual, self.max_categories, grid, refined, *asked)
+        return RefinedModel(
+            self.counts_, schema, settings, usual, self.max_categories, grid, refined, *asked, self._recipe
+        )
 
-    def _as_asked(self, usual: Floats, fitted: Learned | Refined | None) -> tuple[Floats | None, float]:
+    def _as_asked(self, usual: Floats, fitted: JointFit | RefinedFit | None) -> tuple[Floats | None, float]:
         """Return how far the prior asked for lies from the usual one, if it does, and how sure to be."""
         scale = 1.0 if isinstance(self.temperature, str) or fitted is None else 1.0 / float(self.temperature or 1.0)
         return None if self._biased else log_prior(self) - usual, scale
@@ -356,13 +363,13 @@ class Tuned(Fresh):
         schema = schema if self.columns is None else schema.only(self.columns)
         return TableModel(counts, schema, settings, log_prior(self, counts), self.max_categories, *tempering)
 
-    def _said_of_weights(self, learned: Learned | Refined) -> list[str]:
+    def _said_of_weights(self, learned: JointFit | RefinedFit) -> list[str]:
         """Say which kinds of evidence are believed, and what they bought."""
         if not self._known_together():
             return ["columns: each speaks for itself, for columns or classes have changed since they were weighed"]
         stale = [] if self.calibrated_ else ["rows or settings have changed since the evidence was weighed"]
         model = self._table_model
-        said = learned.say(model.owners) if isinstance(learned, Learned) else learned.say()  # type: ignore[attr-defined]
+        said = model.summary_lines()
         return [*self._tuning.say_smoothing(), *said, *self._tuning.say_book(self._biased), *stale]
 
     def _said_of_tuning(self) -> list[str]:
@@ -372,7 +379,10 @@ class Tuned(Fresh):
         if self.model != "textbook":
             declined = self._in_use.say_declined(self._biased) if self.model == "auto" else []
             labels = "missing" if self._expected is not None else "soft" if self._soft else "given"
-            return [*(declined or [alone(self.model, self.counts_.rows, self._numbers, labels)]), *self._in_use.say()]
+            return [
+                *(declined or [why_textbook(self.model, self.counts_.rows, self._numbers, labels, self._recipe)]),
+                *self._in_use.say(),
+            ]
         if self._auto_smoothing and self._in_use.smoothing is None:
             return ["smoothing: 1, for there were no rows to choose it with", *self._in_use.say()]
         if not self._in_use.calibrated and not self._auto_smoothing:

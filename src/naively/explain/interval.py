@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
-from .._types import Floats
+from .._types import Floats, Matrices, Matrix, TableLike
 from ..errors import InvalidSetting
 from ..families.cumulants import Cumulants, log_gamma_cumulants
 from ..families.family import row_blocks
-from ..model.scorer import Model, rows_of
-from ..model.table_model import TableModel
+from ..model.protocols import FittedModel
+from ..model.scorer import NaiveModel, number_of_rows
 
 # The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
 SHAPES = np.geomspace(0.1, 1e6, 300)
@@ -34,7 +33,7 @@ SLIGHT, HEAVIEST = 1e-6, 1e100
 NODES, APART, BESIDE = 4, 20.0, 8.0
 
 
-def tail_of(level: Any) -> float:
+def tail_of(level: float) -> float:
     """Return the probability left on each side of an interval of this level."""
     if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise InvalidSetting(
@@ -44,7 +43,7 @@ def tail_of(level: Any) -> float:
     return (1 - float(level)) / 2
 
 
-def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulants:
+def prior_known(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:
     """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
 
     Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
@@ -57,12 +56,14 @@ def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulant
     )
 
 
-def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tail: float) -> tuple[Floats, Floats]:
+def interval(
+    model: FittedModel, source: TableLike, threads: int, prior: Cumulants, tail: float
+) -> tuple[Floats, Floats]:
     """Return the least and the largest probability of each row and class, leaving out this tail on both sides."""
 
-    def ask(_: slice, columns: dict[str, Any]) -> tuple[Floats, Floats]:
-        answer = model.model.posterior(columns, threads)  # first: it refuses what cannot be scored
-        low, high = limits(log_joint(model.model, columns, threads, prior), tail)
+    def ask(_: slice, columns: Matrices) -> tuple[Floats, Floats]:
+        answer = model.scorer.posterior(columns, threads)  # first: it refuses what cannot be scored
+        low, high = limits(log_joint(model.textbook, columns, threads, prior), tail)
         # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
         return np.minimum(low, answer), np.maximum(high, answer)
 
@@ -70,9 +71,9 @@ def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tai
     return np.concatenate(low), np.concatenate(high)
 
 
-def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cumulants) -> Cumulants:
+def log_joint(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
     """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
-    shape = (rows_of(columns), len(model.classes))
+    shape = (number_of_rows(columns), len(model.classes))
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
     for name, likelihood in model.likelihoods.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
@@ -83,7 +84,7 @@ def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cum
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
 
 
-def tempered(known: Cumulants, model: Model) -> Cumulants:
+def tempered(known: Cumulants, model: NaiveModel) -> Cumulants:
     """Return what is known of bias + scale · log joint, as a calibrated model answers."""
     known = known.times(model.scale)
     return known if model.bias is None else known._replace(mean=known.mean + model.bias)

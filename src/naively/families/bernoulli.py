@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
 from ..errors import InvalidSetting
 from ..stats import Axis, Table
 from ..stats.arithmetic import take_away
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
-from .family import Settings, listed_parts, padded, row_blocks, row_weights, scores_of
+from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
 from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, presence, weighted_row_sums
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
@@ -44,7 +45,7 @@ class Bernoulli:
     """
 
     threshold: float | None = 0.0
-    smoothing: Any = None
+    smoothing: Smoothing | None = None
 
     name: ClassVar[str] = "bernoulli"
     statistic: ClassVar[type[Table]] = Table
@@ -68,16 +69,16 @@ class FlagLikelihood:
     family: Bernoulli
     settings: Settings
     classes: Axis
-    values: Axis
+    values: FeatureAxis
     n: Floats
     rows: Floats
 
     @cached_property
     def imagined(self) -> Floats:
         """The rows imagined with each flag, and as many without it."""
-        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing))
+        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
-    def _log_share(self, n: Any, total: Any, imagined: Any) -> Floats:
+    def _log_share(self, n: Numeric, total: Numeric, imagined: Numeric) -> Floats:
         return shares.log_proportion(n + imagined, total + 2 * imagined, 2.0)
 
     @cached_property
@@ -125,7 +126,7 @@ class FlagLikelihood:
         rules_out = bool(self._base.ruled_out.any() or self._ruled_out)
         return self._base.finite, None if rules_out else self._change[:, : len(self.classes)]
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log P(flags | class) added to the scores."""
         scorer.constant(self._base.finite)
         add_products(scorer, x, self._change, self.family.threshold)
@@ -134,11 +135,11 @@ class FlagLikelihood:
         for threshold, table in self._ruled_out:
             add_products(scorer, x, table, threshold, against=True)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(flags | class) as [row, class]."""
         return scores_of(self, x, threads)
 
-    def _parts(self, x: Any) -> Split:
+    def _parts(self, x: Matrix) -> Split:
         """Return the same in two parts."""
         shape = (x.shape[0], len(self.classes))
         parts = Split(np.empty(shape), np.empty(shape))
@@ -153,7 +154,7 @@ class FlagLikelihood:
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
         """How little is known of a flag that is there and of one that is absent, and the whole both are shares of."""
-        n, rows, imagined = self.n, self.rows[:, None], self.settings.smoothing
+        n, rows, imagined = self.n, self.rows[:, None], self.settings.value_smoothing
         whole = np.broadcast_to(rows, n.shape) + 2 * imagined
         present, of_whole = proportion_cumulants(n + imagined, whole)
         return (
@@ -162,7 +163,7 @@ class FlagLikelihood:
             of_whole,
         )
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(flags | class), under a Beta posterior of each flag."""
         flags, whole_rows = presence(x, self.family.threshold), self.family.threshold is not None
         figures = []
@@ -172,9 +173,9 @@ class FlagLikelihood:
                 figure += weighted_row_sums(flags, (a * of_there + b * absent).T, power, threads)
             figures.append(figure)
         found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
-        return with_ruled_out(found, full, x, threads) if np.any(self.settings.smoothing == 0) else found
+        return with_ruled_out(found, full, x, threads) if np.any(self.settings.value_smoothing == 0) else found
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y = row_weights(weights, x.shape[0]), np.asarray(y)
         none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
@@ -183,7 +184,7 @@ class FlagLikelihood:
             out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
         return out
 
-    def _without_own(self, x: Any, y: Codes, w: Floats, none: Split) -> Floats:
+    def _without_own(self, x: Matrix, y: Codes, w: Floats, none: Split) -> Floats:
         """Return the scores of a block of rows, given those of their own classes if no flag were there."""
         rows, columns, values = entries(x, self.family.threshold)
         gone = known_by_this_row_alone(*self._met, columns, w[rows] * values)
@@ -194,11 +195,11 @@ class FlagLikelihood:
         return parts.whole()
 
     @cached_property
-    def _met(self) -> tuple[Floats, Any]:
+    def _met(self) -> tuple[Floats, Mask]:
         """How often each flag was there, and whether it stays known if it was not."""
         return np.asarray(self.n.sum(axis=0)), self.values.kept(np.zeros(len(self.values), dtype=bool))
 
-    def _flags(self, rows: Any, columns: Any, values: Floats, n_rows: int) -> Split:
+    def _flags(self, rows: Places, columns: Places, values: Floats, n_rows: int) -> Split:
         """Return what these entries say, added up for each row and class."""
         present, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
         return (present * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
@@ -213,7 +214,7 @@ class FlagLikelihood:
             sums.append(self._absent(flags, k[:, None], weight[:, None]).sum(axis=1))
         return Split(*(np.concatenate(part)[which] for part in zip(*sums, strict=True)))
 
-    def _changes(self, columns: Any, k: Any, w: Floats, values: Floats, gone: Any) -> Split:
+    def _changes(self, columns: Places, k: Codes, w: Floats, values: Floats, gone: Mask) -> Split:
         """Return what entries change in the score of their own class, without their row, over absent flags."""
         if (w != 1).any() or (values != 1).any():
             return self._there(columns, k, w, values).only(~gone) - self._absent(columns, k, w)
@@ -230,13 +231,13 @@ class FlagLikelihood:
         absent = self._absent(flags, of_class, one)
         return self._there(flags, of_class, one, one) - absent, absent
 
-    def _absent(self, columns: Any, k: Any, w: Any) -> Split:
+    def _absent(self, columns: Places, k: Codes | Places, w: Floats) -> Split:
         """Return what an absent flag says about class k when w rows without the flag are taken out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         n = take_away(*np.broadcast_arrays(total, self.n[k, columns]))
         return Split.of(self._log_share(n, total, self.imagined[columns]))
 
-    def _there(self, columns: Any, k: Any, w: Any, values: Floats) -> Split:
+    def _there(self, columns: Places, k: Codes | Places, w: Floats, values: Floats) -> Split:
         """Return what these entries say about class k when their own row is taken out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         met = take_away(self.n[k, columns], w * values)
@@ -244,15 +245,19 @@ class FlagLikelihood:
         present, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
         return present * values + absent * (1 - values)
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the Beta's density at the shares, up to a constant."""
         if self.settings.estimate != "map":
             return 0.0
         both = self.log_there + self.log_absent
         return float(np.where(self.imagined > 0, self.imagined * both, 0.0).sum())
 
-    def say(self, column: str) -> str:
-        """Say which flags are there more often in each class than in the others."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(there | class) as columns of a frame, a line for each flag."""
+        return {"feature": np.arange(len(self.values)), **dict(zip(labels, np.exp(self.log_there), strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which flags are more frequent in each class than in the others."""
         if not len(self.values):
             return f"{column}: nothing was counted."
         p = np.exp(self.log_there)

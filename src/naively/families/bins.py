@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +123,7 @@ class BinTable(LogTable):
         return f" {self.names[code]}" if len(self.edges) else ""
 
 
-def valid_cuts(cuts: Any) -> tuple[float, ...]:
+def valid_cuts(cuts: Iterable[float]) -> tuple[float, ...]:
     """Return cuts as plain numbers, if bins can lie between them."""
     try:
         found = np.asarray(list(cuts), dtype=np.float64)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import poch, polygamma, psi
 
 from .._kernels import Scorer, left_numbers
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Matrix
 from ..errors import InvalidSetting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
@@ -228,11 +229,11 @@ class GaussianLikelihood:
 
     @property
     def _how(self) -> str:
-        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
+        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
 
     def _prior(self, summary: Summary) -> GaussianPrior:
         believed = GaussianPrior.of_column if self.settings.marginal else GaussianPrior.of
-        return believed(summary, float(self.settings.smoothing))
+        return believed(summary, self.settings.column_smoothing)
 
     @cached_property
     def bell(self) -> DensityTable:
@@ -249,26 +250,26 @@ class GaussianLikelihood:
     def _tailed(self) -> bool:
         return bool(self.bell.power.any())
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log p(x | class), summed over the columns, added to the scores."""
         centre, precision, power, base = self._tables
         if self._tailed:
-            scorer.student(x, centre, precision, power, base, holes)
+            scorer.student(x, centre, precision, power, base, missing)
         else:
-            scorer.normal(x, centre, precision, base, holes)
+            scorer.normal(x, centre, precision, base, missing)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log p(x | class) as [row, class], summed over the columns."""
         return scores_of(self, x, threads)
 
     @cached_property
     def _known(self) -> DensityCumulants:
-        smoothing = float(self.settings.smoothing)
+        smoothing = self.settings.column_smoothing
         return DensityCumulants.of(
             self.summary, GaussianPrior.of(self.summary, smoothing), smoothing, self.family.epsilon
         )
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log p(x | class), under a normal–inverse-gamma posterior of each bell."""
         x = np.asarray(x, dtype=np.float64)
         parts = [self._known.at(x[rows]) for rows in row_blocks(len(x), len(self.columns))]
@@ -278,15 +279,15 @@ class GaussianLikelihood:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""
         x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
-        worth = max(float(self.settings.smoothing), LIGHTEST)
+        worth = max(self.settings.column_smoothing, LIGHTEST)
         how = (self._how, worth, self.family.epsilon)
         check_scored(left_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads))
         return out
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
         if self.family.epsilon:
             raise InvalidSetting(
@@ -301,8 +302,12 @@ class GaussianLikelihood:
         logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, bell.precision, 0.5))
         return float(np.where(heard, logs - half * bell.precision, 0.0).sum())
 
-    def say(self, column: str) -> str:
-        """Say where the numbers of each class lie."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
+        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on where the numbers of each class lie."""
         lines = []
         for at, name in enumerate(self.columns.labels):
             n, mean, ssd = (part[at] for part in self.summary[:3])

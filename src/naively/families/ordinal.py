@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._types import AnyArray, Codes, Floats, Longs
+from .._types import Codes, Floats, Label, Longs, Places
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
@@ -46,7 +46,7 @@ class Ordinal:
         How strongly neighbours share: 0 is ``categorical``.
     """
 
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Label, ...] | None = None
     smoothing: float | None = None
     tie: float = 1.0
 
@@ -59,13 +59,13 @@ class Ordinal:
         if self.levels is not None:
             object.__setattr__(self, "levels", valid_levels(self.levels))
 
-    def ordered(self, labels: Iterable[Any]) -> list[Any]:
+    def ordered(self, labels: Iterable[Label]) -> list[Label]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
         met = set(known)
         return natural_order(known) if self.levels is None else [label for label in self.levels if label in met]
 
-    def check(self, column: str, labels: Iterable[Any]) -> None:
+    def check(self, column: str, labels: Iterable[Label]) -> None:
         """Refuse labels that have no place among the levels."""
         known = [label for label in labels if label is not None]
         if self.levels is None:
@@ -98,13 +98,18 @@ class OrdinalTable(LogTable):
     ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbours
     tie: float = 1.0
 
+    @property
+    def level_count(self) -> int:
+        """How many values are levels that have an order; they come first."""
+        return self.ordered
+
     left_alone: ClassVar[bool] = True  # leaving a row out changes what neighbours say, too: that is done here
 
-    def _strength(self, imagined: Any) -> Any:
+    def _strength(self, imagined: float) -> float:
         """Return how many rows the neighbourhood is worth; two levels are neighbours in any order."""
         return self.tie * imagined * self.ordered**2 if self.ordered > 2 else 0.0
 
-    def _share(self, n: Any, imagined: Any) -> Any:
+    def _share(self, n: Floats, imagined: float) -> Floats:
         """Return the part of the counts that is shared, given how many rows have a level."""
         strength = self._strength(imagined)
         return strength / (n + strength) if strength else np.zeros(np.shape(n))
@@ -134,7 +139,7 @@ class OrdinalTable(LogTable):
 
     @cached_property
     def _imagined(self) -> float:
-        return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.smoothing))
+        return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
@@ -148,7 +153,7 @@ class OrdinalTable(LogTable):
 
         P is a mixture of a Dirichlet's shares; the Beta of the same mean and variance stands for it.
         """
-        plain, imagined = super().cumulants, self.settings.smoothing
+        plain, imagined = super().cumulants, self.settings.column_smoothing
         if not self._strength(imagined):
             return plain
         whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
@@ -182,7 +187,7 @@ class OrdinalTable(LogTable):
             out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
         return out
 
-    def _own(self, code: AnyArray, y: Codes, w: Floats) -> Floats:
+    def _own(self, code: Places, y: Codes, w: Floats) -> Floats:
         """Return log P(value | own class) of values that stay known without the row."""
         n, total, level = take_away(self.n[y, code], w), take_away(self.left.total[y], w), code < self.ordered
         below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
@@ -192,14 +197,14 @@ class OrdinalTable(LogTable):
         spread = OWN * n + NEIGHBOUR * (near[0] + near[1])
         return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return 0 where nothing is believed; what neighbours share is the mode of no prior."""
         if self._strength(self._imagined):
             raise InvalidSetting(
                 "levels that share with their neighbours maximise no likelihood. To learn from rows without a label "
                 "set smoothing=1 or estimate='mle', nv.Ordinal(tie=0), or the family 'categorical'."
             )
-        return super().log_belief()
+        return super().log_prior_density()
 
     def fraction(self, k: int, code: int) -> str:
         """Return P(value | class k) as the textbook writes it, of the counts after neighbours have shared."""
@@ -209,7 +214,7 @@ class OrdinalTable(LogTable):
         return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
 
 
-def valid_levels(levels: Any) -> tuple[Any, ...]:
+def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:
     """Return levels as a tuple, if they are several and each stands once."""
     if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
         raise InvalidSetting(
@@ -243,6 +248,6 @@ def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
 
 
-def shown_levels(levels: Sequence[Any]) -> str:
+def shown_levels(levels: Sequence[Label]) -> str:
     """Return the first of some levels as they are written."""
     return " < ".join([repr(level) for level in levels[:6]] + ["…"] * (len(levels) > 6))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Matrix
 from ..errors import InvalidInput, InvalidSetting
 from ..stats import Axis, Moments
 from ..stats.arithmetic import RESIDUE
@@ -134,33 +135,33 @@ class PoissonLikelihood:
 
     @property
     def _how(self) -> str:
-        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
+        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
 
     @cached_property
     def rate(self) -> Floats:
         """The expected number of events of each class and column, [class, column]."""
-        return estimated_rate(self._how, self.summary, self.settings.smoothing).T
+        return estimated_rate(self._how, self.summary, self.settings.column_smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
         hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST))[..., None]
         if self._how == "bayes":
-            terms = log_negative_binomial(x, rate_posterior(summary, self.settings.smoothing))
+            terms = log_negative_binomial(x, rate_posterior(summary, self.settings.column_smoothing))
         else:
-            terms = log_poisson(x, estimated_rate(self._how, summary, self.settings.smoothing))
+            terms = log_poisson(x, estimated_rate(self._how, summary, self.settings.column_smoothing))
         return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
 
     def column(self, at: int) -> PoissonLikelihood:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log P(x | class), summed over the columns, added to the scores."""
         split = Split.of(self.log_likelihood(x))
         scorer.given(split.finite)
         if split.ruled_out.any():
             scorer.given(split.ruled_out, against=True)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], summed over the columns."""
         x = event_counts(x)
         out = np.zeros((len(x), len(self.classes)))
@@ -174,7 +175,7 @@ class PoissonLikelihood:
 
         E[rate^(sx) · e^(-s·rate)] = Γ(e + sx) / Γ(e) · r^e · (r + s)^(-e - sx) for e events in r rows.
         """
-        events, rows = rate_posterior(self.summary, self.settings.smoothing)
+        events, rows = rate_posterior(self.summary, self.settings.column_smoothing)
         none = np.zeros(rows.shape)
         terms = (
             (-events / rows, psi(events) - np.log(rows)),
@@ -182,14 +183,14 @@ class PoissonLikelihood:
             (-2 * events / rows**3, 3 / rows**2, none, polygamma(2, events)),
             (6 * events / rows**4, -8 / rows**3, none, none, polygamma(3, events)),
         )
-        unknown = (self.summary.n == 0) & (self.settings.smoothing == 0)
+        unknown = (self.summary.n == 0) & (self.settings.column_smoothing == 0)
         return with_variance_only(terms, unknown, UNKNOWN)
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
         return Cumulants(*polynomial_cumulants(np.minimum(event_counts(x), MOST), self._terms))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
         x, y, w = event_counts(x), np.asarray(y), row_weights(weights, len(x))
         infinite = np.isinf(x).any(axis=1)
@@ -199,11 +200,11 @@ class PoissonLikelihood:
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
         return out
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the gamma's density at the rates, up to a constant."""
         if self._how != "map":
             return 0.0
-        weight, usual = max(self.settings.smoothing, LIGHTEST), overall_rate(self.summary)
+        weight, usual = max(self.settings.column_smoothing, LIGHTEST), overall_rate(self.summary)
         edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
@@ -214,8 +215,12 @@ class PoissonLikelihood:
         rates = self.rate.T
         return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
 
-    def say(self, column: str) -> str:
-        """Say how many events each class has."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
+        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on how many events each class has."""
         lines = []
         for at, name in enumerate(self.columns.labels):
             parts = [
@@ -227,7 +232,7 @@ class PoissonLikelihood:
         return "\n".join(lines)
 
 
-def event_counts(x: Any) -> Floats:
+def event_counts(x: Matrix) -> Floats:
     """Return the numbers of events as floats; refuse negative ones, naming the place."""
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):

@@ -13,7 +13,7 @@ from .._types import Floats
 from ..errors import InvalidSetting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
-from .family import Settings
+from .family import Settings, Smoothing
 from .texts import TextWeights, check_document_limit, text_likelihood
 from .word_counts import WordWeights
 
@@ -56,7 +56,7 @@ class Words:
 
     complement: bool = False
     norm: bool = False
-    smoothing: Any = None
+    smoothing: Smoothing | None = None
     bernoulli: bool = False
     times: str = "all"
     min_df: float = 1
@@ -123,7 +123,9 @@ class Words:
         tokens = {f.name: getattr(other, f.name) for f in fields(Tokens)}
         return replace(self, **tokens, pairs=other.pairs, vocabulary=other.vocabulary, times=other.times)
 
-    def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> WordWeights | TextWeights:
+    def estimate(
+        self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
+    ) -> WordWeights | TextWeights:
         """Return what each word says about each class."""
         if isinstance(statistic, WordTable):
             return text_likelihood(self, statistic, rows, classes, settings)

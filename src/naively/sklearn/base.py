@@ -21,7 +21,7 @@ from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Family, Settings
 from ..model.estimate import estimate
-from ..model.scorer import Model
+from ..model.scorer import AdditiveModel, NaiveModel
 from ..stats import Axis, Counts, CountsAccumulator
 from ..stats.accumulators import in_line
 from .array_api import brought, to_numpy
@@ -242,7 +242,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         return learned.once("assumptions", lambda: self._assume(learned.counts))  # type: ignore[no-any-return]
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> NaiveModel:
         learned, (family, settings, log_prior, fallback) = self._learned, self._assumptions
         return learned.once(  # type: ignore[no-any-return]
             "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior, fallback)
@@ -266,7 +266,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         rows = X if plain else memory.native(self._check_X(X))
         threads = allowed(self.threads, cells(rows) * len(self._counted.classes))
         try:
-            return ask(model, {COLUMN: rows}, threads, holes=False, **how)
+            return ask(model, {COLUMN: rows}, threads, missing=False, **how)
         except RowRefused:
             self._check_X(X)  # says it in scikit-learn's words, unless the user told scikit-learn not to look
             return ask(model, {COLUMN: rows}, threads, **how)
@@ -277,25 +277,25 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        joint: Floats = self._answer(Model.log_joint, X, dtype=self._answer_type(X))
+        joint: Floats = self._answer(AdditiveModel.log_joint, X, dtype=self._answer_type(X))
         return joint
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        logarithms: Floats = self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
+        logarithms: Floats = self._answer(AdditiveModel.log_posterior, X, dtype=self._answer_type(X))
         return logarithms
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | row) of each row and class, in the order of `classes_`."""
-        probabilities: Floats = self._answer(Model.posterior, X, dtype=self._answer_type(X))
+        probabilities: Floats = self._answer(AdditiveModel.posterior, X, dtype=self._answer_type(X))
         return probabilities
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
         classes = self._learned.classes
         if classes.dtype == INT64:
-            return self._answer(Model.most_probable, X, labels=classes)  # type: ignore[no-any-return]
-        return classes[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
+            return self._answer(AdditiveModel.most_probable, X, labels=classes)  # type: ignore[no-any-return]
+        return classes[self._answer(AdditiveModel.most_probable, X)]  # type: ignore[no-any-return]
 
 
 def restore(estimator: Any, before: dict[str, Any]) -> None:
