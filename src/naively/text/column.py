@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _kernels
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from .arrow_buffers import laid
 
 # So few strings are read as they are; more are laid out by Arrow first.
@@ -73,7 +74,9 @@ def refuse_missing(array: Any, first: int, holes: bool) -> None:
     """Refuse an array in which texts are missing, unless holes are allowed."""
     if array.null_count and not holes:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
+        raise InvalidInput(
+            RowNumber(row), " holds no text: it is missing. Give it a text, such as '', or leave the row out."
+        )
 
 
 def decoded(text: bytes | str | None, errors: str, row: int) -> str:
@@ -82,8 +85,9 @@ def decoded(text: bytes | str | None, errors: str, row: int) -> str:
         return "" if text is None else text if isinstance(text, str) else text.decode("utf-8", errors)
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"Row {row} is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
-            "they are in, e.g. bytes.decode('latin-1')."
+            RowNumber(row),
+            f" is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
+            "they are in, e.g. bytes.decode('latin-1').",
         ) from None
 
 
@@ -175,8 +179,8 @@ def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
-            f"Row {first + row} holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert "
-            "it, e.g. by str()."
+            RowNumber(first + row),
+            f" holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert it, e.g. by str().",
         ) from None
 
 

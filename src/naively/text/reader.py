@@ -12,6 +12,7 @@ from .. import _kernels
 from .._threads import allowed
 from .._types import Codes, Floats
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from .column import arrow_of, lying, strings_of, texts_of
 from .tokens import Tokens
 
@@ -257,14 +258,14 @@ class TextReader:
         good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
         found = list(given) if good else []
         if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(f"Row {row}: tokenize gave {(found if good else given)!r}; it must give strings.")
+            raise InvalidInput(RowNumber(row), f": tokenize gave {found if good else given!r}; it must give strings.")
         return found
 
     @staticmethod
     def _changed(change: Any, text: str, row: int) -> str:
         changed = change(text)
         if not isinstance(changed, str):
-            raise InvalidInput(f"Row {row}: preprocess gave {changed!r}; it must give a string.")
+            raise InvalidInput(RowNumber(row), f": preprocess gave {changed!r}; it must give a string.")
         return changed
 
 
