@@ -207,7 +207,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and label is not None else shown(label) for label in axis.labels]
+    names = [bins[label] if bins and isinstance(label, int) else shown(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

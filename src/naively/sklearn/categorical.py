@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
-from .._types import AnyArray, Floats
+from .._types import AnyArray, Floats, Longs
 from ..counting import arrays as memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
@@ -148,7 +148,8 @@ class CategoricalNB(DiscreteNB):
     @property
     def n_categories_(self) -> npt.NDArray[np.int64]:
         """How many codes each column has."""
-        return self._learned.accumulator.columns["X"].sizes  # type: ignore[no-any-return]
+        sizes: Longs = self._learned.accumulator.columns["X"].sizes
+        return sizes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

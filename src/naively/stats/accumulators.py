@@ -15,11 +15,19 @@ from .. import _kernels
 from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput
 from .axis import Axis
-from .counts import Counts
+from .counts import ColumnStatistic, Counts
 from .moments import Moments
 from .table import Table, Tables
 
 INT32 = np.dtype(np.int32)
+
+
+class SparseRows(Protocol):
+    """A matrix in compressed rows (CSR), of SciPy or of another library."""
+
+    indptr: AnyArray
+    indices: AnyArray
+    data: AnyArray
 
 
 class Accumulator(Protocol):
@@ -32,7 +40,7 @@ class Accumulator(Protocol):
     def fresh(self) -> Accumulator:
         """Return an empty one of the same kind."""
 
-    def value(self) -> Any:
+    def value(self) -> ColumnStatistic:
         """Return the statistic of all rows so far."""
 
 
@@ -61,7 +69,7 @@ class TableAccumulator:
         """Count the rows of a dense matrix; return the first that is refused, or -1."""
         return _kernels.count_dense(x, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads)
 
-    def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> int:
+    def add_sparse(self, x: SparseRows, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a sparse matrix (CSR); return the first that is refused, or -1."""
         return _kernels.count_sparse(
             x.indptr, x.indices, x.data, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads
@@ -177,7 +185,7 @@ def as_codes(y: AnyArray) -> Codes:
     return codes
 
 
-def as_weights(weights: Any) -> Floats | None:
+def as_weights(weights: npt.ArrayLike | None) -> Floats | None:
     """Return weights as the kernels read them."""
     return None if weights is None else in_line(np.asarray(weights, dtype=np.float64))
 

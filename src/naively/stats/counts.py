@@ -5,17 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label
 from ..errors import DoesNotFit, LeftOutWarning, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis
 from .pairs import Joint
 from .table import labelled
 from .word_table import WordTable
+
+# A Table, Tables, Moments or WordTable; the family of a column says which, and only families look inside.
+ColumnStatistic: TypeAlias = Any
+# `data.schema.Schema`, or None. Schemas know families and families know statistics, so it cannot be named here.
+AnySchema: TypeAlias = Any
 
 
 class Statistic(Protocol):
@@ -38,16 +44,16 @@ class Counts:
 
     classes: Axis
     rows: Floats
-    columns: Mapping[str, Any]
-    schema: Any = None  # what the columns are, if the rows came from a table
+    columns: Mapping[str, ColumnStatistic]
+    schema: AnySchema = None  # what the columns are, if the rows came from a table
     joint: Joint | None = None  # what was counted of several columns at once
 
     def __init__(
         self,
-        classes: Axis | Sequence[Any],
-        rows: Any,
-        columns: Mapping[str, Any],
-        schema: Any = None,
+        classes: Axis | Sequence[Label],
+        rows: npt.ArrayLike,
+        columns: Mapping[str, ColumnStatistic],
+        schema: AnySchema = None,
         joint: Joint | None = None,
     ) -> None:
         classes, order = labelled(classes)
@@ -94,7 +100,7 @@ class Counts:
         joint = None if both is None else both[0] - both[1]
         return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
 
-    def _column_without(self, name: str, part: Counts) -> Any:
+    def _column_without(self, name: str, part: Counts) -> ColumnStatistic:
         try:
             return self.columns[name] - part.columns[name]
         except NotAPart as error:
@@ -113,8 +119,6 @@ class Counts:
         same = self.classes == other.classes and np.array_equal(self.rows, other.rows)
         return same and self.columns == other.columns and self.joint == other.joint
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
         """Tell whether both describe the same rows up to rounding."""
         classes = self.classes | other.classes
@@ -131,7 +135,7 @@ class Counts:
         shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
         return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
 
-    def _schema_beside(self, other: Counts) -> Any:
+    def _schema_beside(self, other: Counts) -> AnySchema:
         if self.schema is None or other.schema is None:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
@@ -163,7 +167,7 @@ class Counts:
                 raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
 
 
-def width_of(statistic: Any) -> int | None:
+def width_of(statistic: ColumnStatistic) -> int | None:
     """Return how long the vectors are that were counted; None if they were no vectors."""
     if isinstance(statistic, WordTable):
         return None

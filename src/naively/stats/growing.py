@@ -7,13 +7,12 @@ for. Room is doubled when it runs out, so that growing costs little for each row
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Label
 from .accumulators import MomentsAccumulator, TableAccumulator, offsets_of
 from .axis import Axis
 from .moments import Moments
@@ -23,15 +22,15 @@ from .table import Table
 class Vocabulary:
     """Labels and their codes: 0, 1, … in the order in which they were met."""
 
-    def __init__(self, labels: Iterable[Any] = (), growth: list[int] | None = None) -> None:
-        self.places: dict[Any, int] = {}
+    def __init__(self, labels: Iterable[Label] = (), growth: list[int] | None = None) -> None:
+        self.places: dict[Label, int] = {}
         self.growth = [0] if growth is None else growth  # how many labels there are, of several vocabularies together
         self.codes(labels)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def code(self, label: Any) -> int:
+    def code(self, label: Label) -> int:
         """Return the code of a label, a new one if it was not met before."""
         found = self.places.get(label)
         if found is None:
@@ -39,7 +38,7 @@ class Vocabulary:
             self.growth[0] += 1
         return found
 
-    def codes(self, labels: Iterable[Any]) -> npt.NDArray[np.int32]:
+    def codes(self, labels: Iterable[Label]) -> npt.NDArray[np.int32]:
         """Return the code of each label."""
         return np.fromiter((self.code(label) for label in labels), dtype=np.int32)
 
@@ -84,7 +83,7 @@ class GrowingLabels:
         return self.n[begin : begin + size, :classes]
 
     def table(
-        self, column: int, labels: Sequence[Any], classes: Sequence[Any], axis: Axis, levels: Iterable[Any]
+        self, column: int, labels: Sequence[Label], classes: Sequence[Label], axis: Axis, levels: Iterable[Label]
     ) -> Table:
         """Return the counts of one column with its labels, sorted."""
         values = Axis(labels, levels)
@@ -107,7 +106,7 @@ class GrowingMoments(MomentsAccumulator):
             larger.sums[:, : len(self.classes)] = self.sums
             self.classes, self.shift, self.sums = larger.classes, larger.shift, larger.sums
 
-    def moments(self, classes: Sequence[Any], axis: Axis) -> Moments:
+    def moments(self, classes: Sequence[Label], axis: Axis) -> Moments:
         """Return the moments of all rows so far, the classes sorted."""
         place, size = axis.places(classes), len(classes)
         n, shift, total, squares = np.zeros((4, len(axis), self.width))
@@ -115,7 +114,7 @@ class GrowingMoments(MomentsAccumulator):
         shift[place] = np.where(self.sums[0, :size] > 0, self.shift[:size], 0.0)
         return Moments(axis, self.columns, n, shift, total, squares)
 
-    def take(self, moments: Moments, classes: Sequence[Any]) -> None:
+    def take(self, moments: Moments, classes: Sequence[Label]) -> None:
         """Hold these moments from now on, the classes by their codes."""
         self.make_room(len(classes))
         place, size = moments.classes.places(classes), len(classes)
@@ -140,13 +139,13 @@ class GrowingTable(TableAccumulator):
             larger.n[: len(self.classes)] = self.n
             self.classes, self.n = larger.classes, larger.n
 
-    def table(self, classes: Sequence[Any], axis: Axis) -> Table:
+    def table(self, classes: Sequence[Label], axis: Axis) -> Table:
         """Return the counts of all rows so far, the classes sorted."""
         n = np.zeros((len(axis), self.width))
         n[axis.places(classes)] = self.n[: len(classes)]
         return Table(axis, self.values, n)
 
-    def take(self, table: Table, classes: Sequence[Any]) -> None:
+    def take(self, table: Table, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes."""
         self.make_room(len(classes))
         self.n[: len(classes)] = 0.0

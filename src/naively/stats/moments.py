@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label, Mask
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
 from .axis import Axis
@@ -40,12 +40,12 @@ class Moments:
 
     def __init__(
         self,
-        classes: Axis | Sequence[Any] = (),
-        columns: Axis | Sequence[Any] = (),
-        n: Any = None,
-        shift: Any = None,
-        total: Any = None,
-        squares: Any = None,
+        classes: Axis | Sequence[Label] = (),
+        columns: Axis | Sequence[Label] = (),
+        n: npt.ArrayLike | None = None,
+        shift: npt.ArrayLike | None = None,
+        total: npt.ArrayLike | None = None,
+        squares: npt.ArrayLike | None = None,
     ) -> None:
         classes, rows = labelled(classes)
         columns, order = labelled(columns)
@@ -66,11 +66,18 @@ class Moments:
 
     @classmethod
     def of(
-        cls, classes: Axis | Sequence[Any], columns: Axis | Sequence[Any], *, n: Any, mean: Any, variance: Any
+        cls,
+        classes: Axis | Sequence[Label],
+        columns: Axis | Sequence[Label],
+        *,
+        n: npt.ArrayLike,
+        mean: npt.ArrayLike,
+        variance: npt.ArrayLike,
     ) -> Moments:
         """Return the moments of rows of which only number, mean and variance are known."""
-        n, mean, variance = (np.asarray(part, float) for part in (n, mean, variance))
-        return cls(classes, columns, n, np.where(n > 0, mean, 0.0), np.zeros(n.shape), n * variance)
+        rows, centers, spreads = (np.asarray(part, float) for part in (n, mean, variance))
+        shift = np.where(rows > 0, centers, 0.0)
+        return cls(classes, columns, rows, shift, np.zeros(rows.shape), rows * spreads)
 
     @property
     def mean(self) -> Floats:
@@ -163,8 +170,6 @@ class Moments:
             and self.agrees(other)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
         """Tell whether both describe the same numbers up to rounding."""
         _, _, a, b = self._beside(other)
@@ -187,7 +192,7 @@ class Moments:
         )
 
 
-def refuse(below: Any, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
+def refuse(below: Mask, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
     """Raise the error that names the first place where more would be taken than there is."""
     if np.any(below):
         k, j = (int(i) for i in np.argwhere(below)[0])

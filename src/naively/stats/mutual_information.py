@@ -9,12 +9,11 @@ class has the entropy of the class.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .._types import Floats
+from .._types import AnyArray, Floats
 
 # Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many say nothing at all, 0 bits.
 PSEUDO = np.geomspace(1e-2, 1e5, 15)
@@ -105,7 +104,7 @@ def of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
     return best
 
 
-def heaviest(y: npt.NDArray[np.integer[Any]], weights: Floats, classes: int) -> Floats:
+def heaviest(y: AnyArray, weights: Floats, classes: int) -> Floats:
     """Return what the heaviest row of each class weighs."""
     out = np.zeros(classes)
     np.maximum.at(out, y, weights)

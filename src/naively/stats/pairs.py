@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .._types import Floats
 from ..errors import DoesNotFit
 from .arithmetic import checked_weight, frozen, take_away
 from .axis import Axis
+
+# `data.grid.Grid`, which knows columns and so cannot be named here.
+AnyGrid: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class Joint:
     """
 
     classes: Axis
-    grid: Any
+    grid: AnyGrid
     fine: Floats  # [class, fine bin of a number]
     products: Floats  # [class, feature, feature]
 
@@ -80,8 +83,6 @@ class Joint:
         if not isinstance(other, Joint):
             return NotImplemented
         return self.classes == other.classes and self.grid == other.grid and self.agrees(other, 0.0)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def agrees(self, other: Joint, tolerance: float = 1e-9) -> bool:
         """Tell whether both describe the same rows up to rounding."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, spread, take_away
 from .axis import Axis
@@ -33,7 +33,9 @@ class Table:
     values: Axis
     n: Floats
 
-    def __init__(self, classes: Axis | Sequence[Any] = (), values: Axis | Sequence[Any] = (), n: Any = None) -> None:
+    def __init__(
+        self, classes: Axis | Sequence[Label] = (), values: Axis | Sequence[Label] = (), n: npt.ArrayLike | None = None
+    ) -> None:
         classes, rows = labelled(classes)
         values, columns = labelled(values)
         given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
@@ -91,8 +93,6 @@ class Table:
             return NotImplemented
         return self.classes == other.classes and self.values == other.values and np.array_equal(self.n, other.n)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Table, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
         classes, values = self.classes | other.classes, self.values | other.values
@@ -138,8 +138,6 @@ class Tables:
             return NotImplemented
         return self.tables == other.tables
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Tables, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
         return all(a.agrees(b, tolerance) for a, b in self._pairs(other))
@@ -153,7 +151,7 @@ class Tables:
         return list(zip(self.tables, other.tables, strict=True))
 
 
-def labelled(labels: Axis | Sequence[Any]) -> tuple[Axis, list[int] | None]:
+def labelled(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | None]:
     """Return the axis of these labels, and in which order their lines must be read for it."""
     if isinstance(labels, Axis):
         return labels, None

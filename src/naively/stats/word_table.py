@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Longs
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, take_away
 from .axis import Axis
@@ -20,7 +20,7 @@ from .table import grid
 class Lexicon(Protocol):
     """Words with their numbers, 0, 1, …; it may grow, but no word ever gets another number."""
 
-    tokens: Any
+    tokens: Any  # `text.tokens.Tokens`: the text package is above this one
     fixed: bool  # whether its words were declared, and no others are learned
 
     def __len__(self) -> int: ...
@@ -163,8 +163,6 @@ class WordTable:
         same = self.values == other.values and np.array_equal(self.n, other.n)
         return same and np.array_equal(self.n_texts, other.n_texts)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: WordTable, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
         if self.lexicon.tokens != other.lexicon.tokens:
@@ -183,11 +181,11 @@ def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats
         raise DoesNotFit(
             f"Texts were taken apart in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
         )
-    classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size)
+    classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size, dtype=np.int64)
     if a.lexicon is not b.lexicon and not a.numbered:
         own = np.flatnonzero(b.met).astype(np.int32)
         lexicon, numbers = a.lexicon.joined(b.lexicon.names(own))
-        place = np.full(b.size, -1)
+        place = np.full(b.size, -1, dtype=np.int64)
         place[own] = numbers
         if a.lexicon.fixed and lexicon is not a.lexicon:
             raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
@@ -196,7 +194,7 @@ def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats
     return classes, lexicon, mine, [laid(part, b.classes, classes, size, place) for part in b._parts]
 
 
-def laid(n: Floats, old: Axis, new: Axis, size: int, place: Any = None) -> Floats:
+def laid(n: Floats, old: Axis, new: Axis, size: int, place: Longs | None = None) -> Floats:
     """Return counts [class, number] laid out for other classes and so many words, each at its place if that changes."""
     out = np.zeros((len(new), size))
     at = new.places(old.labels)
