@@ -178,7 +178,7 @@ def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def as_codes(y: AnyArray) -> Codes:
     """Return class codes as the kernels read them; whole numbers only, and none that would become another."""
     if y.dtype == INT32 or y.dtype.kind not in "iu":
-        return in_line(y)  # what are no whole numbers the kernels refuse
+        return contiguous(y)  # what are no whole numbers the kernels refuse
     codes = y.astype(np.int32)
     if not np.array_equal(codes, y):
         raise InvalidInput(f"Class codes must lie in 0 … {2**31 - 1}; found {y.min()} to {y.max()}.")
@@ -187,9 +187,9 @@ def as_codes(y: AnyArray) -> Codes:
 
 def as_weights(weights: npt.ArrayLike | None) -> Floats | None:
     """Return weights as the kernels read them."""
-    return None if weights is None else in_line(np.asarray(weights, dtype=np.float64))
+    return None if weights is None else contiguous(np.asarray(weights, dtype=np.float64))
 
 
-def in_line(x: AnyArray) -> AnyArray:
+def contiguous(x: AnyArray) -> AnyArray:
     """Return a vector as the kernels read it, side by side and aligned: itself where it already is."""
     return x if x.flags.c_contiguous and x.flags.aligned else x.copy()

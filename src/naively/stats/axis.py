@@ -25,7 +25,7 @@ def sort_key(label: Label) -> tuple[int, str, Any]:  # of labels that Python can
     return (2, type(label).__name__, label)
 
 
-def in_order(labels: set[Label]) -> tuple[Label, ...]:
+def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
     """Return labels in the order of sort_key; texts alone, perhaps a million, are sorted without making keys."""
     if set(map(type, labels)) <= {str, type(None)}:
         missing = (None,) if None in labels else ()
@@ -55,7 +55,7 @@ class Axis:
 
     def __init__(self, labels: Iterable[Label] = (), fixed: Iterable[Label] = ()) -> None:
         self.fixed = frozenset(fixed)
-        self._labels: tuple[Label, ...] | range | ArrowLabels = in_order({*labels, *self.fixed})
+        self._labels: tuple[Label, ...] | range | ArrowLabels = sorted_labels({*labels, *self.fixed})
         self._places: dict[Label, int] | None = None
 
     @classmethod

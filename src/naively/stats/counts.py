@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from .._types import Floats, Label
 from ..errors import DoesNotFit, LeftOutWarning, NotAPart
-from .arithmetic import checked_weight, frozen, spread, take_away
+from .arithmetic import checked_weight, frozen, on_axes, take_away
 from .axis import Axis
-from .pairs import Joint
-from .table import labelled
+from .pairs import JointCounts
+from .table import axis_and_order
 from .word_table import WordTable
 
 # A Table, Tables, Moments or WordTable; the family of a column says which, and only families look inside.
@@ -46,7 +46,7 @@ class Counts:
     rows: Floats
     columns: Mapping[str, ColumnStatistic]
     schema: AnySchema = None  # what the columns are, if the rows came from a table
-    joint: Joint | None = None  # what was counted of several columns at once
+    joint: JointCounts | None = None  # what was counted of several columns at once
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Counts:
         rows: npt.ArrayLike,
         columns: Mapping[str, ColumnStatistic],
         schema: AnySchema = None,
-        joint: Joint | None = None,
+        joint: JointCounts | None = None,
     ) -> None:
-        classes, order = labelled(classes)
+        classes, order = axis_and_order(classes)
         given = np.asarray(rows, dtype=np.float64)
         if given.shape != (len(classes),):
             raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
@@ -70,7 +70,7 @@ class Counts:
 
     def on(self, classes: Axis) -> Floats:
         """Return the rows of these classes, zero for those that were not met."""
-        return spread(self.rows, (self.classes,), (classes,))
+        return on_axes(self.rows, (self.classes,), (classes,))
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -140,7 +140,7 @@ class Counts:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
 
-    def _together_with(self, other: Counts) -> tuple[Joint, Joint] | None:
+    def _together_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
         """Return what both have counted of columns together, over the same bins; warn if only that does not fit."""
         if self.joint is None and other.joint is None:
             return None
@@ -162,12 +162,12 @@ class Counts:
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
                 raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")
-            widths = [width_of(part) for part in (column, other.columns[name])]
+            widths = [vector_width(part) for part in (column, other.columns[name])]
             if widths[0] != widths[1] and None not in widths:
                 raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
 
 
-def width_of(statistic: ColumnStatistic) -> int | None:
+def vector_width(statistic: ColumnStatistic) -> int | None:
     """Return how long the vectors are that were counted; None if they were no vectors."""
     if isinstance(statistic, WordTable):
         return None

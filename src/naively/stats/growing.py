@@ -59,7 +59,7 @@ class GrowingLabels:
         old, offsets = self.n, self.offsets
         room = np.where(needed > self.sizes, np.maximum(needed, 2 * self.sizes), self.sizes)
         self.offsets = offsets_of(room)
-        self.n = np.zeros((int(self.offsets[-1]), grown(old.shape[1], classes)))
+        self.n = np.zeros((int(self.offsets[-1]), room_for(old.shape[1], classes)))
         for begin, end, to in zip(offsets[:-1], offsets[1:], self.offsets[:-1], strict=True):
             self.n[to : to + end - begin, : old.shape[1]] = old[begin:end]
         self.sizes = room
@@ -101,7 +101,7 @@ class GrowingMoments(MomentsAccumulator):
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
         if classes > len(self.classes):
-            larger = GrowingMoments(self.width, grown(len(self.classes), classes))
+            larger = GrowingMoments(self.width, room_for(len(self.classes), classes))
             larger.shift[: len(self.classes)] = self.shift
             larger.sums[:, : len(self.classes)] = self.sums
             self.classes, self.shift, self.sums = larger.classes, larger.shift, larger.sums
@@ -135,7 +135,7 @@ class GrowingTable(TableAccumulator):
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
         if classes > len(self.classes):
-            larger = GrowingTable(self.width, self.threshold, grown(len(self.classes), classes))
+            larger = GrowingTable(self.width, self.threshold, room_for(len(self.classes), classes))
             larger.n[: len(self.classes)] = self.n
             self.classes, self.n = larger.classes, larger.n
 
@@ -154,6 +154,6 @@ class GrowingTable(TableAccumulator):
         self.n[known] = table.on(table.classes, self.values)[place[known]]
 
 
-def grown(room: int, needed: int) -> int:
+def room_for(room: int, needed: int) -> int:
     """Return the room to make when so much is needed: at least twice what there is."""
     return room if needed <= room else max(needed, 2 * room)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from .._types import Floats, Label, Mask
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
+from .arithmetic import RESIDUE, checked_weight, divide, frozen, on_axes, take_away
 from .axis import Axis
-from .table import grid, labelled
+from .table import axis_and_order, table_as_text
 
 # What rounding cannot explain: below this share of the squares before, the rows were never counted.
 IMPOSSIBLE = 1e-9
@@ -47,8 +47,8 @@ class Moments:
         total: npt.ArrayLike | None = None,
         squares: npt.ArrayLike | None = None,
     ) -> None:
-        classes, rows = labelled(classes)
-        columns, order = labelled(columns)
+        classes, rows = axis_and_order(classes)
+        columns, order = axis_and_order(columns)
         shape = (len(classes), len(columns))
         parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, total, squares)]
         if any(part.shape != shape for part in parts):
@@ -107,7 +107,7 @@ class Moments:
         if classes == self.classes and columns == self.columns:
             return self
         old, new = (self.classes, self.columns), (classes, columns)
-        parts = [spread(part, old, new) for part in (self.n, self.shift, self.total, self.squares)]
+        parts = [on_axes(part, old, new) for part in (self.n, self.shift, self.total, self.squares)]
         return Moments(Axis.declared(classes.labels), columns, *parts)
 
     def _from(self, shift: Floats) -> tuple[Floats, Floats]:
@@ -142,12 +142,12 @@ class Moments:
         n = take_away(a.n, b.n)
         taken_sum, taken_squares = b._from(a.shift)
         total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
-        refuse(n < 0, classes, columns, a.n, b.n, "count")
+        refuse_below_zero(n < 0, classes, columns, a.n, b.n, "count")
         # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
         slack = IMPOSSIBLE * (a.squares + a.n * (RESIDUE * a.shift) ** 2)
         ssd = squares - total * divide(total, n)
         impossible = (ssd < -slack) | ((n == 0) & (ssd > slack))
-        refuse(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
+        refuse_below_zero(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
         left = n > 0
         parts = (np.where(left, part, 0.0) for part in (a.shift, total, np.maximum(squares, 0.0)))
         return Moments(classes.declaring(self.classes), columns, n, *parts)
@@ -185,14 +185,14 @@ class Moments:
             [
                 f"Moments: {self.n.max(initial=0):.10g} numbers at most",
                 "  mean",
-                grid(self.classes, self.columns, self.mean),
+                table_as_text(self.classes, self.columns, self.mean),
                 "  variance",
-                grid(self.classes, self.columns, self.variance),
+                table_as_text(self.classes, self.columns, self.variance),
             ]
         )
 
 
-def refuse(below: Mask, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
+def refuse_below_zero(below: Mask, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
     """Raise the error that names the first place where more would be taken than there is."""
     if np.any(below):
         k, j = (int(i) for i in np.argwhere(below)[0])

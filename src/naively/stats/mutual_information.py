@@ -55,7 +55,7 @@ def entropy(n: Floats) -> float:
     return float(-(shares * np.log2(shares)).sum()) + 0.0
 
 
-def of_values(n: Floats, each: Floats | float = 1.0) -> Information:
+def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a value and the class, given counts [class, value].
 
     Each is what the heaviest row of each class weighs: so much of the counts may be a row's own.
@@ -93,18 +93,18 @@ def of_values(n: Floats, each: Floats | float = 1.0) -> Information:
     return Information(min(float(bits[best]), entropy(classes), entropy(values)), max(float(error), least), whole)
 
 
-def of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
+def information_of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a number and the class, given counts [class, bin] of bins in their order."""
-    met, best = n.sum(axis=0), of_values(n, each)
+    met, best = n.sum(axis=0), information_of_values(n, each)
     middle = (np.cumsum(met) - met / 2) / max(met.sum(), 1e-300)  # of each bin, as a share of the rows
     for bins in COARSER:
         if bins < n.shape[1]:
             starts = np.flatnonzero(np.diff((middle * bins).astype(np.int64), prepend=-1))
-            best = max(best, of_values(np.add.reduceat(n, starts, axis=1), each))
+            best = max(best, information_of_values(np.add.reduceat(n, starts, axis=1), each))
     return best
 
 
-def heaviest(y: AnyArray, weights: Floats, classes: int) -> Floats:
+def heaviest_rows(y: AnyArray, weights: Floats, classes: int) -> Floats:
     """Return what the heaviest row of each class weighs."""
     out = np.zeros(classes)
     np.maximum.at(out, y, weights)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, frozen, spread, take_away
+from .arithmetic import checked_weight, frozen, on_axes, take_away
 from .axis import Axis
 
 
@@ -36,8 +36,8 @@ class Table:
     def __init__(
         self, classes: Axis | Sequence[Label] = (), values: Axis | Sequence[Label] = (), n: npt.ArrayLike | None = None
     ) -> None:
-        classes, rows = labelled(classes)
-        values, columns = labelled(values)
+        classes, rows = axis_and_order(classes)
+        values, columns = axis_and_order(values)
         given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
         if given.shape != (len(classes), len(values)):
             raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
@@ -60,7 +60,7 @@ class Table:
 
     def on(self, classes: Axis, values: Axis | None = None) -> Floats:
         """Return the counts laid out for these labels, zero where there are none."""
-        return spread(self.n, (self.classes, self.values), (classes, self.values if values is None else values))
+        return on_axes(self.n, (self.classes, self.values), (classes, self.values if values is None else values))
 
     def __add__(self, other: Table) -> Table:
         if not isinstance(other, Table):
@@ -100,7 +100,7 @@ class Table:
         return bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))))
 
     def __repr__(self) -> str:
-        return f"Table: {self.n.sum():.10g} counted\n" + grid(self.classes, self.values, self.n)
+        return f"Table: {self.n.sum():.10g} counted\n" + table_as_text(self.classes, self.values, self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class Tables:
         return list(zip(self.tables, other.tables, strict=True))
 
 
-def labelled(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | None]:
+def axis_and_order(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | None]:
     """Return the axis of these labels, and in which order their lines must be read for it."""
     if isinstance(labels, Axis):
         return labels, None
@@ -162,7 +162,7 @@ def labelled(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | None]:
     return axis, [stands[label] for label in axis.labels]
 
 
-def grid(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
+def table_as_text(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
     """Return a small picture of a labelled table; what does not fit is said in its last line and column."""
     names = [str(label) for label in list(columns.labels)[:most]] + (["…"] if len(columns) > most else [])
     texts = [[f"{cell:.6g}" for cell in line[:most]] + (["…"] if len(columns) > most else []) for line in cells[:most]]

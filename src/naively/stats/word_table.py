@@ -14,7 +14,7 @@ from .._types import Codes, Floats, Longs
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, take_away
 from .axis import Axis
-from .table import grid
+from .table import table_as_text
 
 
 class Lexicon(Protocol):
@@ -122,7 +122,7 @@ class WordTable:
         if self.classes == classes:
             return self
         place = Axis.declared(classes.labels)
-        return WordTable(place, self.lexicon, *(laid(part, self.classes, place, self.size) for part in self._parts))
+        return WordTable(place, self.lexicon, *(on_words(part, self.classes, place, self.size) for part in self._parts))
 
     @property
     def _parts(self) -> tuple[Floats, Floats]:
@@ -131,7 +131,7 @@ class WordTable:
     def __add__(self, other: WordTable) -> WordTable:
         if not isinstance(other, WordTable):
             return NotImplemented
-        classes, lexicon, mine, theirs = side_by_side(self, other)
+        classes, lexicon, mine, theirs = on_one_lexicon(self, other)
         return WordTable(classes, lexicon, *(a + b for a, b in zip(mine, theirs, strict=True)))
 
     def __radd__(self, other: object) -> WordTable:
@@ -140,7 +140,7 @@ class WordTable:
     def __sub__(self, part: WordTable) -> WordTable:
         if not isinstance(part, WordTable):
             return NotImplemented
-        classes, lexicon, mine, theirs = side_by_side(self, part)
+        classes, lexicon, mine, theirs = on_one_lexicon(self, part)
         rest = [take_away(a, b) for a, b in zip(mine, theirs, strict=True)]
         for what, before, taken, left in zip(("count", "number of texts"), mine, theirs, rest, strict=True):
             if np.any(left < 0):
@@ -167,15 +167,15 @@ class WordTable:
         """Tell whether all counts are equal up to rounding."""
         if self.lexicon.tokens != other.lexicon.tokens:
             return False
-        _, _, mine, theirs = side_by_side(self, other)
+        _, _, mine, theirs = on_one_lexicon(self, other)
         pairs = zip(mine, theirs, strict=True)
         return all(bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))) for a, b in pairs)
 
     def __repr__(self) -> str:
-        return f"WordTable: {self.times.sum():.10g} words counted\n" + grid(self.classes, self.values, self.n)
+        return f"WordTable: {self.times.sum():.10g} words counted\n" + table_as_text(self.classes, self.values, self.n)
 
 
-def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
+def on_one_lexicon(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
     """Return the counts of two tables laid out for the classes and words of both."""
     if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
         raise DoesNotFit(
@@ -190,11 +190,11 @@ def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats
         if a.lexicon.fixed and lexicon is not a.lexicon:
             raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
     size = max(a.size, int(place.max(initial=-1)) + 1)
-    mine = [laid(part, a.classes, classes, size) for part in a._parts]
-    return classes, lexicon, mine, [laid(part, b.classes, classes, size, place) for part in b._parts]
+    mine = [on_words(part, a.classes, classes, size) for part in a._parts]
+    return classes, lexicon, mine, [on_words(part, b.classes, classes, size, place) for part in b._parts]
 
 
-def laid(n: Floats, old: Axis, new: Axis, size: int, place: Longs | None = None) -> Floats:
+def on_words(n: Floats, old: Axis, new: Axis, size: int, place: Longs | None = None) -> Floats:
     """Return counts [class, number] laid out for other classes and so many words, each at its place if that changes."""
     out = np.zeros((len(new), size))
     at = new.places(old.labels)
