@@ -60,9 +60,9 @@ def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
 
     Each is what the heaviest row of each class weighs: so much of the counts may be a row's own.
 
-    >>> of_values(np.array([[50.0, 0.0], [0.0, 50.0]])).bits
+    >>> information_of_values(np.array([[50.0, 0.0], [0.0, 50.0]])).bits
     1.0
-    >>> of_values(np.eye(100)[:, :50] + np.eye(100)[:, 50:]).bits  # every row has a class of its own
+    >>> information_of_values(np.eye(100)[:, :50] + np.eye(100)[:, 50:]).bits  # every row has a class of its own
     0.0
     """
     classes, values, rows = n.sum(axis=1), n.sum(axis=0), float(n.sum())
