@@ -1,4 +1,4 @@
-"""Arrays of other libraries (PyTorch, CuPy, …), where scikit-learn is told to let them in.
+"""Arrays of other libraries (PyTorch, CuPy, …), where scikit-learn is configured to accept them.
 
 Under ``sklearn.config_context(array_api_dispatch=True)`` they are brought to NumPy, counted and scored as ever, and the
 answers go back to where the rows came from. Everywhere else, and for NumPy's own arrays, nothing happens here.

@@ -1,4 +1,4 @@
-"""What the five share: counts → estimate → decide, in scikit-learn's clothes."""
+"""What the five classifiers share: counting, estimating and predicting behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "threads": [None, Interval(Integral, 1, None, closed="left")]
     }
 
-    # -- what each of the five says for itself ------------------------------------------------------------------
+    # -- what each classifier defines ----------------------------------------------------------------------------
 
     @abstractmethod
     def _start(self, classes: Axis, X: Matrix) -> AnyAccumulator:
@@ -222,7 +222,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             counts = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
             learned = FittedCounts(counts, classes, float_type(X.dtype))
         self._count(learned.accumulator, X, y, codes, weights, threads)
-        # Copies: estimates are made when asked for, and a list or array of the user may have changed by then.
+        # Copies: estimates are made on first use, and a list or array of the user may have changed by then.
         learned.changed({name: unshared(getattr(self, name)) for name in self._parameter_constraints})
         self.classes_, self._counted = to_place_of(learned.classes, self._place), learned
         return self
@@ -242,7 +242,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         except BaseException as error:
             counts.columns[COLUMN] = before
             if isinstance(error, (RowRefused, NumberTooLarge)):
-                self._check_X_y(X, y, reset=False)  # says it in scikit-learn's words
+                self._check_X_y(X, y, reset=False)  # raises scikit-learn's error
             raise
 
     # -- what was learned ---------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         try:
             return ask(model, {COLUMN: rows}, threads, holes=False, **how)
         except RowRefused:
-            self._check_X(X)  # says it in scikit-learn's words, unless the user told scikit-learn not to look
+            self._check_X(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
             return ask(model, {COLUMN: rows}, threads, **how)
 
     def _answer_type(self, X: TableLike) -> npt.DTypeLike:

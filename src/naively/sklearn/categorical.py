@@ -30,7 +30,7 @@ ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder t
 
 
 class CategoricalNB(DiscreteNB):
-    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; a code never met says nothing.
+    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; an unseen code is ignored.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class CategoricalNB(DiscreteNB):
     >>> from naively.sklearn import CategoricalNB
     >>> codes = [[0, 1], [0, 0], [1, 1], [2, 1]]
     >>> nb = CategoricalNB().fit(codes, ["no", "no", "yes", "yes"])
-    >>> nb.predict_proba([[0, 1], [7, 1]]).round(3)  # 7 was never met: only the second column speaks
+    >>> nb.predict_proba([[0, 1], [7, 1]]).round(3)  # 7 is unseen: only the second column counts
     array([[0.667, 0.333],
            [0.4  , 0.6  ]])
     """

@@ -41,7 +41,7 @@ class GaussianNB(BaseNB):
     Attributes
     ----------
     class_count_, class_prior_, theta_, var_, epsilon_, classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. They are estimated from the counts when asked for, so that `partial_fit` in any number of
+        As in scikit-learn. They are estimated from the counts on first use, so that `partial_fit` in any number of
         batches gives what one `fit` gives.
 
     Examples

@@ -84,7 +84,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
     stop_words : "english" or list of str, optional
         Words that are passed over.
     vocabulary : mapping or iterable of str, optional
-        The words to count, or their columns, instead of all that are met in ``fit``.
+        The words to count, or their columns, instead of all that occur in ``fit``.
     hash_width : int, optional
         So many columns; each token goes into one by its hash. No word is kept, so memory is bounded and nothing is
         learned.
@@ -93,9 +93,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
     log : bool, default=False
         Give log(1 + count) instead of the count.
     min_df, max_df : int or float, default=1 and 1.0
-        The fewest and the most texts that a word may be met in, as a number or as a share of all.
+        The fewest and the most texts that a word may occur in, as a number or as a proportion.
     max_features : int, optional
-        Keep so many words, those that are met most often.
+        Keep so many words, the most frequent ones.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
     threads : int, optional
@@ -257,7 +257,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
             raise InvalidSetting(f"max_features={most!r} is no number of words; give 1 or more, or None for all.")
 
     def _limited(self, rows: TokenRows, order: Codes) -> Codes:
-        """Return the numbers of the words to keep, in order: by the texts that they are met in, and how often."""
+        """Return the numbers of the words to keep, in order: by document frequency and total frequency."""
         least, most = (v if isinstance(v, Integral) else v * len(rows) for v in (self.min_df, self.max_df))
         if most < least:
             raise InvalidSetting(

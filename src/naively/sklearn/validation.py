@@ -1,4 +1,4 @@
-"""What is let in: rows, labels and weights, looked at once, at the door."""
+"""Validation of rows, labels and weights, once, before anything is counted."""
 
 from __future__ import annotations
 

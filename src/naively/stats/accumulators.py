@@ -1,6 +1,6 @@
 """Counts that fill in place: adding one row costs that row, however large the model is.
 
-Each accumulator holds the arrays of one statistic while rows come in, and gives the immutable value when asked.
+Each accumulator holds the arrays of one statistic while rows come in, and returns the immutable value on request.
 Classes are codes here, 0 … K - 1, in the order of the accumulator's axis.
 """
 
@@ -85,7 +85,7 @@ class TableAccumulator:
 
 
 class CodesAccumulator:
-    """Fills a Table for each column of a matrix of codes. A negative one is a hole, or refused if there may be none."""
+    """Fills a Table for each column of a matrix of codes. A negative code is a missing value."""
 
     def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, holes: bool = True) -> None:
         self.classes, self.holes = classes, holes
@@ -127,7 +127,7 @@ class CodesAccumulator:
 
 
 class MomentsAccumulator:
-    """Fills Moments of the columns of a matrix of numbers; NaN is a hole, or refused where holes are not allowed."""
+    """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
     def __init__(self, classes: Axis, columns: Axis, *, holes: bool = True) -> None:
         self.classes, self.columns, self.holes = classes, columns, holes

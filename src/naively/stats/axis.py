@@ -45,7 +45,7 @@ class ArrowLabels(Protocol):
 class Axis:
     """Labels in their sorted order, each once; those declared stay when nothing is left of them.
 
-    ``Axis(["b", "a"])`` holds what was met; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
+    ``Axis(["b", "a"])`` holds what was counted; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
     the levels of a categorical type or the columns of a matrix (``Axis.numbered(100_000)`` takes no room). Labels that
     compare equal are the same label.
     """
@@ -74,7 +74,7 @@ class Axis:
     def ordered(cls, labels: Iterable[Label] | ArrowLabels, fixed: Iterable[Label] = ()) -> Axis:
         """Return the axis of labels that are known to be sorted and distinct, those declared among them.
 
-        They may be an Arrow array: then Python values are made when they are first asked for, so that millions of
+        They may be an Arrow array: then Python values are made on first use, so that millions of
         labels cost nothing until then.
         """
         axis = cls()

@@ -69,7 +69,7 @@ class Counts:
         object.__setattr__(self, "joint", None if joint is None else joint.on(self.classes))
 
     def on(self, classes: Axis) -> Floats:
-        """Return the rows of these classes, zero for those that were not met."""
+        """Return the rows of these classes, zero for those without rows."""
         return on_axes(self.rows, (self.classes,), (classes,))
 
     def __add__(self, other: Counts) -> Counts:

@@ -1,7 +1,7 @@
 """Counts with room to grow: new labels and new classes may come at any time, and one row costs no more than itself.
 
-Labels and classes are codes here, in the order in which they were first met; sorted they are when the value is asked
-for. Room is doubled when it runs out, so that growing costs little for each row.
+Labels and classes are codes here, in the order in which they first occurred; they are sorted when the value is
+read. Room is doubled when it runs out, so that growing costs little for each row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .table import Table
 
 
 class Vocabulary:
-    """Labels and their codes: 0, 1, … in the order in which they were met."""
+    """Labels and their codes: 0, 1, … in the order in which they first occurred."""
 
     def __init__(self, labels: Iterable[Label] = (), growth: list[int] | None = None) -> None:
         self.places: dict[Label, int] = {}
@@ -31,7 +31,7 @@ class Vocabulary:
         return len(self.places)
 
     def code(self, label: Label) -> int:
-        """Return the code of a label, a new one if it was not met before."""
+        """Return the code of a label, a new one for a new label."""
         found = self.places.get(label)
         if found is None:
             found = self.places[label] = len(self.places)
@@ -93,7 +93,7 @@ class GrowingLabels:
 
 
 class GrowingMoments(MomentsAccumulator):
-    """Fills Moments of the columns of a matrix of numbers; NaN is a hole."""
+    """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
     def __init__(self, columns: int, classes: int = 1) -> None:
         super().__init__(Axis.numbered(classes), Axis.numbered(columns), holes=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._types import AnyArray, Floats
 
-# Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many say nothing at all, 0 bits.
+# Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many leave 0 bits.
 PSEUDO = np.geomspace(1e-2, 1e5, 15)
 # Bins of a number are compared at these numbers of them, too: what is weak shows in few bins, what is strong in many.
 COARSER = (16, 4)
@@ -25,7 +25,7 @@ TINY = 1e-300
 
 
 class Information(NamedTuple):
-    """Bits that a column tells of the class of a row on average, their standard error, and the rows behind them."""
+    """Mutual information of a column and the class in bits, its standard error, and the number of rows behind it."""
 
     bits: float
     error: float
@@ -37,7 +37,7 @@ class Information(NamedTuple):
         return Information(self.bits * share, self.error * share, self.rows)
 
     def __add__(self, other: Information) -> Information:  # type: ignore[override]
-        """Return both together, where the second is told beyond the first."""
+        """Return the sum, where the second is information beyond the first."""
         error = float(np.hypot(self.error, other.error))
         return Information(self.bits + other.bits, error, max(self.rows, other.rows))
 

@@ -41,7 +41,7 @@ class JointCounts:
         object.__setattr__(self, "products", frozen(self.products))
 
     def on(self, classes: Axis) -> JointCounts:
-        """Return the same for these classes, zero for those that were not met."""
+        """Return the same for these classes, zero for those without rows."""
         if classes == self.classes:
             return self
         return JointCounts(

@@ -1,4 +1,4 @@
-"""How often each value was met with each class."""
+"""How often each value occurs in each class."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def axis_and_order(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | No
 
 
 def table_as_text(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
-    """Return a small picture of a labelled table; what does not fit is said in its last line and column."""
+    """Return a labelled table as text; an ellipsis stands for what does not fit."""
     names = [str(label) for label in list(columns.labels)[:most]] + (["…"] if len(columns) > most else [])
     texts = [[f"{cell:.6g}" for cell in line[:most]] + (["…"] if len(columns) > most else []) for line in cells[:most]]
     width = max([len(text) for line in [names, *texts] for text in line], default=0)

@@ -1,4 +1,4 @@
-"""How often each word was met with each class, and in how many texts."""
+"""How often each word occurs in each class, and in how many texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lexicon(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordTable:
-    """Counts [class, word] of a column of texts: how often each word was met, and in how many texts.
+    """Counts [class, word] of a column of texts: how often each word occurs, and in how many texts.
 
     A word is known by its number in a lexicon. Since that only grows, a table of its first words stays what it is; and
     tables of one lexicon add without a look at a name.
@@ -78,7 +78,7 @@ class WordTable:
 
     @cached_property
     def met(self) -> npt.NDArray[np.bool_]:
-        """Which words are known: those that were met, and declared ones."""
+        """Which words are known: those that occurred, and declared ones."""
         if self.numbered or self.lexicon.fixed:
             return np.ones(self.size, dtype=bool)
         return np.asarray((self.texts != 0).any(axis=0))
@@ -109,12 +109,12 @@ class WordTable:
 
     @cached_property
     def n(self) -> Floats:
-        """How often each word was met, [class, word] in the order of the names."""
+        """How often each word occurs, [class, word] in the order of the names."""
         return frozen(self.times[:, self.numbers])
 
     @cached_property
     def n_texts(self) -> Floats:
-        """In how many texts each word was met, [class, word] in the order of the names."""
+        """In how many texts each word occurs, [class, word] in the order of the names."""
         return frozen(self.texts[:, self.numbers])
 
     def on(self, classes: Axis) -> WordTable:

@@ -28,7 +28,7 @@ TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
 
 def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[_kernels.Texts]:
-    """Yield the texts of a column, some rows at a time. A missing one is refused unless holes are allowed.
+    """Yield the texts of a column, some rows at a time. A missing text is refused unless that is allowed.
 
     Errors count rows from the first on.
     """
@@ -74,7 +74,7 @@ def strings_of(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterato
 
 
 def refuse_missing(array: pa.Array, first: int, holes: bool) -> None:
-    """Refuse an array in which texts are missing, unless holes are allowed."""
+    """Refuse an array in which texts are missing, unless that is allowed."""
     if array.null_count and not holes:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
@@ -175,7 +175,9 @@ def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, boo
         return pa.array(whole, pa.large_binary(), from_pandas=True), True
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         if all(text is None or isinstance(text, (str, bytes)) for text in batch):
-            return pa.array(batch, pa.large_binary(), from_pandas=True), False  # bytes: the reader says what is wrong
+            return pa.array(
+                batch, pa.large_binary(), from_pandas=True
+            ), False  # bytes: the reader refuses them with the reason
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(

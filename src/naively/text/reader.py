@@ -37,11 +37,11 @@ class Token(NamedTuple):
 
 
 class TextReader:
-    """Reads texts by one set of settings; every different token gets a number, counted up as tokens are met.
+    """Reads texts by one set of settings; every different token gets a number, in the order of their first occurrence.
 
     The numbers do not depend on the number of threads. With ``names``, the reader knows these tokens from the start,
     numbered in their order; if they are fixed, it never learns others. Words that are read without learning and are not
-    known say nothing.
+    known contribute nothing.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class TextReader:
         first: int = 0,
         threads: int | None = None,
     ) -> ClassWords:
-        """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text says nothing."""
+        """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
         if self.tokens.tokenize is not None:
@@ -133,7 +133,7 @@ class TextReader:
         first: int = 0,
         threads: int | None = None,
     ) -> tuple[Floats, Floats | None]:
-        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing.
+        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text contributes nothing.
 
         With ``lengths`` of the tokens, Σ times² · lengths[number] of each row comes beside it.
         """
@@ -158,7 +158,7 @@ class TextReader:
 
         rows = self.read(X, holes=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
-        columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table say nothing
+        columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table contribute nothing
         starts, at, values = rows.matrix(columns, times, allowed(threads))
         cells = sparse.csr_matrix((values.astype(np.float64), at, starts), (len(rows), len(table)))
         return np.asarray(cells @ table), None if lengths is None else np.asarray(cells.multiply(cells) @ lengths)
@@ -190,7 +190,7 @@ class TextReader:
     def sequences(self, size: int, *, spaced: bool = False) -> Mask:
         """Tell which of the first tokens are sequences: of words, of characters, or pairs of ideographs.
 
-        Only sequences of words, if just those that are written with spaces are asked for.
+        Only sequences of words, if only those written with spaces are wanted.
         """
         if self.tokens.hash_width or not size:
             return np.zeros(size, dtype=bool)
@@ -287,7 +287,7 @@ def count_between(flags: Mask, begins: Places, ends: AnyArray) -> Longs:
 
 
 def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]:
-    """Return strings as an Arrow array, the number of the first row, and whether surrogates are let in."""
+    """Return strings as an Arrow array, the number of the first row, and whether surrogates are allowed."""
     array, surrogates = arrow_of_strings(list(texts), first)
     return array, first, surrogates
 

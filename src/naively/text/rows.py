@@ -16,7 +16,7 @@ from .reader import TextReader
 
 
 class TextRows:
-    """Some texts beside the reader that takes them apart; a missing text says nothing.
+    """Texts with the reader that tokenizes them; a missing text contributes nothing.
 
     To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
     """

@@ -1,4 +1,4 @@
-"""What a token is: the settings by which a text is taken apart."""
+"""What a token is: the settings of the tokenizer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tokens:
     r"""How a text becomes tokens, as a value.
 
     By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
-    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces say
+    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces show
     where its words end. Korean is written with spaces and stays in words. Models of texts use ``rules="unicode"``.
 
     Parameters
