@@ -45,7 +45,7 @@ class ArrowLabels(Protocol):
 class Axis:
     """Labels in their sorted order, each once; those declared stay when nothing is left of them.
 
-    ``Axis(["b", "a"])`` holds what was counted; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
+    ``Axis(["b", "a"])`` holds counted labels; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
     the levels of a categorical type or the columns of a matrix (``Axis.numbered(100_000)`` takes no room). Labels that
     compare equal are the same label.
     """

@@ -93,7 +93,7 @@ class TextReader:
         first: int = 0,
         threads: int | None = None,
     ) -> ClassWords:
-        """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text contributes nothing."""
+        """Add each row to the sums of its class and return these. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
         if self.tokens.tokenize is not None:
