@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from sklearn import config_context, get_config
@@ -19,7 +19,7 @@ from .._types import AnyArray, TableLike
 from ..errors import InvalidInput
 
 Foreign: TypeAlias = Any  # an array of a library that is not imported here
-Method = Callable[[Any, TableLike], Foreign]  # of an estimator, about rows
+Method = TypeVar("Method", bound=Callable[..., Any])  # of an estimator, about rows
 
 
 def is_foreign(x: TableLike) -> bool:
@@ -44,7 +44,7 @@ def empty_like_input(x: TableLike) -> Foreign | None:
 def to_place_of(answer: AnyArray, place: Foreign | None) -> AnyArray | Foreign:
     """Return NumPy's array as one at the place; texts can live in NumPy alone."""
     if place is None or answer.dtype.kind not in "biuf":
-        return answer
+        return cast(Method, answer)  # it takes and returns what the method does
     with config_context(array_api_dispatch=True):
         library, _, device = get_namespace_and_device(place)
     return library.asarray(answer, device=device)
@@ -64,4 +64,4 @@ def answers_in_input_library(method: Method) -> Method:
             )
         return to_place_of(method(self, X), place)
 
-    return answer
+    return cast(Method, answer)  # it takes and returns what the method does

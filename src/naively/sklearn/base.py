@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from copy import deepcopy
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,61 +14,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from .. import _kernels
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
-from ..families import Family, Settings
 from ..model.estimate import estimate
 from ..model.scorer import Model
 from ..stats import Axis, Counts, CountsAccumulator
-from ..stats.accumulators import contiguous
 from .array_api import Foreign, to_numpy, to_place_of
+from .class_codes import codes_among, encode_classes
+from .fitted_counts import Assumptions, FittedCounts, Parameters, float_type, unshared
 from .validation import check_class_labels, is_plain, is_plain_target, python_labels, validated, validated_weights
 
 COLUMN = "X"  # the whole matrix is one wide column
 INT64 = np.dtype(np.int64)
-# The parameters of a classifier by name, each of its own type.
-Parameters: TypeAlias = dict[str, Any]
-
 # An accumulator of the kind that a classifier starts with, and which only it looks into.
 AnyAccumulator: TypeAlias = Any
-
-T = TypeVar("T")
-
-UNCHANGEABLE = (type(None), bool, int, float, str)
-
-
-class Assumptions(NamedTuple):
-    """What a fitted classifier estimates with, as its parameters stood when it was last fitted."""
-
-    family: Family
-    settings: Settings
-    log_prior: Floats
-    fallback: Floats
-
-
-class FittedCounts:
-    """The counts of a fitted classifier, and what was last estimated from them (made anew when they change)."""
-
-    def __init__(self, counts: CountsAccumulator, classes: AnyArray, dtype: npt.DTypeLike) -> None:
-        self.accumulator, self.classes, self.dtype = counts, classes, dtype
-        self.changed({})
-
-    def changed(self, parameters: Parameters) -> None:
-        """Note that rows were added, and the parameters to estimate with from now on."""
-        self.parameters = parameters
-        self.assumptions: Assumptions | None = None
-        self.model: Model | None = None
-        self._counts: Counts | None = None
-
-    @property
-    def counts(self) -> Counts:
-        """Everything counted so far."""
-        if self._counts is None:
-            self._counts = self.accumulator.value()
-        return self._counts
 
 
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -128,7 +88,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        self
+        Self
+            The fitted classifier.
         """
         before = dict(vars(self))
         try:
@@ -159,7 +120,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        self
+        Self
+            The fitted classifier.
         """
         before = dict(vars(self))
         try:
@@ -300,19 +262,63 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return np.float64
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
-        """Return log P(row, class) of each row and class, in the order of `classes_`."""
+        """Return joint log probabilities, log P(row, class).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Unnormalized log probabilities, classes in the order of `classes_`.
+        """
         return self._answer(Model.log_joint, X, dtype=self._answer_type(X))
 
     def predict_log_proba(self, X: TableLike) -> Floats:
-        """Return log P(class | row) of each row and class, in the order of `classes_`."""
+        """Return log probabilities, log P(class | row).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities, classes in the order of `classes_`.
+        """
         return self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
 
     def predict_proba(self, X: TableLike) -> Floats:
-        """Return P(class | row) of each row and class, in the order of `classes_`."""
+        """Return probabilities, P(class | row).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, classes in the order of `classes_`.
+        """
         return self._answer(Model.posterior, X, dtype=self._answer_type(X))
 
     def predict(self, X: TableLike) -> AnyArray:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class of each row, as it was written in `y`.
+        """
         classes = self._learned.classes
         if classes.dtype == INT64:
             return self._answer(Model.most_probable, X, labels=classes)
@@ -326,43 +332,6 @@ def restore(estimator: BaseEstimator, before: Parameters) -> None:
     vars(estimator).update(before)
 
 
-def encode_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the classes in order, and the code of each row's class."""
-    if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
-        found: Any = _kernels.encode(contiguous(y))  # two arrays, or None; the stub says object
-        if found is not None:
-            return found[0].astype(y.dtype), found[1]
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes.astype(str) if classes.dtype.kind == "O" else classes, codes.reshape(-1)
-
-
-def codes_among(known: AnyArray, y: AnyArray) -> AnyArray:
-    """Return the code of each row's class among the known ones."""
-    if known.dtype == INT64 and y.dtype == INT64:
-        places: AnyArray | None = _kernels.places(known, contiguous(y))  # type: ignore[assignment]  # the stub says object
-        if places is not None:
-            return places
-    number = "biuf"
-    alike = (known.dtype.kind in number) == (y.dtype.kind in number)  # numbers and texts cannot be compared
-    codes = known.searchsorted(y) if alike else np.zeros(len(y), dtype=np.intp)
-    codes[codes == len(known)] = 0
-    strange = known[codes] != y if alike else np.ones(len(y), dtype=bool)
-    if strange.any():
-        strangers = np.unique(y[strange])
-        raise InvalidInput(f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
-    return codes
-
-
-def unshared(parameter: T) -> T:
-    """Return a parameter that nobody else can change."""
-    return parameter if type(parameter) in UNCHANGEABLE else deepcopy(parameter)
-
-
 def cell_count(X: TableLike) -> int:
     """Return how many cells of the matrix are looked at."""
     return int(X.nnz if memory.is_sparse(X) else X.size)
-
-
-def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:  # of any array
-    """Return the type of answers to numbers of this type: their own if it is float32 or float64."""
-    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize in (4, 8) else np.dtype(np.float64)

@@ -14,8 +14,8 @@ from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..errors import InvalidInput
 from ..families import Bernoulli
 from ..stats import Axis, TableAccumulator
-from .base import Parameters
 from .discrete import DiscreteNB
+from .fitted_counts import Parameters
 
 
 class BernoulliNB(DiscreteNB):

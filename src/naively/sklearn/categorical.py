@@ -18,8 +18,8 @@ from ..counting import arrays as memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
-from .base import Parameters
 from .discrete import DiscreteNB
+from .fitted_counts import Parameters
 from .validation import validated
 
 # Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.

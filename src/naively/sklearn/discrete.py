@@ -17,7 +17,8 @@ from ..errors import InvalidSetting
 from ..families import Family, Settings
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..stats import Axis, Counts, Table, TableAccumulator
-from .base import AnyAccumulator, Assumptions, BaseNB, Parameters
+from .base import AnyAccumulator, BaseNB
+from .fitted_counts import Assumptions, Parameters
 from .validation import validated
 
 # Below this, and unless told otherwise, alpha is raised to this.

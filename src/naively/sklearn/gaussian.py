@@ -19,7 +19,8 @@ from ..model.estimate import empirical_prior, given_prior
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
 from . import array_api as arrays
 from .array_api import Foreign
-from .base import COLUMN, Assumptions, BaseNB, float_type
+from .base import COLUMN, BaseNB
+from .fitted_counts import Assumptions, float_type
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
@@ -143,25 +144,10 @@ class GaussianNB(BaseNB):
         dtype = getattr(X if place is None else arrays.to_numpy(place), "dtype", None)
         return np.result_type(float_type(dtype) if isinstance(dtype, np.dtype) else np.float64, self._learned.dtype)
 
-    @arrays.answers_in_input_library
-    def predict_joint_log_proba(self, X: TableLike) -> AnyArray | Foreign:
-        """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        return super().predict_joint_log_proba(X)
-
-    @arrays.answers_in_input_library
-    def predict_log_proba(self, X: TableLike) -> AnyArray | Foreign:
-        """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        return super().predict_log_proba(X)
-
-    @arrays.answers_in_input_library
-    def predict_proba(self, X: TableLike) -> AnyArray | Foreign:
-        """Return P(class | row) of each row and class, in the order of `classes_`."""
-        return super().predict_proba(X)
-
-    @arrays.answers_in_input_library
-    def predict(self, X: TableLike) -> AnyArray | Foreign:
-        """Return the most probable class of each row."""
-        return super().predict(X)
+    predict_joint_log_proba = arrays.answers_in_input_library(BaseNB.predict_joint_log_proba)
+    predict_log_proba = arrays.answers_in_input_library(BaseNB.predict_log_proba)
+    predict_proba = arrays.answers_in_input_library(BaseNB.predict_proba)
+    predict = arrays.answers_in_input_library(BaseNB.predict)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -15,8 +15,8 @@ from ..counting import arrays as memory
 from ..errors import InvalidInput
 from ..families import Words
 from ..stats import Counts
-from .base import Assumptions, Parameters
 from .discrete import DiscreteNB
+from .fitted_counts import Assumptions, Parameters
 
 # The sum of larger numbers over rows would overflow.
 LARGEST = 1e290

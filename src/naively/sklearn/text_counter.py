@@ -159,21 +159,71 @@ class TextCounter(TransformerMixin, BaseEstimator):
         self.threads = threads
 
     def fit(self, X: TableLike, y: ColumnLike = None) -> TextCounter:
-        """Learn which words there are."""
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+        y : object, optional
+            Ignored; it is there for pipelines.
+
+        Returns
+        -------
+        TextCounter
+            The fitted counter.
+        """
         self._learn(X)
         return self
 
     def fit_transform(self, X: TableLike, y: ColumnLike = None, **fit_params: object) -> Matrix:
-        """Learn which words there are, and count them."""
+        """Learn the vocabulary and count its words in each text.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+        y : object, optional
+            Ignored; it is there for pipelines.
+        **fit_params : dict
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_words)
+            How often each word occurs in each text.
+        """
         return self._matrix(*self._learn(X))
 
     def transform(self, X: TableLike) -> Matrix:
-        """Count the known words of each text; others are left out."""
+        """Count the known words of each text; unknown words are ignored.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_words)
+            How often each word occurs in each text.
+        """
         known = self._ready()
         return self._matrix(known.reader.read(X), known)
 
     def get_feature_names_out(self, input_features: ColumnLike = None) -> Objects:
-        """Return the words in the order of their columns."""
+        """Return the words in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored; it is there for pipelines.
+
+        Returns
+        -------
+        ndarray of str objects
+            The words.
+        """
         return np.array(self._ready().names, dtype=object)
 
     @property
@@ -184,7 +234,18 @@ class TextCounter(TransformerMixin, BaseEstimator):
         return {name: column for column, name in enumerate(self._known.names)}
 
     def inverse_transform(self, X: TableLike) -> list[Objects]:
-        """Return the words that were counted in each row."""
+        """Return the words that were counted in each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_words)
+            Counts of words, as `transform` returns them.
+
+        Returns
+        -------
+        list of ndarray
+            The words of each row.
+        """
         names, rows = self.get_feature_names_out(), sparse.csr_matrix(X)
         if rows.shape[1] != len(names):
             raise InvalidInput(f"X has {rows.shape[1]} columns, but there are {len(names)} words.")
