@@ -44,7 +44,7 @@ def empty_like_input(x: TableLike) -> Foreign | None:
 def to_place_of(answer: AnyArray, place: Foreign | None) -> AnyArray | Foreign:
     """Return NumPy's array as one at the place; texts can live in NumPy alone."""
     if place is None or answer.dtype.kind not in "biuf":
-        return cast(Method, answer)  # it takes and returns what the method does
+        return answer
     with config_context(array_api_dispatch=True):
         library, _, device = get_namespace_and_device(place)
     return library.asarray(answer, device=device)

@@ -38,8 +38,31 @@ class Statistic(Protocol):
 class Counts:
     """The rows of each class, and a statistic for each column.
 
-    Counts of different rows add, and counts of rows that were counted before can be taken away:
+    Counts of different rows add up, and counts of rows that were counted before can be subtracted:
     ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
+
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes, in the order of `rows`.
+    rows : array-like of shape (n_classes,)
+        How many rows each class has, by weight.
+    columns : dict of str to Table, Moments or other statistic
+        What was counted of each column.
+    schema : Schema, optional
+        What the columns are, if the rows came from a table.
+    joint : JointCounts, optional
+        What was counted of several columns at once.
+
+    Examples
+    --------
+    >>> from naively import Counts, Table
+    >>> words = Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
+    >>> monday = Counts(["ham", "spam"], [4, 3], {"word": words})
+    >>> monday + monday
+    Counts: 14 rows (ham: 8, spam: 6), 1 columns
+    >>> (monday + monday) - monday == monday
+    True
     """
 
     classes: Axis
@@ -120,7 +143,20 @@ class Counts:
         return same and self.columns == other.columns and self.joint == other.joint
 
     def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
-        """Tell whether both describe the same rows up to rounding."""
+        """Tell whether both describe the same rows up to rounding.
+
+        Parameters
+        ----------
+        other : Counts
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         classes = self.classes | other.classes
         a, b = self.on(classes), other.on(classes)
         return (

@@ -25,6 +25,23 @@ class Moments:
     Squares of differences from a near shift keep all their digits, whatever the mean; one shift per column would lose
     them where class means lie far apart.
 
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes.
+    columns : sequence of labels
+        The columns.
+    n : array-like of shape (n_classes, n_columns), optional
+        How many numbers there are, by weight.
+    shift : array-like of shape (n_classes, n_columns), optional
+        What was subtracted from each number.
+    total : array-like of shape (n_classes, n_columns), optional
+        The sum of the shifted numbers.
+    squares : array-like of shape (n_classes, n_columns), optional
+        The sum of their squares.
+
+    Examples
+    --------
     >>> a = Moments.of(["setosa"], ["petal"], n=[[3]], mean=[[1.5]], variance=[[0.02]])
     >>> b = Moments.of(["setosa"], ["petal"], n=[[1]], mean=[[1.9]], variance=[[0.0]])
     >>> (a + b).mean, (a + b) - b == a
@@ -74,7 +91,26 @@ class Moments:
         mean: npt.ArrayLike,
         variance: npt.ArrayLike,
     ) -> Moments:
-        """Return the moments of rows of which only number, mean and variance are known."""
+        """Return the moments of rows of which only number, mean and variance are known.
+
+        Parameters
+        ----------
+        classes : sequence of labels
+            The classes.
+        columns : sequence of labels
+            The columns.
+        n : array-like of shape (n_classes, n_columns)
+            How many numbers there are.
+        mean : array-like of shape (n_classes, n_columns)
+            Their mean.
+        variance : array-like of shape (n_classes, n_columns)
+            Their variance, with divisor n.
+
+        Returns
+        -------
+        Moments
+            The moments.
+        """
         rows, centers, spreads = (np.asarray(part, float) for part in (n, mean, variance))
         shift = np.where(rows > 0, centers, 0.0)
         return cls(classes, columns, rows, shift, np.zeros(rows.shape), rows * spreads)
@@ -171,7 +207,20 @@ class Moments:
         )
 
     def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
-        """Tell whether both describe the same numbers up to rounding."""
+        """Tell whether both describe the same numbers up to rounding.
+
+        Parameters
+        ----------
+        other : Moments
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         _, _, a, b = self._beside(other)
         spread_of = np.sqrt(np.maximum(a.variance, b.variance))
         near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), spread_of)

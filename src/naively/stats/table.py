@@ -16,8 +16,19 @@ from .axis import Axis
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Counts [class, value] of one column: categories, words, bins; ``None`` is the value of a missing cell.
+    """Counts [class, value] of one column: categories, words, bins; ``None`` stands for missing values.
 
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes, in the order of the lines of `n`.
+    values : sequence of labels
+        The values, in the order of the columns of `n`.
+    n : array-like of shape (n_classes, n_values), optional
+        The counts; by default 0.
+
+    Examples
+    --------
     >>> morning = Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
     >>> evening = Table(["spam"], ["cheap", "win"], [[1, 2]])
     >>> morning + evening
@@ -94,7 +105,20 @@ class Table:
         return self.classes == other.classes and self.values == other.values and np.array_equal(self.n, other.n)
 
     def agrees(self, other: Table, tolerance: float = 1e-12) -> bool:
-        """Tell whether all counts are equal up to rounding."""
+        """Tell whether all counts are equal up to rounding.
+
+        Parameters
+        ----------
+        other : Table
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         classes, values = self.classes | other.classes, self.values | other.values
         a, b = self.on(classes, values), other.on(classes, values)
         return bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))))
