@@ -101,7 +101,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {"index": [], "index.zh-CN": [], "development/changelog": []}
+html_sidebars = {"index": [], "development/changelog": []}
 
 
 def skip_foreign(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
