@@ -79,8 +79,8 @@ def compared(X: Any, y: Any) -> dict[str, nv.Scores]:
     peer = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
     return {
         "scikit-learn": nv.Scores(peer, y, range(peer.shape[1])),
-        "textbook": nv.cross_validate(X, y, folds=folds, model="textbook"),
-        'model="auto"': nv.cross_validate(X, y, folds=folds, model="auto"),
+        "textbook": nv.cross_validate(X, y, cv=folds, model="textbook"),
+        'model="auto"': nv.cross_validate(X, y, cv=folds, model="auto"),
     }
 
 
