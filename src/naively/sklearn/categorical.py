@@ -135,7 +135,7 @@ class CategoricalNB(DiscreteNB):
 
     @property
     def feature_count_(self) -> Floats:
-        """Codes have no feature_count_ but a category_count_."""
+        """Codes have no `feature_count_` but a `category_count_`."""
         raise AttributeError("CategoricalNB has category_count_, one table for each column, and no feature_count_.")
 
     @property
