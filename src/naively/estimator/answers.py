@@ -17,6 +17,7 @@ from ..data.files import File, file_of, places_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
@@ -144,7 +145,9 @@ class Answers:
         if model.no_interval is not None:
             raise InvalidSetting(
                 f"predict_interval is computed from the counts of single columns, and this model {model.no_interval}; "
-                "set model='textbook' for the intervals of textbook naive Bayes."
+                "set ",
+                Setting("model", "textbook"),
+                " for the intervals of textbook naive Bayes.",
             )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
@@ -181,8 +184,10 @@ class Answers:
         """
         if self._expected is not None:
             raise InvalidInput(
-                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
-                "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
+                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+                "Hold some labelled rows out and use `predict_proba` on them, or fit with ",
+                Setting("unlabelled", "skip"),
+                ".",
             )
         file = file_of(X)
         if file is not None:
@@ -251,7 +256,9 @@ class Answers:
         """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
         known, model = self.schema_[column], self._table_model
         if column not in model.schema:
-            raise InvalidInput(f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.")
+            raise InvalidInput(
+                f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.", column=column
+            )
         return probabilities(model, known)
 
     def words(self, label: Any, top: int = 20, column: str | None = None) -> Any:

@@ -17,6 +17,7 @@ from ..counting.rows import Rows, sampled
 from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough, fitted_grid
@@ -27,7 +28,7 @@ from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
-from ..stats.class_weights import by_class
+from ..stats.class_weights import times_class_weights
 from .classifier import Classifier
 from .folds import scores_of_folds
 from .settings import scored_by
@@ -164,7 +165,7 @@ def weighed_anew(nb: Classifier, rows: FileRows, rest: Counts, sample: Rows | No
     weights: Any = rows.by_class
     if isinstance(nb.class_weight, str):
         weights = class_weights(nb.class_weight, rest.classes.labels, rest.rows / now)
-        rest = by_class(rest, np.array(list(weights.values())) / now)
+        rest = times_class_weights(rest, np.array(list(weights.values())) / now)
     return rest, None if sample is None else weighed(sample, weights)
 
 
@@ -174,7 +175,7 @@ def model_without(
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
     rest = narrowed_counts(rest, used)
     if not rest.rows.any():
-        raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
+        raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("folds", 0), ", or give more rows.")
     schema = replace(nb.schema_, grid=None if rest.joint is None else rest.joint.grid)
     other = type(nb).from_counts(rest, schema, **{**nb.get_params(deep=False), "model": kind})
     if held is not None and kind == nb.model:

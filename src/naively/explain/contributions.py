@@ -7,6 +7,7 @@ import numpy as np
 from .._types import Floats, Label, Longs, Matrices, TableLike
 from ..data.frame import Frame
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..model.protocols import FittedModel
 from .evidence import Behind, Evidence, Spread
 from .text_evidence import texts_behind
@@ -47,7 +48,9 @@ def explained(
 def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Label, ...], against: Label) -> Longs:
     """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
     if against is not None and against not in labels:
-        raise InvalidInput(f"against={against!r} is no class; the classes are {list(labels)}.")
+        raise InvalidInput(
+            Setting("against", against), f" is no class; the classes are {list(labels)}.", classes=list(labels)
+        )
     row = np.arange(len(joint))
     others = joint.copy()
     others[row, answer] = -np.inf

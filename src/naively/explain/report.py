@@ -16,7 +16,7 @@ from ..model.column_parts import InformationSource
 from ..model.protocols import FittedModel
 from ..stats import Counts, Moments, Table, WordTable
 from ..stats.mutual_information import Information
-from ..stats.pairs import Joint
+from ..stats.pairs import JointCounts
 
 # Columns that have a line in the summary; of wide tables the others are left to `importance()`.
 MOST_COLUMNS = 30
@@ -54,7 +54,7 @@ def information(
     return {name: part.information(source) for name, part in model.parts.items()}
 
 
-def fine_bins_of(joint: Joint) -> dict[str, Floats]:
+def fine_bins_of(joint: JointCounts) -> dict[str, Floats]:
     """Return the counts of the fine bins of each number that was counted in bins, [class, bin]."""
     places = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
     return {bins.name: joint.fine[:, begin:end] for bins, (begin, end) in places}
@@ -155,7 +155,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and label is not None else shown_label(label) for label in axis.labels]
+    names = [bins[label] if bins and isinstance(label, int) else shown_label(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

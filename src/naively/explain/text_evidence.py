@@ -15,6 +15,7 @@ from ..data.dict_rows import texts_in
 from ..data.frame import Frame
 from ..data.schema import Column
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..families.family import TextTerm
 from ..model.protocols import FittedModel
 from ..stats import WordTable
@@ -90,10 +91,12 @@ def text_column(names: Sequence[str], column: str | None) -> str:
     if column is not None and column in names:
         return column
     if not names:
-        raise InvalidInput("No column of texts is counted by its words: families={'body': 'words'} would do that.")
+        raise InvalidInput(
+            "No column of texts is counted by its words: ", Setting("families", {"body": "words"}), " would do that."
+        )
     if column is None and len(names) == 1:
         return names[0]
-    raise InvalidInput(f"column={column!r} is no column of texts; those are {list(names)}.")
+    raise InvalidInput(Setting("column", column), f" is no column of texts; those are {list(names)}.")
 
 
 def words_for_class(model: FittedModel, label: Label, top: int, column: str | None) -> FrameLike:
@@ -106,7 +109,7 @@ def words_for_class(model: FittedModel, label: Label, top: int, column: str | No
     name = text_column(list(texts), column)
     labels = list(model.classes.labels)
     if label not in labels:
-        raise InvalidInput(f"{label!r} is no class; the classes are {labels}.")
+        raise InvalidInput(f"{label!r} is no class; the classes are {labels}.", value=label, classes=list(labels))
     if not isinstance(top, (int, np.integer)) or top < 1:
         raise InvalidInput(f"top={top!r} is no number of words; give 1 or more.")
     k, table, term = labels.index(label), texts[name].table, texts[name].term

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._kernels import Scorer
 from .._types import Codes, Floats, Mask, Matrix, SparseMatrix
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, WordTable
 from .bernoulli import Bernoulli, FlagLikelihood
 from .cumulants import Cumulants
@@ -196,7 +197,8 @@ def word_smoothing(family: Words, words: Vocabulary) -> Smoothing | None:
         return family.smoothing
     if family.vocabulary is None or len(family.vocabulary) != len(family.smoothing):
         raise InvalidSetting(
-            f"smoothing={family.smoothing!r} is a λ for each word of a text, so it needs a vocabulary of as many words."
+            Setting("smoothing", family.smoothing),
+            " is a λ for each word of a text, so it needs a vocabulary of as many words.",
         )
     each = dict(zip(family.vocabulary, family.smoothing, strict=True))
     return np.array([each[word] for word in words.labels], dtype=np.float64)
@@ -230,5 +232,6 @@ def check_document_limit(name: str, value: float) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
     if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):
         raise InvalidSetting(
-            f"{name}={value!r} is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them."
+            Setting(name, value),
+            " is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them.",
         )

@@ -14,7 +14,7 @@ from ..families import Likelihood
 from ..families.categorical import LogTable, LogTables
 from ..families.family import NumberLikelihoods, scores_of
 from ..stats import Counts
-from ..stats.mutual_information import NOTHING_KNOWN, Information, of_bins, of_values
+from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
 
 # Matrices of several columns have names that begin with a mark that no column's name does: one of texts may be named
 # "labels", and its words lie beside them.
@@ -88,7 +88,7 @@ class LabelPart:
     def information(self, source: InformationSource) -> Information:
         """Return the mutual information of the values and the class."""
         n = self.likelihood.n
-        return of_values(n, source.heaviest).of_known(float(n.sum()), float(source.counts.rows.sum()))
+        return information_of_values(n, source.heaviest).of_known(float(n.sum()), float(source.counts.rows.sum()))
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,11 @@ class NumberPart:
         known = float(source.counts.columns[name].n.sum())
         found = source.measured.get(name, NOTHING_KNOWN)
         if name in source.bins:
-            found = of_bins(source.bins[name], source.heaviest)
+            found = information_of_bins(source.bins[name], source.heaviest)
         found = found.of_known(known, rows)
-        return found if self.missing is None else of_values(self.missing.likelihood.n, source.heaviest) + found
+        return (
+            found if self.missing is None else information_of_values(self.missing.likelihood.n, source.heaviest) + found
+        )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
+from ..errors.message import Setting
 from ..families import Ordinal
 from ..stats import Axis, Counts
 from .column_parts import LABELS
@@ -218,7 +219,7 @@ def log_prior_density(model: TableModel, key: str) -> float:
         else:
             columns = model.numbers[key][1] if key in model.numbers else (model.schema[key],)
         names = ", ".join(repr(column.name) for column in columns)
-        raise InvalidSetting(f"Of {names}: {error}") from None
+        raise InvalidSetting(f"Of {names}: ", error.message, column=columns[0].name) from None
 
 
 class EMRun(NamedTuple):
@@ -282,7 +283,9 @@ def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSetti
     classes = Axis.declared([*hard.classes.labels, *declared])
     if not len(classes):
         raise InvalidInput(
-            "No row has a label, and the number of classes is not given: set classes=3, say, or list their names."
+            "No row has a label, and the number of classes is not given: set ",
+            Setting("classes", 3),
+            ", say, or list their names.",
         )
     frame = frame_of(rows.source)
     places = classes.places(rows.target.labels)[codes[having]]

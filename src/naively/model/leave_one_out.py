@@ -14,6 +14,7 @@ from ..counting.rows import Rows, count_rows
 from ..data.frame import Frame
 from ..data.target import Shares, Target
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 from ..families import Settings
 from ..families import proportions as shares
 from ..families.family import row_weights
@@ -87,8 +88,9 @@ def check_row_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
     if len(never):
         row, label = never[0], counts.classes.labels[y[never[0]]]
         raise InvalidInput(
-            f"Row {begin + row} was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
-            f"{counts.rows[y[row]]:g}. {GIVE}"
+            RowNumber(begin + row),
+            f" was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
+            f"{counts.rows[y[row]]:g}. {GIVE}",
         )
 
 
@@ -188,7 +190,8 @@ def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: object) -> Ite
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
-            f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
+            Setting("folds", folds),
+            " means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test).",
         )
     for pair in folds:
         train, test = (

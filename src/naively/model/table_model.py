@@ -17,14 +17,15 @@ from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, text
 from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
 from ..data.schema import Column, Schema
-from ..errors import InvalidInput, RowRefused, infinite
+from ..errors import InvalidInput, RowRefused, infinite_cell
+from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.family import NumberLikelihoods, ScoreTerm, TextTerm
 from ..families.sparse_numbers import SparseNumbers
 from ..stats import Axis, Counts, Moments, Table, WordTable
 from ..stats.arithmetic import take_away
-from ..stats.table import labelled
+from ..stats.table import axis_and_order
 from ..text import TextReader, TextRows
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
 from .estimate import label_likelihood, likelihood, number_likelihoods
@@ -86,7 +87,7 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
     rare = [at for at in known if at not in kept]
     stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
     labels = [*(table.values.labels[at] for at in stay), RARE]
-    _, order = labelled(labels)
+    _, order = axis_and_order(labels)
     n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order]
     return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]
 
@@ -256,7 +257,7 @@ class TableModel:
             line = np.asarray(columns[key][row], dtype=np.float64)
             if np.isinf(line).any():
                 name = numbers[int(np.argmax(np.isinf(line)))].name
-                return infinite(begin + row, name)
+                return infinite_cell(begin + row, name)
         return None
 
     # -- why, and how good --------------------------------------------------------------------------------------
@@ -291,22 +292,29 @@ class TableModel:
             never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
             if len(never):
                 raise InvalidInput(
-                    f"Row {rows.begin + never[0]} was never counted: its value in column {label.column.name!r} was not "
-                    f"seen as often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
+                    RowNumber(rows.begin + never[0]),
+                    f" was never counted: its value in column {label.column.name!r} was not counted as often with its "
+                    f"class, {table.classes.labels[y[never[0]]]!r}. {GIVE}",
+                    column=label.column.name,
                 )
             alone = np.flatnonzero((take_away(table.left.met[code], w) == 0) & (code >= 0))
             if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
                 raise InvalidInput(
-                    f"Row {rows.begin + alone[0]} is the only one with its value in column {label.column.name!r}: left "
-                    "out, it has a value never seen. Set unseen='skip' to ignore such values, or 'smooth'."
+                    RowNumber(rows.begin + alone[0]),
+                    f" is the only one with its value in column {label.column.name!r}: without it, the value was not "
+                    "seen. Set ",
+                    Setting("unseen", "skip"),
+                    " to ignore such values, or ",
+                    Setting("unseen", "smooth"),
+                    " to smooth them.",
+                    column=label.column.name,
                 )
         for key, (_, numbers) in self.numbers.items():
             found = np.argwhere(np.isinf(rows.columns[key]))
             if len(found):
                 row, at = (int(i) for i in found[0])
-                raise InvalidInput(
-                    f"Row {rows.begin + row} was never counted: {numbers[at].name!r} is infinite. {GIVE}"
-                )
+                what = f" was never counted: {numbers[at].name!r} is infinite. {GIVE}"
+                raise InvalidInput(RowNumber(rows.begin + row), what, column=numbers[at].name)
 
     @property
     def _textbook_texts(self) -> dict[str, TextTerm]:

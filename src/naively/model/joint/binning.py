@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._types import Floats, Label, Longs, Mask
 from ...data.grid import Bins, Grid, Values
-from ...stats.quantiles import grouped, weighed
+from ...stats.quantiles import quantile_groups, value_weights
 from ..recipe import Recipe
 
 # Bytes that products of features may take.
@@ -78,10 +78,10 @@ def most_frequent(labels: Sequence[Label], met: Floats, most: int) -> tuple[Labe
 
 def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
     """Return the cuts of a column of numbers."""
-    values, met = weighed(column, weights)
+    values, met = value_weights(column, weights)
     if len(values) < 2:
         return np.zeros(0)
-    groups = grouped(met, int(np.clip(met.sum() / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins)))
+    groups = quantile_groups(met, int(np.clip(met.sum() / recipe.rows_per_bin, recipe.fewest_bins, recipe.most_bins)))
     borders = {int(at) for at in np.flatnonzero(np.diff(groups))}
     last = tail_cuts(met[::-1], (groups == groups[-1])[::-1], recipe)
     borders |= tail_cuts(met, groups == 0, recipe) | {len(met) - 2 - at for at in last}
@@ -102,13 +102,13 @@ def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bin
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
     fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
-    coarse = grouped(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
+    coarse = quantile_groups(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
     low, high = clipping_range(x, w, recipe.clipped)
     held = np.clip(x, low, high)
     centre = float(w @ held / w.sum()) if len(x) else 0.0
     spread = float(np.sqrt(w @ (held - centre) ** 2 / w.sum())) if len(x) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
-    wider, rough = grouped(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
+    wider, rough = quantile_groups(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
     middles = (bin_medians(x, w, fine) / 2 - centre / 2) * 2 * scale
     return Bins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
@@ -116,7 +116,7 @@ def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bin
 
 def rough_bins(coarse: Longs, fine: Floats, recipe: Recipe) -> Longs:
     """Return the rough bin of each coarse one."""
-    return grouped(np.bincount(coarse, fine).astype(np.float64), recipe.rough_bins)
+    return quantile_groups(np.bincount(coarse, fine).astype(np.float64), recipe.rough_bins)
 
 
 def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
@@ -134,6 +134,6 @@ def clipping_range(x: Floats, weights: Floats, clipped: float) -> tuple[float, f
     """Return the numbers beyond which such a proportion of the rows lies, at either end."""
     if not len(x):
         return 0.0, 0.0
-    values, met = weighed(x, weights)
+    values, met = value_weights(x, weights)
     low, high = (int(np.searchsorted(np.cumsum(part), clipped * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
     return float(values[low]), float(values[-1 - high])

@@ -17,14 +17,15 @@ from ...data.grid import Grid
 from ...data.schema import Column
 from ...data.target import Shares
 from ...errors import InvalidInput
+from ...errors.message import Setting
 from ..leave_one_out import hard_labels, rows_at
 from ..recipe import RECIPE, Recipe
 from .binning import grid_of, most_features
-from .joint_counts import JointCounts
 from .joint_fit import JointFit
 from .model import JointModel
 from .pair_terms import column_pairs
 from .screening import Screening
+from .term_counts import TermCounts
 from .term_kinds import kind_of
 from .terms import JointSample
 from .weight_fitting import TermGains, effective_weights, fit_weights
@@ -104,8 +105,10 @@ def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> No
     size = len(counter.rows)
     if not np.allclose(np.bincount(codes, weights, size), counter.rows):
         raise InvalidInput(
-            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and pairs of columns are "
-            "counted in all of them. Give all rows that the model was fitted with, or set model='textbook'."
+            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and the joint "
+            "model needs all of them. Give all rows that the model was fitted with, or set ",
+            Setting("model", "textbook"),
+            ".",
         )
 
 
@@ -179,7 +182,7 @@ def fit_joint(
     return fit_weights(model.counts, sample)
 
 
-def without_noise(sample: JointSample, counts: JointCounts) -> JointSample:
+def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:
     """Return rows without terms of screened kinds that show no clear gain."""
     p = np.repeat(np.exp(counts.prior)[:, None], len(sample.y), axis=1).astype(np.float32)
     gains = TermGains(p, sample.y, effective_weights(sample.weights, sample.copies))

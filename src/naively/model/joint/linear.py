@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._types import Codes, Floats, Places, Singles
 from ...data.grid import Grid
-from ...stats.pairs import Joint
+from ...stats.pairs import JointCounts
 from ..recipe import Recipe
 from .associations import HeldOutRows
 
@@ -65,7 +65,7 @@ def sums_by_column(grid: Grid, constants: Floats) -> Floats:
 class LinearScores:
     """Linear scores of some of the features."""
 
-    joint: Joint
+    joint: JointCounts
     features: Places
     recipe: Recipe
 

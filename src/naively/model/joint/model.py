@@ -16,16 +16,16 @@ from ...families import Settings
 from ...families.categorical import LogTable
 from ...families.family import ScoreTerm
 from ...stats import Counts
-from ...stats.pairs import Joint
+from ...stats.pairs import JointCounts
 from ..column_parts import INSIDE, LABELS
 from ..protocols import Contributions, CountedRows
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
-from .joint_counts import JointCounts
 from .joint_fit import JointFit
 from .other_columns import REST, OtherColumns, other_columns
 from .tables import JointTables, TableBuilder
+from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
 from .terms import JointSample, Term
 from .weight_fitting import leave_one_out_scores
@@ -64,7 +64,7 @@ class JointModel(TableModel):
         # Where the columns on the grid stand among all of them, if not all are.
         self._on = joint.grid.places_among(*names)
         tables = self._grid_tables
-        self.counts = JointCounts(joint, [table.n for table in tables], [table.level_count for table in tables], recipe)
+        self.counts = TermCounts(joint, [table.n for table in tables], [table.level_count for table in tables], recipe)
         self.fit, self._all_counts, self._how = fit, counts, (settings.missing, max_categories)
         self.copies = fit is None or fit.copies  # whether row weights count copies of a row
         self.pseudo_texts: dict[str, float] = {}  # by column of texts, how many pseudo-texts hold every word
@@ -272,7 +272,7 @@ class JointModel(TableModel):
         return [] if self.fit is None else self.fit.describe(self.owners)
 
 
-def joint_of(counts: Counts, schema: Schema) -> Joint:
+def joint_of(counts: Counts, schema: Schema) -> JointCounts:
     """Return the counts of pairs of the columns of a schema."""
     assert counts.joint is not None
     return counts.joint.only(schema.names)

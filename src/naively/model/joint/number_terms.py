@@ -8,8 +8,8 @@ import numpy as np
 
 from ..._types import Singles
 from .associations import value_scores, value_scores_left_out
-from .joint_counts import merged
 from .tables import TableBuilder
+from .term_counts import merged
 from .terms import LeaveOneOut, Term, TermKind
 
 VALUE, STUDENT_T = "value", "student_t"

@@ -10,8 +10,8 @@ import numpy as np
 from ..._types import Singles
 from ...data.grid import Grid
 from .associations import pair_scores, pair_scores_left_out
-from .joint_counts import JointCounts
 from .tables import TableBuilder
+from .term_counts import TermCounts
 from .terms import LeaveOneOut, Term, TermKind
 
 PAIR = "pair"
@@ -32,7 +32,7 @@ class PairTerms(TermKind):
         """Return what a term is, in words."""
         return f"each pair of columns{f', numbers by {term.level} bins' if term.level else ''}"
 
-    def levels(self, counts: JointCounts) -> Sequence[int]:
+    def levels(self, counts: TermCounts) -> Sequence[int]:
         """Return the resolutions of bins."""
         return counts.recipe.pair_bins
 
@@ -51,11 +51,11 @@ class PairTerms(TermKind):
             values = pair_scores_left_out(counts.pair(i, j, level), bins[i], bins[j], rows, pseudo)
             yield Term(PAIR, level, (i, j)), values
 
-    def all_at_level(self, counts: JointCounts, level: int) -> list[Term]:
+    def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return the terms of all pairs of columns."""
         return [Term(PAIR, level, pair) for pair in column_pairs(counts.grid, level, counts.recipe.pair_bins)]
 
-    def divisor(self, counts: JointCounts) -> int:
+    def divisor(self, counts: TermCounts) -> int:
         """Return with how many others each column is paired."""
         pairs = column_pairs(counts.grid, counts.recipe.pair_bins[0], counts.recipe.pair_bins)
         return max(len({at for pair in pairs for at in pair}) - 1, 1)

@@ -14,7 +14,7 @@ from ..._types import Codes, Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
-from .joint_counts import JointCounts
+from .term_counts import TermCounts
 
 if TYPE_CHECKING:
     from .terms import Term
@@ -93,7 +93,7 @@ class TableBuilder:
 
     def __init__(
         self,
-        counts: JointCounts,
+        counts: TermCounts,
         places: Sequence[Codes],
         weights: Mapping[Term, float],
         ridges: Mapping[str, float],

@@ -14,7 +14,7 @@ from ...counting.weights import out_of
 from ...data.grid import Cells
 from ...families.family import ScoreTerm
 from .associations import HeldOutRows
-from .joint_counts import JointCounts
+from .term_counts import TermCounts
 
 if TYPE_CHECKING:
     from .model import JointModel
@@ -73,7 +73,7 @@ class JointSample:
 class LeaveOneOut:
     """A sample of rows, each left out of the counts: what the values of terms are computed from."""
 
-    counts: JointCounts
+    counts: TermCounts
     sample: JointSample
     ridges: dict[str, float] = field(default_factory=dict)  # what terms choose on these rows, or chose before
     cache: dict[Term, Singles] = field(default_factory=dict)  # values that several kinds of terms need
@@ -140,7 +140,7 @@ class TermKind(ABC):
 
     # -- selected kinds -----------------------------------------------------------------------------------------
 
-    def levels(self, counts: JointCounts) -> Sequence[int]:
+    def levels(self, counts: TermCounts) -> Sequence[int]:
         """Return the resolutions at which terms are selected."""
         return ()
 
@@ -148,11 +148,11 @@ class TermKind(ABC):
         """Give the terms of a resolution, each row left out."""
         yield from ()
 
-    def all_at_level(self, counts: JointCounts, level: int) -> list[Term]:
+    def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return all terms of a resolution."""
         return []
 
-    def divisor(self, counts: JointCounts) -> int:
+    def divisor(self, counts: TermCounts) -> int:
         """Return what terms are divided by where all share a weight."""
         return 1
 

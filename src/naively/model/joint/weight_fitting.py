@@ -9,15 +9,15 @@ import numpy as np
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
-from .joint_counts import JointCounts
 from .joint_fit import JointFit
 from .linear import log_loss
 from .newton import WeightFit, WeightProblem
+from .term_counts import TermCounts
 from .term_kinds import kind_of, kinds_in_sums, kinds_of
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
 
 
-def fit_weights(counts: JointCounts, sample: JointSample) -> JointFit:
+def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     """Return the weights of least leave-one-out log loss on the rows of a sample."""
     recipe, y, w = counts.recipe, sample.y, effective_weights(sample.weights, sample.copies)
     held = LeaveOneOut(counts, sample, dict(sample.pseudo_texts))
@@ -164,7 +164,7 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> WeightFit:
     return best
 
 
-def weights_of_terms(counts: JointCounts, singles: Terms, weights: Mapping[Term, float]) -> dict[Term, float]:
+def weights_of_terms(counts: TermCounts, singles: Terms, weights: Mapping[Term, float]) -> dict[Term, float]:
     """Return the weights that are not 0, those of whole blocks given to each of their terms."""
     out = {term: weights.get(term, weights.get(term.block, 0.0)) for term in singles}
     out |= {term: weight for term, weight in weights.items() if kind_of(term).selected and term.columns}
@@ -179,7 +179,7 @@ def weights_of_terms(counts: JointCounts, singles: Terms, weights: Mapping[Term,
 # -- rows that were counted, scored without themselves ----------------------------------------------------------------
 
 
-def leave_one_out_scores(counts: JointCounts, fit: JointFit, sample: JointSample) -> Floats:
+def leave_one_out_scores(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
     """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
     held = LeaveOneOut(counts, sample, dict(fit.ridges))
     total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence
