@@ -520,7 +520,7 @@ def test_a_value_met_once_is_no_error_while_choosing():
     nb = book(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
 
     assert nb.calibrated_
-    with pytest.raises(InvalidInput, match="never"):
+    with pytest.raises(InvalidInput, match="not seen in training"):
         nb.predict({"t": "new"})
 
 

@@ -20,8 +20,8 @@ from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
-from ..explain.interval import interval, prior_known, tail_of
-from ..explain.report import importance, information, probabilities, summary
+from ..explain.interval import interval, prior_cumulants, tail_probability
+from ..explain.report import importance_frame, information, probabilities, summary
 from ..explain.text_evidence import words_for_class
 from ..families.family import listed_parts
 from ..judge.decision import decide, expected_cost, labelled_cost
@@ -149,8 +149,8 @@ class Answers:
                 Setting("model", "textbook"),
                 " for the intervals of textbook naive Bayes.",
             )
-        tail, (source, threads) = tail_of(level), self._source(X, model)
-        prior = prior_known(
+        tail, (source, threads) = tail_probability(level), self._source(X, model)
+        prior = prior_cumulants(
             model.textbook, self._learned.rows, None if prior_imagined(self) is None else self.prior_smoothing
         )
         return interval(model, source, threads, prior, tail)
@@ -274,7 +274,7 @@ class Answers:
         `rows` are those behind it. Where the model counts no bins (``model="textbook"``), those of numbers are some
         of the rows of `fit`, at most 16,384. Vectors, texts and numbers that were counted elsewhere have no figure.
         """
-        return importance(self._information())
+        return importance_frame(self._information())
 
     @property
     def feature_importances_(self) -> Floats:
