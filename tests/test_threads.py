@@ -90,7 +90,7 @@ def test_a_bad_variable_is_named(monkeypatch, text):
         allowed()
     with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
         GaussianNB().fit(NUMBERS, Y)
-    GaussianNB(threads=1).fit(NUMBERS, Y)  # what is asked for is not looked up
+    GaussianNB(n_jobs=1).fit(NUMBERS, Y)  # what is asked for is not looked up
 
 
 @pytest.mark.parametrize("number", [0, -1])
@@ -98,8 +98,8 @@ def test_fewer_than_one_thread_is_refused(number):
     with pytest.raises(InvalidSetting, match=f"threads={number} is not a number of threads; give 1 or more"):
         allowed(number)
     with pytest.raises(ValueError, match="'threads' parameter"):
-        GaussianNB(threads=number).fit(NUMBERS, Y)
-    model = GaussianNB().fit(NUMBERS, Y).set_params(threads=number)
+        GaussianNB(n_jobs=number).fit(NUMBERS, Y)
+    model = GaussianNB().fit(NUMBERS, Y).set_params(n_jobs=number)
     with pytest.raises(InvalidSetting, match=f"threads={number}"):
         model.predict(NUMBERS)
 
@@ -107,7 +107,7 @@ def test_fewer_than_one_thread_is_refused(number):
 @pytest.mark.parametrize("number", ["all", 1.5])
 def test_what_is_no_number_of_threads_is_refused(number):
     with pytest.raises(ValueError, match="'threads' parameter"):
-        GaussianNB(threads=number).fit(NUMBERS, Y)
+        GaussianNB(n_jobs=number).fit(NUMBERS, Y)
 
 
 @binds
@@ -197,27 +197,27 @@ def bits(model, X) -> list[bytes]:
 
 @each
 def test_answers_do_not_depend_on_the_threads(make, X):
-    one, *others = (bits(make(threads=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
+    one, *others = (bits(make(n_jobs=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
     assert all(other == one for other in others)
 
 
 @each
 def test_threads_is_a_parameter_like_any_other(make, X):
-    model = make(threads=2)
+    model = make(n_jobs=2)
     assert model.get_params()["threads"] == 2
     assert clone(model).threads == 2
-    assert bits(model.fit(X, Y).set_params(threads=3), X) == bits(model, X)
+    assert bits(model.fit(X, Y).set_params(n_jobs=3), X) == bits(model, X)
 
 
 @each
 def test_many_callers_at_once(make, X):
     """Python threads that fit and ask at the same time get what they get alone; a model not yet asked too."""
-    alone = bits(make(threads=1).fit(X, Y), X)
-    shared, start = make(threads=2).fit(X, Y), threading.Barrier(12)
+    alone = bits(make(n_jobs=1).fit(X, Y), X)
+    shared, start = make(n_jobs=2).fit(X, Y), threading.Barrier(12)
 
     def work(number: int) -> list[bytes]:
         start.wait()
-        return bits(shared if number % 2 else make(threads=2).fit(X, Y), X)
+        return bits(shared if number % 2 else make(n_jobs=2).fit(X, Y), X)
 
     with ThreadPoolExecutor(12) as pool:
         assert all(answer == alone for answer in pool.map(work, range(12)))
@@ -279,19 +279,19 @@ def test_threads_are_used_and_end_with_the_call():
     assert most_alive(lambda: _kernels.ranges(x, least, largest, 4)) == 3
     assert most_alive(lambda: _kernels.ranges(x, least, largest, 1)) == 0
     for make, X in CASES.values():
-        bits(make(threads=4).fit(X, Y), X)
+        bits(make(n_jobs=4).fit(X, Y), X)
     assert settled() == before
 
 
 @on_linux
 def test_few_rows_stay_on_one_thread():
     """However many threads are allowed, few rows start none."""
-    model, some = GaussianNB(threads=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
+    model, some = GaussianNB(n_jobs=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
 
     def call() -> None:
         for _ in range(300):
             model.predict(some)
-            GaussianNB(threads=64).fit(some, Y[:200])
+            GaussianNB(n_jobs=64).fit(some, Y[:200])
 
     assert most_alive(call) == 0
 

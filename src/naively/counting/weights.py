@@ -153,7 +153,7 @@ def check_scale(weights: Floats | None) -> None:
 def check_scale_of_file(rows: FileRows) -> None:
     """Warn if the weights in files stand for far fewer rows than there are."""
     if rows.weight is not None:
-        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
+        warn_of_scale(*rows.weighed, "nv.fit_files(..., normalize_weight=True)")
 
 
 def warn_of_scale(rows: int, total: float, normalized: str) -> None:

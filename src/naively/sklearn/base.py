@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .. import _kernels
@@ -68,13 +67,13 @@ class Learned:
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A naive Bayes classifier over one matrix."""
 
-    threads: int | None
+    n_jobs: int | None
     n_features_in_: int
     _counted: Learned
     _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
     _place: Any = None  # of the rows it was fitted with, if they came from another library than NumPy
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"threads": [None, Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_jobs": [None, Integral]}
 
     # -- what each of the five says for itself ------------------------------------------------------------------
 
@@ -196,7 +195,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
     def _learn(
         self, X: Any, y: Any, codes: Any, classes: AnyArray, sample_weight: Any, learned: Learned | None
     ) -> Self:
-        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed(self.threads, cells(X))
+        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed(self.n_jobs, cells(X))
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
@@ -264,7 +263,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
         rows = X if plain else memory.native(self._check_X(X))
-        threads = allowed(self.threads, cells(rows) * len(self._counted.classes))
+        threads = allowed(self.n_jobs, cells(rows) * len(self._counted.classes))
         try:
             return ask(model, {COLUMN: rows}, threads, holes=False, **how)
         except RowRefused:

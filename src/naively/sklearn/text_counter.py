@@ -64,7 +64,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     analyzer : {"word", "char", "char_wb"}, default="word"
         Words (two letters, digits or underscores or more), characters in a row, or those within words.
-    ngrams : (int, int), default=(1, 1)
+    ngram_range : (int, int), default=(1, 1)
         The fewest and the most words or characters that make one token together.
     lowercase : bool, default=True
         Make letters small first, as ``str.lower`` does.
@@ -75,9 +75,9 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     rules : {"python", "unicode"}, default="python"
         What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
         emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
-    preprocess : callable, optional
+    preprocessor : callable, optional
         A function from text to text that is called before all else.
-    tokenize : callable, optional
+    tokenizer : callable, optional
         A function from text to its words, instead of the rules above.
     stop_words : "english" or list of str, optional
         Words that are passed over.
@@ -96,8 +96,8 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Keep so many words, those that are met most often.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
-    threads : int, optional
-        How many threads to use; all CPUs by default.
+    n_jobs : int, optional
+        How many threads to use; all CPUs by default, as with -1.
 
     Attributes
     ----------
@@ -119,13 +119,13 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         analyzer: str = "word",
-        ngrams: tuple[int, int] = (1, 1),
+        ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         cjk: str = "pairs",
         marks: bool = False,
         rules: str = "python",
-        preprocess: Callable[[str], str] | None = None,
-        tokenize: Callable[[str], Iterable[str]] | None = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
         stop_words: str | Iterable[str] | None = None,
         vocabulary: Mapping[str, int] | Iterable[str] | None = None,
         hash_width: int | None = None,
@@ -135,16 +135,16 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_df: float = 1.0,
         max_features: int | None = None,
         dtype: Any = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.analyzer = analyzer
-        self.ngrams = ngrams
+        self.ngram_range = ngram_range
         self.lowercase = lowercase
         self.cjk = cjk
         self.marks = marks
         self.rules = rules
-        self.preprocess = preprocess
-        self.tokenize = tokenize
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
         self.stop_words = stop_words
         self.vocabulary = vocabulary
         self.hash_width = hash_width
@@ -154,7 +154,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_df = max_df
         self.max_features = max_features
         self.dtype = dtype
-        self.threads = threads
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> TextCounter:
         """Learn which words there are."""
@@ -195,7 +195,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._known = given
             return given.reader.read(X), given
         self._check_limits()
-        reader = TextReader(self._tokens(), threads=self.threads)
+        reader = TextReader(self._tokens(), threads=self.n_jobs)
         rows = reader.read(X, learn=True)
         if not len(reader):
             raise InvalidInput(
@@ -217,11 +217,11 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.hash_width is not None:
             if self.vocabulary is not None:
                 raise InvalidSetting("vocabulary and hash_width exclude each other; set one of them.")
-            return Known(TextReader(self._tokens(), threads=self.threads))
+            return Known(TextReader(self._tokens(), threads=self.n_jobs))
         if self.vocabulary is None:
             return None
         names = names_of(self.vocabulary)
-        return Known(TextReader(self._tokens(), names, threads=self.threads), given=names)
+        return Known(TextReader(self._tokens(), names, threads=self.n_jobs), given=names)
 
     def _tokens(self) -> Tokens:
         """Return the settings that say what a token is."""
@@ -230,15 +230,15 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidSetting(f"analyzer={self.analyzer!r} is not known; give 'word', 'char' or 'char_wb'.")
         return Tokens(
             unit=unit,  # type: ignore[arg-type]
-            ngrams=self.ngrams,
+            ngram_range=self.ngram_range,
             lowercase=self.lowercase,
             cjk=self.cjk,  # type: ignore[arg-type]
             marks=self.marks,
             rules=self.rules,  # type: ignore[arg-type]
             stop_words=stop_words_of(self.stop_words),
             hash_width=self.hash_width,
-            preprocess=self.preprocess,
-            tokenize=self.tokenize,
+            preprocessor=self.preprocessor,
+            tokenizer=self.tokenizer,
         )
 
     def _check_limits(self) -> None:
@@ -276,7 +276,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _matrix(self, rows: Any, known: Known) -> Any:
         """Return what was read as a sparse matrix."""
         times = "once" if self.binary else "log" if self.log else "all"
-        starts, columns, values = rows.matrix(known.columns, times, allowed(self.threads))
+        starts, columns, values = rows.matrix(known.columns, times, allowed(self.n_jobs))
         if self.binary and self.log:
             values = np.log1p(values)
         values = values.view(np.float64 if self.log else np.int64)  # by its usual name, whatever C++ calls it

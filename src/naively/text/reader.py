@@ -60,7 +60,7 @@ class TextReader:
         """Return the numbers of all rows as ``TokenRows``, behind those of other rows if there are some."""
         threads = self.threads if threads is None else threads
         rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             for starts, found in self._lists(X, holes, first):
                 self._words.read_lists(starts, found, rows, learn, allowed(threads, found.bytes))
             return rows
@@ -84,7 +84,7 @@ class TextReader:
         """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text says nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             rows = self.read(X, learn=learn, holes=True, first=first, threads=threads)
             return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
         begin = 0
@@ -126,7 +126,7 @@ class TextReader:
         With ``lengths`` of the tokens, Σ times² · lengths[number] of each row comes beside it.
         """
         threads = self.threads if threads is None else threads
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             return self._score_rows(X, table, times, lengths, first, threads)
         found, squared = [], []
         for texts in self._texts(X, True, first):
@@ -154,7 +154,7 @@ class TextReader:
     def spans(self, text: str) -> list[Token]:
         """Return the tokens of one text that have a number, and where they lie in it."""
         if self.tokens.calls:
-            raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
+            raise InvalidInput("Where tokens lie is known only without preprocessor and tokenizer.")
         found = self._words.spans(_kernels.Texts.strings([text]))
         if not text.isascii():
             coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
@@ -233,7 +233,7 @@ class TextReader:
         self.__init__(tokens, names, **state)  # type: ignore[misc]
 
     def _texts(self, X: Any, holes: bool, first: int = 0) -> Iterable[Any]:
-        change = self.tokens.preprocess
+        change = self.tokens.preprocessor
         if change is None:
             yield from texts_of(X, holes=holes, first=first)
             return
@@ -252,19 +252,19 @@ class TextReader:
 
     def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
-        text = text if tokens.preprocess is None else self._changed(tokens.preprocess, text, row)
-        given = tokens.tokenize(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
+        text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
+        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
         good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
         found = list(given) if good else []
         if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(f"Row {row}: tokenize gave {(found if good else given)!r}; it must give strings.")
+            raise InvalidInput(f"Row {row}: tokenizer gave {(found if good else given)!r}; it must give strings.")
         return found
 
     @staticmethod
     def _changed(change: Any, text: str, row: int) -> str:
         changed = change(text)
         if not isinstance(changed, str):
-            raise InvalidInput(f"Row {row}: preprocess gave {changed!r}; it must give a string.")
+            raise InvalidInput(f"Row {row}: preprocessor gave {changed!r}; it must give a string.")
         return changed
 
 
