@@ -113,7 +113,7 @@ def test_rows_that_cannot_be_split_are_refused(name):
 
 def test_a_random_state_splits_anew():
     rows = mixed_rows()
-    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    known = {"target": "kind", "cv": 5, "model": "textbook"}
     same, again, other = (nv.cross_validate(rows, random_state=seed, **known).posterior for seed in (0, 0, 1))
     assert_array_equal(same, again)
     assert (same != other).any()
@@ -159,7 +159,7 @@ def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case
     for table in (pd.read_csv(path), csv.read_csv(path)):
         weights = None if weight is None else table["weight"].to_numpy()
         X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
-        known = {"target": "kind", "folds": 4, "sample_weight": weights, **CASES[case]}
+        known = {"target": "kind", "cv": 4, "sample_weight": weights, **CASES[case]}
         scores = nv.cross_validate(X, **known)
         assert_allclose(done.scores.posterior, scores.posterior, atol=1e-9)
         assert_array_equal(done.scores.truth, scores.truth)
@@ -189,7 +189,7 @@ def test_several_files_are_split_as_one_table(tmp_path, monkeypatch):
     rows = mixed_rows().drop(columns="weight")
     for at in range(3):
         rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
-    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    known = {"target": "kind", "cv": 5, "model": "textbook"}
     expected = nv.cross_validate(rows, **known).posterior
     assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
     monkeypatch.setattr(sample, "KEPT", 40)  # gone through again, block by block
@@ -200,7 +200,7 @@ def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
     rows = mixed_rows().drop(columns="weight")
     rows.loc[::7, "kind"] = None
     rows.to_csv(path := tmp_path / "t.csv", index=False)
-    known = {"target": "kind", "folds": 5, "unlabelled": "skip"}
+    known = {"target": "kind", "cv": 5, "unlabelled": "skip"}
     found = nv.cross_validate(path, **known)
     assert_allclose(found.posterior, nv.cross_validate(rows, **known).posterior, atol=1e-9)
     assert len(found.truth) == rows["kind"].notna().sum()
@@ -257,7 +257,7 @@ def test_what_a_path_cannot_be_split_by_is_refused(tmp_path):
             nv.cross_validate(path, target="kind", cv=folds)
     with pytest.raises(InvalidInput, match="read the table into memory first"):
         nv.cross_validate(path, target="kind", cv=3, groups=np.zeros(30))
-    with pytest.raises(InvalidInput, match="folds=31 must lie between 2 and the number of rows, 30"):
+    with pytest.raises(InvalidInput, match="cv=31 must lie between 2 and the number of rows, 30"):
         nv.cross_validate(path, target="kind", cv=31, model="textbook")
     with pytest.raises(InvalidInput, match="give its name as target="):
         nv.cross_validate(path)

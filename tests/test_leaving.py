@@ -101,7 +101,7 @@ def test_more_columns_than_one_product_holds():
 
     for row in (0, 39):
         rest = nb.counts_ - nv.count(x[[row]], y[[row]], schema=nb.schema_)
-        other = nv.NaiveBayes.from_counts(rest, nb.schema_)._table_model.model.likelihoods["\0numbers 0"]
+        other = nv.NaiveBayes.from_counts(rest, nb.schema_).fitted_.model.model.likelihoods["\0numbers 0"]
         np.testing.assert_allclose(got[row], other.log_likelihood(x[[row]])[0], rtol=1e-9)
 
 
@@ -125,7 +125,7 @@ def test_the_first_row_that_cannot_have_been_counted_is_refused():
     for threads in THREADS:
         with pytest.raises(RowRefused, match="Row 4200 "):
             bells.leave_one_out(x, y, None, threads)
-    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1])._table_model.model.likelihoods[LABELS]
+    labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1]).fitted_.model.model.likelihoods[LABELS]
     with pytest.raises(InvalidInput, match="Row 1 was never counted: its value was not met as often with its class"):
         labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))
 

@@ -137,7 +137,7 @@ def test_weights_that_stand_for_no_rows_are_pointed_out(tmp_path):
     assert told[0].filename == __file__
     with pytest.warns(WeightWarning, match=words):
         nv.cross_validate(X, Y, sample_weight=weights, cv=3)
-    by_file = words + r".*files\.fit\(\.\.\., normalize_weight=True\)"
+    by_file = words + r".*nv\.fit_files\(\.\.\., normalize_weight=True\)"
     for ask in (
         lambda: nv.NaiveBayes().fit(path, target="kind", sample_weight="weight"),
         lambda: nv.cross_validate(path, target="kind", sample_weight="weight", cv=3),

@@ -222,7 +222,7 @@ def test_every_piece_of_evidence_is_left_out_as_if_its_row_had_been_forgotten():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)
             without.forget(X.iloc[[row]], y[[row]])
-        model = without._table_model
+        model = without.fitted_.model
         for piece, said in said_by_piece(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
             met.add(piece.block)
             assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece

@@ -83,9 +83,11 @@ class Parameters:
 
     def snapshot(self) -> Parameters:
         """Return a copy that does not change if somebody changes a dict or an array that was given."""
-        plain = (str, float, int, type(None), Schema)
-        values = self.to_dict().items()
-        return Parameters(**{name: value if isinstance(value, plain) else deepcopy(value) for name, value in values})
+        values = self.to_dict()
+        for name, value in values.items():
+            if not isinstance(value, (str, float, int, type(None), Schema)):
+                values[name] = deepcopy(value)
+        return Parameters(**values)
 
     def is_same(self, other: Parameters, names: Iterable[str]) -> bool:
         """Tell whether some settings have the same values in both."""
