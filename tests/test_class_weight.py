@@ -18,7 +18,7 @@ import naively as nv
 from naively.cli import main
 from naively.counting import file_sample as sample
 from naively.errors import InvalidInput, InvalidSetting
-from naively.stats.class_weights import by_class, scaled
+from naively.stats.class_weights import times_class_weights, times_weights
 
 from .test_folds import mixed_rows
 
@@ -105,11 +105,11 @@ def test_counts_of_every_kind_are_weighed_by_class():
     for weights in ({"high": 2.0, "low": 0.25, "middle": 1.0}, {"high": 0.0, "low": 1.0, "middle": 3.0}):
         each = np.array([weights[label] for label in Y])
         expected = nv.count(table, Y, schema=nb.schema_, sample_weight=each)
-        found = by_class(nb.counts_, np.array([weights[label] for label in nb.classes_]))
+        found = times_class_weights(nb.counts_, np.array([weights[label] for label in nb.classes_]))
         assert found.agrees(expected)
         assert found.joint is not None
     with pytest.raises(TypeError, match="cannot be weighed by class"):
-        scaled("nothing", None)
+        times_weights("nothing", None)
 
 
 # -- learning on, forgetting, keeping ----------------------------------------------------------------------------------
@@ -134,7 +134,9 @@ def test_rows_come_and_go_with_the_weights_of_their_classes():
 
 def test_what_follows_from_all_rows_cannot_be_learned_in_parts():
     nb = nv.NaiveBayes(class_weight="balanced")
-    with pytest.raises(InvalidSetting, match=r"'balanced' follows from all rows, so partial_fit cannot know it.*dict"):
+    with pytest.raises(
+        InvalidSetting, match=r"'balanced' follows from all rows, so partial_fit cannot know it.*class_weight="
+    ):
         nb.partial_fit(X, Y)
     with pytest.raises(InvalidSetting, match="so forget cannot know it"):
         nb.fit(X, Y).forget(X[:5], Y[:5])
@@ -224,7 +226,7 @@ def test_a_declared_class_may_have_a_weight():
 
 
 def test_counts_that_are_kept_have_no_class_weight(path, tmp_path):
-    with pytest.raises(InvalidSetting, match=r"class_weight='balanced' changes what is counted.*keep_counts="):
+    with pytest.raises(InvalidSetting, match=r"class_weight='balanced' changes what is counted.*keep_counts"):
         nv.fit_files(nv.NaiveBayes(class_weight="balanced"), path, "kind", keep_counts=tmp_path / "kept")
 
 

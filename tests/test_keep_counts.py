@@ -142,7 +142,7 @@ def test_other_ways_of_counting_need_another_folder(folder, tmp_path):
         nv.fit_files(nb, path, "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="keeps counts with null="):
         nv.fit_files(book(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
-    with pytest.raises(InvalidSetting, match="limit= counts a part"):
+    with pytest.raises(InvalidSetting, match="limit counts a part"):
         nv.fit_files(book(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
     with pytest.raises(InvalidSetting, match="what is piped in has no name"):
         nv.fit_files(book(), nv.File("-"), "label", keep_counts=tmp_path / "other")

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from .errors import InvalidSetting
+from .errors.message import Setting
 
 # Below this many cells a second thread costs more than it brings: the kernels then use one anyway.
 WORTHWHILE = 1 << 16
@@ -27,7 +28,9 @@ def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
         if n_jobs is None:
             return usable_cpus() if cells >= WORTHWHILE else 1
     if n_jobs == 0:
-        raise InvalidSetting("n_jobs=0 is not a number of threads; give 1 or more, -1 for all CPUs, or None.")
+        raise InvalidSetting(
+            Setting("n_jobs", 0), " is not a number of threads; give 1 or more, -1 for all CPUs, or None."
+        )
     return min(n_jobs, MOST) if n_jobs > 0 else max(1, usable_cpus() + 1 + n_jobs)
 
 
@@ -42,7 +45,11 @@ def from_environment() -> int | None:
     if not text:
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidSetting(f"NAIVELY_THREADS={text!r} is not a number of threads; set it to 1 or more, or unset it.")
+        raise InvalidSetting(
+            f"NAIVELY_THREADS={text!r} is not a number of threads; set it to 1 or more, or unset it.",
+            setting="NAIVELY_THREADS",
+            value=text,
+        )
     return int(text)
 
 

@@ -8,7 +8,7 @@ import click
 
 from . import options
 from . import parse as inputs
-from .messages import spoken
+from .messages import command_text
 from .render import amount, clean, console, filled, print_json, table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def facts(fitted: FittedModel, model: str) -> dict[str, Any]:
         "target": fitted.schema.target,
         "classes": views.class_facts(counts),
         "columns": views.column_facts(fitted),
-        "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *fitted.schema.hints)],
+        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_of(fitted),
     }
 
@@ -93,7 +93,7 @@ def whole(fitted: FittedModel, model: str) -> None:
     for line in views.chosen(fitted):
         page.print(clean(line), soft_wrap=True)
     for hint in (*about_target(fitted.counts.classes.labels), *fitted.schema.hints):
-        page.print(f"Note: {clean(spoken(hint))}", soft_wrap=True)
+        page.print(f"Note: {clean(command_text(hint))}", soft_wrap=True)
     said = (f"{name}={value}" for name, value in settings_of(fitted).items() if value is not None)
     page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 

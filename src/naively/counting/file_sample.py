@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .._types import Codes, Floats, Hashes
 from ..data.frame import Frame, frame_of
-from ..stats.hashing import stirred
+from ..stats.hashing import mix_hashes
 
 # So many rows are kept, and at times up to twice as many; but fewer if texts that are taken apart are longer than this.
 KEPT, BYTES = 20_000, 1 << 26
@@ -24,7 +24,7 @@ ALL = np.uint64(2**64 - 1)  # the largest hash there is
 def place_hash(file: int, begin: int, rows: int) -> Hashes:
     """Return a number for each row that looks random and follows from its file and its place there."""
     places = np.arange(begin, begin + rows, dtype=np.uint64)
-    return stirred(places + (np.uint64(file) << np.uint64(40)) + np.uint64(1))
+    return mix_hashes(places + (np.uint64(file) << np.uint64(40)) + np.uint64(1))
 
 
 def chosen(rows: int, weights: Floats | None) -> npt.NDArray[np.intp]:

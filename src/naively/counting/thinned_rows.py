@@ -12,7 +12,7 @@ from .._types import Floats, Longs
 from ..data.block import numbers_of
 from ..data.frame import Frame
 from ..data.schema import Column
-from ..stats.hashing import stirred
+from ..stats.hashing import mix_hashes
 
 # So many rows are kept at most; of wide tables fewer, for all cells together are bounded, but some in any case.
 MOST, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
@@ -63,7 +63,7 @@ class Thinned:
 
 def half(places: Longs, level: int) -> Longs:
     """Return which half of each pair of neighbours at a level is kept, 0 or 1, given the place of the pair."""
-    hashed = stirred(places.astype(np.uint64) + (np.uint64(level) << np.uint64(56)) + np.uint64(1))
+    hashed = mix_hashes(places.astype(np.uint64) + (np.uint64(level) << np.uint64(56)) + np.uint64(1))
     return (hashed >> np.uint64(63)).astype(np.int64)
 
 

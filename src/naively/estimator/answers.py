@@ -16,6 +16,7 @@ from ..data.dict_rows import few_rows
 from ..data.files import File, file_of, places_of
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
@@ -78,8 +79,9 @@ def posterior_interval(fitted: FittedModel, X: TableLike, level: float) -> tuple
     model, parameters = fitted.model, fitted.parameters
     if model.no_interval is not None:
         raise InvalidSetting(
-            f"predict_interval is about the counts of single columns, and this model {model.no_interval}; set "
-            "model='textbook' for the intervals of the textbook model."
+            f"predict_interval is defined by the counts of single columns, and this model {model.no_interval}; set ",
+            Setting("model", "textbook"),
+            " for the intervals of the textbook model.",
         )
     tail, (source, threads) = tail_of(level), source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing

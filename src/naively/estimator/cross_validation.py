@@ -13,6 +13,7 @@ from ..counting.rows import checked_classes, rows_of, rows_of_file
 from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, weighed
 from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.screening import anew
 from ..model.leave_one_out import folds_of
@@ -74,7 +75,9 @@ def cross_validate(
     parameters = Parameters(**params)
     parameters.check()
     if tuning not in ("refit", "fixed"):
-        raise InvalidSetting(f"tuning={tuning!r} must be 'refit', anew for each fold, or 'fixed', as for all rows.")
+        raise InvalidSetting(
+            Setting("tuning", tuning), " must be 'refit', anew for each fold, or 'fixed', as for all rows."
+        )
     if (file := file_of(X)) is not None:
         rows_in_file = rows_of_file(file, y, target, sample_weight, parameters.unlabelled)
         return _scores_of_file(parameters, rows_in_file, cv, groups, tuning)
@@ -95,12 +98,13 @@ def _scores_of_file(parameters: Parameters, rows: FileRows, cv: SplitsLike, grou
     """Return the scores of the rows of files, which are split as the same rows in memory would be."""
     if groups is not None or not isinstance(cv, (int, np.integer)) or isinstance(cv, bool) or cv < 2:
         raise InvalidInput(
-            f"cv={cv!r}: rows of a file are split into a number of folds, 2 or more; for a splitter, groups or "
-            "pairs (train, test) read the table into memory first."
+            Setting("cv", cv),
+            ": rows of a file are split into a number of folds, 2 or more; for a splitter, groups or pairs "
+            "(train, test) read the table into memory first.",
         )
     prepare_file(parameters, rows)
     _, scores, _ = fit_folds(parameters, rows, int(cv), tuning)
     check_scale_of_file(rows)
     if len(scores.truth) < cv:
-        raise InvalidInput(f"cv={cv} must lie between 2 and the number of rows, {len(scores.truth)}.")
+        raise InvalidInput(Setting("cv", cv), f" must lie between 2 and the number of rows, {len(scores.truth)}.")
     return scores

@@ -15,6 +15,7 @@ from ..counting.weights import weighed
 from ..data.files import file_of
 from ..data.frame import Frame
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..judge.outcomes import fitting
 from ..judge.scores import Scores, together
 from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
@@ -32,8 +33,10 @@ def leave_one_out_scores(
     state, parameters = fitted.state, fitted.parameters
     if state.expected is not None:
         raise InvalidInput(
-            "A row cannot be taken out of what rows without a label taught: its own label took part in it. Hold out "
-            "some labelled rows and ask `predict_proba` about them, or fit with unlabelled='skip'."
+            "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+            "Hold some labelled rows out and use `predict_proba` on them, or fit with ",
+            Setting("unlabelled", "skip"),
+            ".",
         )
     file = file_of(X)
     if file is not None:

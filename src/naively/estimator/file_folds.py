@@ -16,6 +16,7 @@ from ..counting.rows import Rows, checked_classes, sampled
 from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough, laid_out
@@ -25,7 +26,7 @@ from ..model.scorer import Model
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
-from ..stats.class_weights import by_class
+from ..stats.class_weights import times_class_weights
 from .fit import MORE_PASSES, counted_state, spared_passes
 from .fitted_model import FittedModel
 from .folds import scores_of_folds
@@ -116,7 +117,7 @@ class FoldOfFile(NamedTuple):
         """Return the model of such a kind; what is left open is tuned on the sample."""
         rest, own = self.rest, kind == self.parameters.model
         if not rest.rows.any():
-            raise InvalidInput("A fold leaves no rows to learn from; set cv=0, or give more rows.")
+            raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("cv", 0), ", or give more rows.")
         parameters = replace(self.parameters, model=kind)
         schema = replace(self.whole.schema, grid=None if rest.joint is None else rest.joint.grid)
         state = state_of_counts(parameters, rest, schema)
@@ -192,7 +193,7 @@ def _weighed_anew(
         balanced = class_weights(parameters.class_weight, rest.classes.labels, rest.rows / now)
         assert balanced is not None
         weights = balanced
-        rest = by_class(rest, np.array(list(weights.values())) / now)
+        rest = times_class_weights(rest, np.array(list(weights.values())) / now)
     return rest, None if sample is None else weighed(sample, weights)
 
 

@@ -12,6 +12,7 @@ from ..counting.files import FileRows, Progress
 from ..counting.weights import check_scale_of_file
 from ..data.files import File, file_of
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from .cached_counts import fit_cached, markers_in
 from .file_folds import fit_folds
@@ -224,20 +225,28 @@ def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int
     """Refuse numbers of folds and files that mean nothing, or nothing together."""
     if window is not None and (keep_counts is None or window < 1):
         raise InvalidSetting(
-            f"window={window!r} must be 1 or more, and needs keep_counts= to have counts to choose from."
+            Setting("window", window),
+            " must be 1 or more, and needs ",
+            Setting("keep_counts"),
+            " to have counts to choose from.",
         )
     if cv and (cv < 2 or keep_counts is not None):
         raise InvalidSetting(
-            f"cv={cv!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need to "
-            "read every file again."
+            Setting("cv", cv),
+            ": give 2 or more, or 0 for no scores; with ",
+            Setting("keep_counts"),
+            " it must be 0, because scores need to read every file again.",
         )
 
 
 def _check_cacheable(parameters: Parameters, normalize_weight: bool) -> None:
     """Refuse weights that follow from all files where each is counted for itself."""
     if parameters.class_weight is not None or normalize_weight:
-        what = "normalize_weight=True" if normalize_weight else f"class_weight={parameters.class_weight!r}"
+        weights = Setting("class_weight", parameters.class_weight)
         raise InvalidSetting(
-            f"{what} changes what is counted, and counts that are kept are those of the rows as they are; leave it "
-            "out, or leave out keep_counts=."
+            Setting("normalize_weight", True) if normalize_weight else weights,
+            " changes what is counted, and counts that are kept are those of the rows as they are; leave it out, or "
+            "leave out ",
+            Setting("keep_counts"),
+            ".",
         )

@@ -15,6 +15,7 @@ from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import counts_weighed, weighed
 from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
 from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
@@ -81,7 +82,9 @@ class FoldModels(NamedTuple):
             if rows.target.rows == 1:
                 raise InvalidInput(
                     "There is 1 row, and a fold needs some to learn from and others to hold out; give more rows, or "
-                    "fit without scores: cv=0."
+                    "fit without scores: ",
+                    Setting("cv", 0),
+                    ".",
                 )
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
         counts, class_weights = counts_weighed(counts, self.parameters.class_weight)

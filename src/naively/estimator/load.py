@@ -13,6 +13,7 @@ from .._types import Json, JsonObject, Label
 from ..data import model_file as store
 from ..data.schema import Column, Schema
 from ..errors import InvalidSetting, UnreadableFile
+from ..errors.message import Setting
 from ..families import Words
 from ..model.em import Expected
 from ..model.measured_information import Measured
@@ -192,7 +193,9 @@ def _setting_to_json(name: str, value: object) -> Json:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise InvalidSetting(f"{name}={value!r} cannot be written to a file; set it to a number, a text, a list or a dict.")
+    raise InvalidSetting(
+        Setting(name, value), " cannot be written to a file; set it to a number, a text, a list or a dict."
+    )
 
 
 def _setting_from_json(value: Json) -> Json:

@@ -73,7 +73,9 @@ def merge_models(models: Sequence[FittedModel], names: Sequence[Label] | None = 
             first.schema.beside(other.schema)
             counts = counts + other.counts
         except DoesNotFit as error:
-            raise DoesNotFit(f"{called[0]} and {name} do not fit together. {error}") from None
+            raise DoesNotFit(
+                f"{called[0]} and {name} do not fit together. ", error.message, column=error.column
+            ) from None
     parameters = replace(first.parameters, families=first.schema.unusual() or None)
     state = state_of_counts(parameters, counts, first.schema)
     if counts.classes == first.counts.classes:

@@ -41,7 +41,7 @@ from .state import FittedState, state_of_counts
 from .tuner import calibrated_state
 
 
-class NaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class NaiveBayes(ClassifierMixin, BaseEstimator):
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, missing values.
 
     Parameters

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from .._types import Codes, Floats, Label, Places
-from ..counting.files import Progress, ahead, placed
+from ..counting.files import Progress, ahead, in_file
 from ..data.files import Block, File
 from ..data.schema import likely
 from ..data.target import labels_of
 from ..data.values import Values
 from ..data.writers import Form, write
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
 from ..explain.evidence import Evidence
 from ..judge.decision import decide, expected_cost, labelled_cost, most_probable
@@ -42,7 +43,7 @@ def row_of_file(fitted: FittedModel, file: File, row: int) -> pa.Table:
         if row < begin + table.num_rows:
             return _known_columns(fitted, table).slice(row - begin, 1)
         begin += table.num_rows
-    raise InvalidInput(f"There is no row {row}: the file has {begin} rows.")
+    raise InvalidInput("There is no ", RowNumber(row), f": the file has {begin} rows.")
 
 
 def _blocks_with_progress(file: File, progress: Progress | None = None) -> Iterator[Block]:
@@ -85,7 +86,7 @@ def write_answers(
 
     def answers() -> Iterator[pa.Table]:
         for block in _blocks_with_progress(file_as_fitted(fitted, file), progress):
-            with placed(file.paths[block.file], block.begin):
+            with in_file(file, block.file, block.begin):
                 yield from answered_batches(fitted, [block.table], wanted)
 
     return write(ahead(answers()), out, form)
@@ -112,8 +113,12 @@ def answered_batches(
         for name in columns:
             if name in names:
                 raise InvalidInput(
-                    f"The rows have a column {name!r} already. Give the columns that are added another name, such as "
-                    f"--prefix new_, or leave out the others: --only-answers."
+                    f"The rows have a column {name!r} already. Give the columns that are added another name, such as ",
+                    Setting("prefix", "new_"),
+                    ", or leave out the others: ",
+                    Setting("only_answers", True),
+                    ".",
+                    column=name,
                 )
         yield pa.table([*batch.columns, *columns.values()], names=[*names, *columns])
 
@@ -140,7 +145,9 @@ def _known_columns(fitted: FittedModel, batch: Batch) -> Batch:
     lacking = [name for name in needed if name not in names]
     if lacking and not _are_numbered(needed):
         more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
-        raise InvalidInput(f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}")
+        raise InvalidInput(
+            f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}", column=lacking[0]
+        )
     return batch.select([name for name in names if name in fitted.schema])
 
 
@@ -219,7 +226,7 @@ def scores_of_files(
     places: dict[Label, int] = {label: k for k, label in enumerate(fitted.classes.tolist())}
     parts = []
     for block in _blocks_with_progress(file_as_fitted(fitted, file), progress):
-        with placed(file.paths[block.file], block.begin):
+        with in_file(file, block.file, block.begin):
             if block.table.num_rows:
                 parts.append(_known_rows(fitted, block.table, target, weight, places))
     if not parts:
@@ -244,7 +251,11 @@ def _check_labelled(codes: Codes, target: str) -> None:
     """Refuse rows without a label."""
     if (codes < 0).any():
         at = int(np.argmax(codes < 0))
-        raise InvalidInput(f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out.")
+        raise InvalidInput(
+            RowNumber(at),
+            f" has no class: its cell in column {target!r} is missing. Leave such rows out.",
+            column=target,
+        )
 
 
 def _weights_of(batch: Batch, name: str | None) -> Floats:
@@ -255,5 +266,5 @@ def _weights_of(batch: Batch, name: str | None) -> Floats:
 def _column_of(batch: Batch, name: str) -> pa.ChunkedArray:
     """Return a column of a batch by its name."""
     if name not in batch.schema.names:
-        raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(batch.schema.names))}")
+        raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(batch.schema.names))}", column=name)
     return batch.column(batch.schema.names.index(name))

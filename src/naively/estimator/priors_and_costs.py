@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._types import AnyArray, Floats, Label
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..families import proportions
 from ..judge.decision import Priced, labelled_cost
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
@@ -27,7 +28,12 @@ def log_prior(parameters: Parameters, counts: Counts) -> Floats:
         return uniform_prior(len(labels))
     if isinstance(prior, Mapping):
         if set(prior) != set(labels):
-            raise InvalidSetting(f"prior names the classes {sorted(map(str, prior))}; give one for each of {labels}.")
+            raise InvalidSetting(
+                Setting("prior"),
+                f" names the classes {sorted(map(str, prior))}; give one for each of {labels}.",
+                value=prior,
+                classes=labels,
+            )
         return given_prior(_numbers_of([prior[label] for label in labels]), len(labels))
     return given_prior(_numbers_of(prior), len(labels))
 
@@ -70,7 +76,13 @@ def costs_of_scores(
 def numeric_classes(classes: AnyArray) -> AnyArray:
     """Return the labels if they are numbers, as costs of numbers need them."""
     if classes.dtype.kind not in "biuf":
-        raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")
+        raise InvalidSetting(
+            Setting("cost", "squared"),
+            " and ",
+            Setting("cost", "absolute"),
+            f" need numbers as labels; found {list(classes[:3])}.",
+            classes=list(classes),
+        )
     return classes
 
 
@@ -79,4 +91,4 @@ def _numbers_of(values: npt.ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(f"prior={values!r} must hold numbers.") from None
+        raise InvalidSetting(Setting("prior", values), " must hold numbers.") from None

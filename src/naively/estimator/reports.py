@@ -22,7 +22,9 @@ def column_probabilities(fitted: FittedModel, column: str) -> TableLike:
     """Return P(value | class) of a column as a frame; for numbers, the location and the width of each class."""
     known, model = fitted.schema[column], fitted.model
     if column not in model.schema:
-        raise InvalidInput(f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.")
+        raise InvalidInput(
+            f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.", column=column
+        )
     return probabilities(model, known)
 
 

@@ -14,6 +14,7 @@ from .._threads import allowed
 from .._types import Floats, Label, TableLike
 from ..data.schema import Schema, family_of
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
 from ..model.calibration import LARGEST, SMALLEST
 
@@ -58,18 +59,20 @@ class Parameters:
         _check_unlabelled(self)
         if self.max_categories is not None and not (_is_whole(self.max_categories) and self.max_categories >= 1):
             raise InvalidSetting(
-                f"max_categories={self.max_categories!r} must be a whole number of 1 or more, or None."
+                Setting("max_categories", self.max_categories), " must be a whole number of 1 or more, or None."
             )
         if self.n_jobs is not None and not _is_whole(self.n_jobs):
-            raise InvalidSetting(f"n_jobs={self.n_jobs!r} must be a whole number, or None for as many as there may be.")
+            raise InvalidSetting(
+                Setting("n_jobs", self.n_jobs), " must be a whole number, or None for as many as there may be."
+            )
         if not (self.families is None or isinstance(self.families, (dict, Schema))):
             raise InvalidSetting(
-                f"families={self.families!r} must be a dict such as {{'visits': 'poisson'}}, or a Schema."
+                Setting("families", self.families), " must be a dict such as {'visits': 'poisson'}, or a Schema."
             )
         if not (_is_list(self.classes) or _is_whole(self.classes)):
-            raise InvalidSetting(f"classes={self.classes!r} must be a list, or None.")
+            raise InvalidSetting(Setting("classes", self.classes), " must be a list, or None.")
         if not _is_list(self.columns):
-            raise InvalidSetting(f"columns={self.columns!r} must be a list, or None.")
+            raise InvalidSetting(Setting("columns", self.columns), " must be a list, or None.")
         _check_smoothing("smoothing", self.smoothing_or(1.0))
         self.settings(self.smoothing_or(1.0))
         _check_smoothing("prior_smoothing", self.prior_smoothing)
@@ -145,15 +148,24 @@ def check_no_em(parameters: Parameters) -> None:
     """Refuse to learn rows of a file that have no label."""
     if parameters.unlabelled == "em":
         raise InvalidSetting(
-            "unlabelled='em' goes over all rows again and again, so it takes a table in memory; read the file first, "
-            "or set unlabelled='skip'."
+            Setting("unlabelled", "em"),
+            " goes over all rows many times, so it takes a table in memory; read the file first, or set ",
+            Setting("unlabelled", "skip"),
+            ".",
         )
 
 
 def check_has_smoothing(estimate: str) -> None:
     """Refuse to choose a λ where none is used."""
     if isinstance(estimate, str) and estimate == "mle":
-        raise InvalidSetting("estimate='mle' smooths nothing, so smoothing='auto' has nothing to choose; use 'bayes'.")
+        raise InvalidSetting(
+            Setting("estimate", "mle"),
+            " smooths nothing, so ",
+            Setting("smoothing", "auto"),
+            " has nothing to choose; use ",
+            Setting("estimate", "bayes"),
+            ".",
+        )
 
 
 def check_class_weight(value: ClassWeightLike) -> None:
@@ -162,19 +174,22 @@ def check_class_weight(value: ClassWeightLike) -> None:
         return
     if not isinstance(value, Mapping):
         raise InvalidSetting(
-            f"class_weight={value!r} must be 'balanced', a dict of weights by class such as {{'spam': 3.0}}, or None."
+            Setting("class_weight", value),
+            " must be 'balanced', a dict of weights by class such as {'spam': 3.0}, or None.",
         )
     for label, weight in value.items():
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
             raise InvalidSetting(
-                f"class_weight gives the class {label!r} the weight {weight!r}; give a finite number of 0 or more."
+                Setting("class_weight"),
+                f" gives the class {label!r} the weight {weight!r}; give a finite number of 0 or more.",
+                value=weight,
             )
 
 
 def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
     """Refuse a value that is none of those known."""
     if not isinstance(value, str) or value not in known:
-        raise InvalidSetting(f"{name}={value!r} is unknown; use {' or '.join(map(repr, known))}.")
+        raise InvalidSetting(Setting(name, value), f" is unknown; use {' or '.join(map(repr, known))}.")
 
 
 def _check_unlabelled(parameters: Parameters) -> None:
@@ -182,13 +197,21 @@ def _check_unlabelled(parameters: Parameters) -> None:
     learned, classes = parameters.unlabelled == "em", parameters.classes
     if learned and parameters.estimate == "bayes":
         raise InvalidSetting(
-            "unlabelled='em' looks for the parameters of the highest likelihood (expectation-maximisation), and "
-            "estimate='bayes' has none: it averages over them. Set estimate='map', or 'mle'."
+            Setting("unlabelled", "em"),
+            " looks for the parameters of the highest likelihood (expectation-maximization), and ",
+            Setting("estimate", "bayes"),
+            " has none: it averages over them. Set ",
+            Setting("estimate", "map"),
+            " or ",
+            Setting("estimate", "mle"),
+            ".",
         )
     if _is_whole(classes) and not (learned and classes is not True and classes >= 1):
         raise InvalidSetting(
-            f"classes={classes!r} must be a list, or None; a number of classes, 1 or more, is for rows without any "
-            "label, with unlabelled='em'."
+            Setting("classes", classes),
+            " must be a list, or None; a number of classes, 1 or more, is for rows without any label, with ",
+            Setting("unlabelled", "em"),
+            ".",
         )
 
 
@@ -198,16 +221,17 @@ def _check_temperature(value: float | str | None) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
         raise InvalidSetting(
-            f"temperature={value!r} must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None."
+            Setting("temperature", value),
+            f" must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None.",
         )
 
 
 def _check_smoothing(name: str, value: float) -> None:
     """Refuse a λ that is none; what depends on the estimate is checked there."""
     if not np.isscalar(value) or isinstance(value, (str, bytes)):
-        raise InvalidSetting(f"{name}={value!r} must be one number; give a column its own by its family.")
+        raise InvalidSetting(Setting(name, value), " must be one number; give a column its own by its family.")
     if not (np.isfinite(value) and float(value) >= 0):
-        raise InvalidSetting(f"{name}={value!r} must be finite and not negative.")
+        raise InvalidSetting(Setting(name, value), " must be finite and not negative.")
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

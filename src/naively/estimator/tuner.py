@@ -14,6 +14,7 @@ from ..data.files import file_of
 from ..data.frame import Frame
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.calibration import Fit, Rated, fitted
 from ..model.joint.fitting import FEWEST, count_together, enough, looked_at, weights_of
@@ -82,8 +83,11 @@ class Tuner:
         before, parameters = self.state.tuning, self.parameters
         if parameters.model != "textbook" and (before.learned or before.refined) is not None:
             raise InvalidSetting(
-                f"model={parameters.model!r} fits its weights on the rows that were counted: calibrate(X, y) with "
-                "those. To calibrate the textbook model on held-out rows set model='textbook'."
+                Setting("model", parameters.model),
+                " fits its weights on the rows that were counted: calibrate(X, y) with those. To calibrate the "
+                "textbook model on held-out rows, set ",
+                Setting("model", "textbook"),
+                ".",
             )
         fitted_model = FittedModel(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
@@ -111,8 +115,9 @@ class Tuner:
         """Return the smoothing and the temperature of least leave-one-out log loss."""
         if self.state.expected is not None:
             raise InvalidInput(
-                "Rows cannot be left out of what rows without a label taught: their own labels took part in it. Set "
-                "smoothing and temperature by hand, or calibrate with held-out rows: calibrate(X, y, held_out=True)."
+                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+                "Set smoothing and temperature by hand, or calibrate with held-out rows: "
+                "calibrate(X, y, held_out=True)."
             )
         parameters, fitted_model = self.parameters, FittedModel(self.parameters, self.state)
         task = Task(
@@ -223,7 +228,8 @@ def calibrated_state(
     parameters, state = fitted_model.parameters, fitted_model.state
     if parameters.given_temperature() is not None:
         raise InvalidSetting(
-            f"temperature={parameters.temperature!r} is set by hand, so there is none to fit; set it to None or 'auto'."
+            Setting("temperature", parameters.temperature),
+            " is set by hand, so there is none to fit; set it to None or 'auto'.",
         )
     if file_of(X) is not None:
         raise InvalidInput("Calibration takes the rows in memory; read the file into a table first.")

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from .. import _kernels
 from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, Table
-from ..stats.quantiles import grouped, in_order, weighed
+from ..stats.quantiles import ordered_groups, quantile_groups, value_weights
 from .categorical import Categorical, LogTable, scored
 from .family import Settings, rounded, shown
 
@@ -53,7 +54,7 @@ class Bins:
     def __post_init__(self) -> None:
         whole = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
         if self.bins is not None and not (whole and self.bins >= 2):
-            raise InvalidSetting(f"Bins(bins={self.bins!r}) must be a whole number of 2 or more.")
+            raise InvalidSetting(Setting("bins", self.bins, of="Bins()"), " must be a whole number of 2 or more.")
         if self.cuts is not None:
             object.__setattr__(self, "cuts", checked_cuts(self.cuts))
 
@@ -128,9 +129,9 @@ def checked_cuts(cuts: Any) -> tuple[float, ...]:
     try:
         found = np.asarray(list(cuts), dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be numbers such as [18, 40, 65].") from None
+        raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be numbers such as [18, 40, 65].") from None
     if found.ndim != 1 or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
-        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be finite and rise, each above the one before.")
+        raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be finite and rise, each above the one before.")
     return tuple(found.tolist())
 
 
@@ -157,11 +158,13 @@ def widths_of(edges: Floats) -> Floats:
 
 def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
-    values, met = weighed(np.where(np.isfinite(column), column, np.nan), weights)  # the counting refuses the infinite
+    values, met = value_weights(
+        np.where(np.isfinite(column), column, np.nan), weights
+    )  # the counting refuses the infinite
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return between(values, grouped(met, most, TINY, in_order))
+    return between(values, quantile_groups(met, most, TINY, ordered_groups))
 
 
 def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:

@@ -1,14 +1,16 @@
-"""What a token is: the settings by which a text is taken apart."""
+"""What a token is: the settings of the tokenizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal, NoReturn
 
 from .. import _kernels
+from .._types import Json, JsonObject
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 
 Unit = Literal["words", "characters", "inside"]
 MOST_IN_A_ROW = 256
@@ -20,7 +22,7 @@ class Tokens:
     r"""How a text becomes tokens, as a value.
 
     By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
-    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces say
+    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces show
     where its words end. Korean is written with spaces and stays in words. Models of texts use ``rules="unicode"``.
 
     Parameters
@@ -65,13 +67,13 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if self.unit not in ("words", "characters", "inside"):
-            raise InvalidSetting(f"unit={self.unit!r} is not known; give 'words', 'characters' or 'inside'.")
+            raise InvalidSetting(Setting("unit", self.unit), " is not known; give 'words', 'characters' or 'inside'.")
         if self.cjk not in ("pairs", "words"):
-            raise InvalidSetting(f"cjk={self.cjk!r} is not known; give 'pairs' or 'words'.")
+            raise InvalidSetting(Setting("cjk", self.cjk), " is not known; give 'pairs' or 'words'.")
         if self.rules not in ("python", "unicode"):
-            raise InvalidSetting(f"rules={self.rules!r} is not known; give 'python' or 'unicode'.")
+            raise InvalidSetting(Setting("rules", self.rules), " is not known; give 'python' or 'unicode'.")
         check_ngrams(self.ngram_range)
-        check_width(self.hash_width)
+        check_hash_width(self.hash_width)
         if self.stop_words and self.unit != "words":
             raise InvalidSetting(f"stop_words are words, but the unit is {self.unit!r}; give one of the two.")
         if self.tokenizer is not None and self.unit != "words":
@@ -87,31 +89,31 @@ class Tokens:
         """Whether functions of Python take part, which may fail at any row."""
         return self.preprocessor is not None or self.tokenizer is not None
 
-    def reader(self) -> Any:
+    def reader(self) -> _kernels.Words:
         """Return a compiled reader that knows no word yet."""
         least, most = self.ngram_range
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
         return _kernels.Words(*manner, self.rules == "unicode")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what differs from the usual as plain data; of a function its name."""
-        return {f.name: in_json(own) for f in fields(self) if (own := getattr(self, f.name)) != f.default}
+        return {f.name: setting_to_json(own) for f in fields(self) if (own := getattr(self, f.name)) != f.default}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Tokens:
+    def from_json(cls, data: JsonObject) -> Tokens:
         """Return what to_json described."""
-        return cls(**{name: revived(name, value) for name, value in data.items()})
+        return cls(**{name: setting_from_json(name, value) for name, value in data.items()})
 
 
 @dataclass(frozen=True)
-class Unsaved:
+class UnsavedFunction:
     """Stands for a function that a file cannot hold."""
 
     setting: str
     name: str
 
-    def __call__(self, text: str) -> Any:
+    def __call__(self, text: str) -> NoReturn:
         """Refuse to be called."""
         raise InvalidInput(
             f"This model takes texts apart by the function {self.name!r}, and a file cannot hold a function. Give it "
@@ -119,9 +121,9 @@ class Unsaved:
         )
 
 
-def in_json(value: Any) -> Any:
+def setting_to_json(value: object) -> Json:
     """Return a setting as plain data."""
-    if isinstance(value, Unsaved):
+    if isinstance(value, UnsavedFunction):
         return {"function": value.name}
     if callable(value):
         module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", repr(value))
@@ -129,14 +131,14 @@ def in_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def revived(name: str, value: Any) -> Any:
+def setting_from_json(name: str, value: Json) -> Json:
     """Return the setting that in_json described."""
     if isinstance(value, dict):
-        return Unsaved(name, str(value["function"]))
+        return UnsavedFunction(name, str(value["function"]))
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_ngrams(ngram_range: Any) -> None:
+def check_ngrams(ngram_range: tuple[int, int]) -> None:
     """Refuse what is no range of numbers of words."""
     try:
         least, most = ngram_range
@@ -145,15 +147,15 @@ def check_ngrams(ngram_range: Any) -> None:
         good = False
     if not good:
         raise InvalidSetting(
-            f"ngram_range={ngram_range!r} is no range; give the fewest and the most words in a row, such as (1, 2), up "
-            f"to {MOST_IN_A_ROW}."
+            Setting("ngram_range", ngram_range),
+            f" is no range; give the fewest and the most words in a row, such as (1, 2), up to {MOST_IN_A_ROW}.",
         )
 
 
-def check_width(width: Any) -> None:
+def check_hash_width(width: int | None) -> None:
     """Refuse what is no number of columns."""
     whole = isinstance(width, Integral) and not isinstance(width, bool)
     if width is not None and not (whole and 1 <= width <= WIDEST):
         raise InvalidSetting(
-            f"hash_width={width!r} is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
+            Setting("hash_width", width), f" is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
         )
