@@ -15,7 +15,7 @@ import naively as nv
 from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
 from naively.estimator import folds, tuner
-from naively.estimator.fitted_model import FittedModel
+from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.state import state_of_counts
 from naively.model.joint.learned import fitting
 from naively.model.joint.model import TogetherModel
@@ -266,7 +266,7 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     )
     counts = nv.count(X[:60], y[:60])
     for nb in (fresh, used):
-        nb.fitted_ = FittedModel(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
+        nb.fitted_ = FittedClassifier(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
     assert used.smoothing_ == fresh.smoothing_ == 1.0
 
 

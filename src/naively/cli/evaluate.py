@@ -12,7 +12,7 @@ from .progress import Bar
 from .render import amount, clean, console, listed, print_json
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
 
 EXAMPLE = """\b
 Example:
@@ -70,7 +70,7 @@ def command(
         report(fitted, found, files)
 
 
-def report(fitted: FittedModel, found: Any, files: tuple[str, ...]) -> None:
+def report(fitted: FittedClassifier, found: Any, files: tuple[str, ...]) -> None:
     """Print the scores and the two tables."""
     from . import views
 

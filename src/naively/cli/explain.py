@@ -12,7 +12,7 @@ from . import parse as inputs
 from .render import clean, print_json
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
 
 # What sets a colour, and ends it.
 COLOURED = r"(\x1b\[(?:30;48;5;\d+|0)m)"
@@ -82,7 +82,7 @@ def command(
         click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
 
 
-def decision(fitted: FittedModel, answer: Any, likeliest: Any, probability: float) -> str:
+def decision(fitted: FittedClassifier, answer: Any, likeliest: Any, probability: float) -> str:
     """Return in a line what is answered where costs decide, beside the most probable class."""
     beside = f"most probable: {likeliest}, {probability:.3f}"
     if answer is None:

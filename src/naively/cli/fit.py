@@ -19,7 +19,7 @@ from .render import amount, clean, console, listed, percent, print_json, size
 if TYPE_CHECKING:
     from ..data.files import File
     from ..estimator.fit_files import FileFit
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import Parameters
     from ..judge.scores import Scores
 
@@ -139,7 +139,9 @@ def command(
             click.echo(f"So much is not scored unasked: --cv {FOLDS} does it in one more pass.")
 
 
-def learned(parameters: Parameters, file: File, target: str, quiet: bool, **how: Any) -> tuple[FittedModel, FileFit]:
+def learned(
+    parameters: Parameters, file: File, target: str, quiet: bool, **how: Any
+) -> tuple[FittedClassifier, FileFit]:
     """Fit a model to the files, and return what was read."""
     from ..estimator.fit_files import fit_model_to_files
 
@@ -164,7 +166,7 @@ def rows_in(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def report(fitted: FittedModel, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
+def report(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from ..counting.notes import about_target
     from . import views
@@ -191,7 +193,7 @@ def report(fitted: FittedModel, found: FileFit, files: tuple[str, ...], out: str
     page.print(written(out), soft_wrap=True)
 
 
-def column_facts(fitted: FittedModel, found: FileFit) -> list[dict[str, Any]]:
+def column_facts(fitted: FittedClassifier, found: FileFit) -> list[dict[str, Any]]:
     """Return what is known of each column; cells are missing as often as there are such, whatever their rows weigh."""
     from . import views
 
@@ -202,7 +204,7 @@ def column_facts(fitted: FittedModel, found: FileFit) -> list[dict[str, Any]]:
     return facts_of
 
 
-def remarks(fitted: FittedModel, found: FileFit, facts_of: list[dict[str, Any]]) -> list[str]:
+def remarks(fitted: FittedClassifier, found: FileFit, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
     from ..counting.cell_notes import READ_AS_MISSING
     from . import views
@@ -228,7 +230,7 @@ def remarks(fitted: FittedModel, found: FileFit, facts_of: list[dict[str, Any]])
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
-def without_effect(fitted: FittedModel) -> list[str]:
+def without_effect(fitted: FittedClassifier) -> list[str]:
     """Return the options that were given, but change nothing of the model in use: it fits weights of its own."""
     if fitted.weights is None:
         return []
@@ -240,7 +242,7 @@ def without_effect(fitted: FittedModel) -> list[str]:
     return [f"--{name} {getattr(parameters, name)}" for name in idle if idle[name]]
 
 
-def missing_cells(fitted: FittedModel, found: FileFit, cells: int) -> str:
+def missing_cells(fitted: FittedClassifier, found: FileFit, cells: int) -> str:
     """Return how many cells are missing, how they are written, and what they say."""
     if not found.missing:
         return "Missing: no cell."
@@ -287,7 +289,7 @@ def is_worse(one: Scores, other: Scores) -> bool:
     return one.log_loss > other.log_loss and figures[0] != figures[1]
 
 
-def too_sure(fitted: FittedModel, scores: Scores, book: Scores | None) -> str:
+def too_sure(fitted: FittedClassifier, scores: Scores, book: Scores | None) -> str:
     """Return what helps the model in use when its probabilities are worse than none."""
     if fitted.parameters.given_temperature() is not None:
         return f"{TOO_SURE}\nThe temperature was given: leave out --temperature."
@@ -314,7 +316,7 @@ def written(out: str | None) -> str:
     return f"Wrote {out} ({size(Path(out).stat().st_size)}). Next: naively predict {place} new.csv -o answers.csv"
 
 
-def facts(fitted: FittedModel, found: FileFit, out: str | None) -> dict[str, Any]:
+def facts(fitted: FittedClassifier, found: FileFit, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
     from ..counting.notes import about_target
     from ..judge.metrics import whole

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from ..data.files import File
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
 
 
 def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
@@ -24,7 +24,7 @@ def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
     return File(files[0] if len(files) == 1 else list(files), **given)
 
 
-def loaded(model: str, settings: dict[str, Any] | None = None, n_jobs: int | None = None) -> FittedModel:
+def loaded(model: str, settings: dict[str, Any] | None = None, n_jobs: int | None = None) -> FittedClassifier:
     """Return the model in a file, with settings changed: those of estimating and deciding need no data."""
     from ..estimator.load import load_model
 
@@ -66,7 +66,7 @@ def target_of(file: File, said: str | None) -> str:
     raise click.UsageError(f"Which column holds the classes? Say so by --target; the columns are {shown}.")
 
 
-def known_target(fitted: FittedModel, file: File, said: str | None) -> str:
+def known_target(fitted: FittedClassifier, file: File, said: str | None) -> str:
     """Return the column of the classes: as said, or as the model was fitted with."""
     if said is not None:
         return column_of(file, said)

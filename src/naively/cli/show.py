@@ -12,7 +12,7 @@ from .messages import command_text
 from .render import amount, clean, console, filled, print_json, table
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; of wide models there are thousands.
 MOST_COLUMNS = 100
@@ -48,7 +48,7 @@ def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
         whole(fitted, model)
 
 
-def facts(fitted: FittedModel, model: str) -> dict[str, Any]:
+def facts(fitted: FittedClassifier, model: str) -> dict[str, Any]:
     """Return what a model holds as data."""
     from .. import __version__
     from ..counting.notes import about_target
@@ -68,7 +68,7 @@ def facts(fitted: FittedModel, model: str) -> dict[str, Any]:
     }
 
 
-def settings_of(fitted: FittedModel) -> dict[str, Any]:
+def settings_of(fitted: FittedClassifier) -> dict[str, Any]:
     """Return the settings as plain data; costs by pairs become texts."""
     found = {name: value for name, value in fitted.parameters.to_dict().items() if name != "families"}
     for name in ("cost", "prior"):
@@ -77,7 +77,7 @@ def settings_of(fitted: FittedModel) -> dict[str, Any]:
     return found
 
 
-def whole(fitted: FittedModel, model: str) -> None:
+def whole(fitted: FittedClassifier, model: str) -> None:
     """Print rows, classes, columns and settings."""
     from ..counting.notes import about_target
     from . import views
@@ -98,7 +98,7 @@ def whole(fitted: FittedModel, model: str) -> None:
     page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 
 
-def one_column(fitted: FittedModel, name: str, as_json: bool) -> None:
+def one_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
     """Print P(value | class) of one column."""
     from ..estimator.reports import column_probabilities
 
@@ -112,7 +112,7 @@ def one_column(fitted: FittedModel, name: str, as_json: bool) -> None:
     console().print(filled(made, ([c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows)))
 
 
-def lines_of(data: dict[str, Any], fitted: FittedModel) -> list[dict[str, Any]]:
+def lines_of(data: dict[str, Any], fitted: FittedClassifier) -> list[dict[str, Any]]:
     """Return the lines of such a table as data: labels of classes as they are, numbers of rows as whole numbers."""
     from ..judge.metrics import whole
 
@@ -122,7 +122,7 @@ def lines_of(data: dict[str, Any], fitted: FittedModel) -> list[dict[str, Any]]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def queries(model: str, fitted: FittedModel) -> str:
+def queries(model: str, fitted: FittedClassifier) -> str:
     """Return queries that read a model file: classes, a column of labels, a column of numbers."""
     path, found = text(model), fitted.counts.columns
     parts = [f'-- How many rows has each class?\nselect class, n from {path} where "column" is null order by n desc;']

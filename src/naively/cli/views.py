@@ -10,7 +10,7 @@ from .render import amount, bar, clean, filled, listed, percent, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..judge.scores import Scores
     from ..stats import Counts
     from ..stats.mutual_information import Information
@@ -32,7 +32,7 @@ def classes(counts: Counts) -> Table:
     return shown
 
 
-def column_facts(fitted: FittedModel) -> list[dict[str, Any]]:
+def column_facts(fitted: FittedClassifier) -> list[dict[str, Any]]:
     """Return what is known of each column, that of the most mutual information first."""
     from ..data.schema import NOUNS, said
     from ..estimator.reports import information_of_columns
@@ -151,7 +151,7 @@ def quoted(name: str) -> str:
     return shlex.quote(name)
 
 
-def chosen(fitted: FittedModel) -> list[str]:
+def chosen(fitted: FittedClassifier) -> list[str]:
     """Return what was tuned on top of the counts, a sentence for each."""
     from ..estimator.reports import summary_of_tuning
 

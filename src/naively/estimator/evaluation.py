@@ -20,14 +20,14 @@ from ..judge.outcomes import fitting
 from ..judge.scores import Scores, together
 from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
 from .answers import decisions_of
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, prior_without_row
 
 Part = TypeVar("Part")
 
 
 def leave_one_out_scores(
-    fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Scores:
     """Return how well each of the rows is answered from all others."""
     state, parameters = fitted.state, fitted.parameters
@@ -64,7 +64,9 @@ class Judged(NamedTuple):
     weights: Floats | None
 
 
-def score_of(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> float:
+def score_of(
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+) -> float:
     """Return the accuracy of the answers, or their skill where costs are of numbers."""
     file, parameters = file_of(X), fitted.parameters
     if file is None:
@@ -80,7 +82,9 @@ def score_of(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: Co
     return Scores.from_labels(labels, answers, None, heavy)._mean_right
 
 
-def _judged(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> Judged:
+def _judged(
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+) -> Judged:
     """Return the true labels of rows with the answers to them."""
     rows: Rows = rows_of(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
     known, own = hard(rows), fitted.classes.tolist()
@@ -94,7 +98,7 @@ def _joined(parts: list[list[Label]] | list[list[Label | None]]) -> AnyArray:
     return np.concatenate([np.asarray(part, dtype=object) for part in parts])
 
 
-def _parts_of(fitted: FittedModel, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]) -> list[Part]:
+def _parts_of(fitted: FittedClassifier, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]) -> list[Part]:
     """Return what is asked of the rows of files, read a block at a time, with their classes and weights."""
 
     def ask_block(table: pa.Table) -> Part:

@@ -28,7 +28,7 @@ from ..model.tuning import Tuning
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from .fit import MORE_PASSES, counted_state, spared_passes
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .folds import scores_of_folds
 from .priors_and_costs import costs_of_scores
 from .settings import Parameters
@@ -125,7 +125,7 @@ class FoldOfFile(NamedTuple):
             state = state.tuned(self.held, parameters)
         elif self.sample is not None:
             state = Tuner(parameters, state).fit(self.sample)
-        return FittedModel(parameters, state).model
+        return FittedClassifier(parameters, state).model
 
 
 def _used_columns(

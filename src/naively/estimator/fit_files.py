@@ -17,7 +17,7 @@ from ..judge.scores import Scores
 from .cached_counts import fit_cached, markers_in
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file, warn_of_target
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .settings import Parameters, check_no_em
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def fit_model_to_files(
     window: int | None = None,
     progress: Progress | None = None,
     normalize_weight: bool = False,
-) -> tuple[FittedModel, FileFit]:
+) -> tuple[FittedClassifier, FileFit]:
     """Return the model fitted to the rows of files, and what was read; `fit_files` says what the parameters are."""
     start = time.perf_counter()
     parameters.check()
@@ -181,7 +181,7 @@ def fit_model_to_files(
         _check_cacheable(parameters, normalize_weight)
         rows.sampling = parameters.leaves_choices
         found = fit_cached(parameters, rows, keep_counts, window)
-        fitted = FittedModel(parameters, found.state)
+        fitted = FittedClassifier(parameters, found.state)
         done = FileFit(
             found.rows,
             found.missing,
@@ -218,7 +218,7 @@ def fit_model_to_files(
         rows.skipped,
         by_column,
     )
-    return FittedModel(parameters, state), done
+    return FittedClassifier(parameters, state), done
 
 
 def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int | None) -> None:

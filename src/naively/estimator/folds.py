@@ -22,7 +22,7 @@ from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, som
 from ..model.scorer import Model
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores
 from .settings import Parameters
 from .state import state_of_counts
@@ -76,7 +76,7 @@ class FoldModels(NamedTuple):
     held: Tuning | None
     fewest: int = FEWEST
 
-    def fitted(self, counts: Counts, whole: Counts, rows: Rows, train: Places | None, test: Places) -> FittedModel:
+    def fitted(self, counts: Counts, whole: Counts, rows: Rows, train: Places | None, test: Places) -> FittedClassifier:
         """Return the model of these counts; what its settings leave open is tuned on the rows of the counts."""
         if not counts.rows.any():
             if rows.target.rows == 1:
@@ -98,7 +98,7 @@ class FoldModels(NamedTuple):
             state = tuner.fit(learned_from, fewest=self.fewest)
             if self.fewest < FEWEST and not tuner.fits_weights(of_weight(learned_from), self.fewest):
                 _warn_of_fold(learned_from)
-        return FittedModel(self.parameters, state)
+        return FittedClassifier(self.parameters, state)
 
 
 def _answer_folds(
@@ -160,7 +160,7 @@ def _warn_of_fold(rows: Rows) -> None:
     )
 
 
-def _posterior_of(fitted: FittedModel, whole: Counts, rows: Rows, threads: int) -> Floats:
+def _posterior_of(fitted: FittedClassifier, whole: Counts, rows: Rows, threads: int) -> Floats:
     """Return P(class | row) by a model; a class that it does not know has none."""
     model = fitted.model
     posterior: Floats = model.answer(Model.posterior, rows.source, threads)

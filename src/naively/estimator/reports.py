@@ -15,10 +15,10 @@ from ..families.family import enumerated
 from ..model.joint.fitting import alone
 from ..model.measured_information import Measured
 from ..stats.mutual_information import Information
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 
 
-def column_probabilities(fitted: FittedModel, column: str) -> TableLike:
+def column_probabilities(fitted: FittedClassifier, column: str) -> TableLike:
     """Return P(value | class) of a column as a frame; for numbers, the location and the width of each class."""
     known, model = fitted.schema[column], fitted.model
     if column not in model.schema:
@@ -28,17 +28,17 @@ def column_probabilities(fitted: FittedModel, column: str) -> TableLike:
     return probabilities(model, known)
 
 
-def strongest_words(fitted: FittedModel, label: Label, top: int, column: str | None) -> TableLike:
+def strongest_words(fitted: FittedClassifier, label: Label, top: int, column: str | None) -> TableLike:
     """Return the words that contribute most to a class as a frame."""
     return telling(fitted.model, label, top, column)
 
 
-def importance_of_columns(fitted: FittedModel) -> TableLike:
+def importance_of_columns(fitted: FittedClassifier) -> TableLike:
     """Return the mutual information of each column and the class as a frame, the highest first."""
     return importance(information_of_columns(fitted))
 
 
-def information_of_columns(fitted: FittedModel) -> dict[str, Information]:
+def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
     """Return the mutual information of each column and the class."""
     counts, weights = fitted.all_counts, fitted.state.row_weights or {}
     measured = measured_information(fitted)
@@ -47,12 +47,12 @@ def information_of_columns(fitted: FittedModel) -> dict[str, Information]:
     return information(fitted.model, counts, known, each)
 
 
-def measured_information(fitted: FittedModel) -> Measured | None:
+def measured_information(fitted: FittedClassifier) -> Measured | None:
     """Return the mutual information of numbers, measured on some rows of the last fit; None if there are no such."""
     return None if fitted.state.information is None else fitted.state.information.measured
 
 
-def feature_importances(fitted: FittedModel) -> Floats:
+def feature_importances(fitted: FittedClassifier) -> Floats:
     """Return the mutual information of the columns, divided by its sum."""
     told = information_of_columns(fitted)
     unknown = [name for name, one in told.items() if one.bits != one.bits]
@@ -66,7 +66,7 @@ def feature_importances(fitted: FittedModel) -> Floats:
     return bits / bits.sum() if bits.any() else bits
 
 
-def summary_of(fitted: FittedModel) -> str:
+def summary_of(fitted: FittedClassifier) -> str:
     """Return what was learned, in words."""
     remarks = [f"Note: {remark}" for remark in about_target(fitted.all_counts.classes.labels)]
     expected, measured = fitted.state.expected, measured_information(fitted)
@@ -77,7 +77,7 @@ def summary_of(fitted: FittedModel) -> str:
     return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *summary_of_tuning(fitted)])
 
 
-def summary_of_tuning(fitted: FittedModel) -> list[str]:
+def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
     """Return what was tuned on top of the counts, a line for each."""
     parameters, tuning = fitted.parameters, fitted.tuning
     if fitted.weights is not None:
@@ -93,7 +93,7 @@ def summary_of_tuning(fitted: FittedModel) -> list[str]:
     return replace(tuning, fresh=fitted.is_calibrated).say()
 
 
-def _summary_of_weights(fitted: FittedModel) -> list[str]:
+def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
     """Return which weights or offsets were fitted, and by how much they lower the log loss."""
     assert fitted.weights is not None
     if not fitted.has_weighted_columns:
@@ -103,7 +103,7 @@ def _summary_of_weights(fitted: FittedModel) -> list[str]:
     return [*tuning.say_smoothing(), *lines, *tuning.say_book(fitted.parameters.has_empirical_prior), *stale]
 
 
-def _reason_for_textbook(fitted: FittedModel) -> str:
+def _reason_for_textbook(fitted: FittedClassifier) -> str:
     """Return why the textbook model answers although another model was set."""
     labels = "missing" if fitted.state.expected is not None else "soft" if fitted.state.has_soft_labels else "given"
     numbers = len(fitted.schema.of_kind("numbers"))

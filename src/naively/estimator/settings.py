@@ -16,6 +16,7 @@ from ..data.schema import Schema, family_of
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
+from ..families.family import Estimate, Missing, Unseen
 from ..model.calibration import LARGEST, SMALLEST
 
 # What users may give for a setting.
@@ -34,15 +35,15 @@ class Parameters:
 
     families: FamiliesLike = None
     model: str = "auto"
-    estimate: str = "bayes"
+    estimate: Estimate = "bayes"
     smoothing: float | str = 1.0
     temperature: float | str | None = None
     prior: PriorLike = "empirical"
     prior_smoothing: float = 1.0
     classes: ClassesLike = None
     columns: Iterable[str] | None = None
-    missing: str = "skip"
-    unseen: str = "skip"
+    missing: Missing = "skip"
+    unseen: Unseen = "skip"
     max_categories: int | None = None
     cost: CostLike = None
     reject: float | None = None
@@ -97,6 +98,10 @@ class Parameters:
         pairs = ((getattr(self, name), getattr(other, name)) for name in names)
         return all(one is another or _are_equal(one, another) for one, another in pairs)
 
+    def is_plain(self, names: Iterable[str]) -> bool:
+        """Tell whether some settings are texts and numbers, which nobody can change in place."""
+        return all(isinstance(getattr(self, name), (str, float, int, type(None))) for name in names)
+
     @property
     def chooses_smoothing(self) -> bool:
         """Whether the smoothing is to be chosen from the rows."""
@@ -128,14 +133,16 @@ class Parameters:
 
     def smoothing_or(self, usual: float) -> float:
         """Return the smoothing that was set; the usual one where it is to be chosen."""
-        if isinstance(self.smoothing, str) and self.smoothing == "auto":
-            check_has_smoothing(self.estimate)
-            return usual
-        return self.smoothing  # type: ignore[return-value] # any other text is refused by check()
+        if not isinstance(self.smoothing, str):
+            return self.smoothing
+        if self.smoothing != "auto":
+            raise InvalidSetting(Setting("smoothing", self.smoothing), " must be one number, or 'auto'.")
+        check_has_smoothing(self.estimate)
+        return usual
 
     def settings(self, smoothing: float) -> Settings:
         """Return what every column is estimated with, under some smoothing."""
-        return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type] # checked there
+        return Settings(self.estimate, smoothing, self.missing, self.unseen)
 
 
 NAMES = tuple(field.name for field in fields(Parameters))

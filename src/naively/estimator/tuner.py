@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +34,7 @@ from ..model.tuning import (
     sample,
     tuned,
 )
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
 from .models import joint_model, refined_model, untuned_model
 from .priors_and_costs import prior_without_row
@@ -89,7 +88,7 @@ class Tuner:
                 Setting("model", "textbook"),
                 ".",
             )
-        fitted_model = FittedModel(parameters, self.state)
+        fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
         rows = sample(rows, MOST_SCORES // len(counts.classes))
         model = untuned_model(fitted_model, fitted_model.smoothing)
@@ -119,7 +118,7 @@ class Tuner:
                 "Set smoothing and temperature by hand, or calibrate with held-out rows: "
                 "calibrate(X, y, held_out=True)."
             )
-        parameters, fitted_model = self.parameters, FittedModel(self.parameters, self.state)
+        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
         task = Task(
             lambda smoothing: untuned_model(fitted_model, smoothing),
             fitted_model.counts,
@@ -155,11 +154,12 @@ class Tuner:
         """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
         parameters, threads = self.parameters, self.parameters.threads
         copies = are_copies(rows.weights, hard(rows).codes)
-        screened = screened_of(self.state.counts.counter, rows, parameters.missing == "value", copies, threads)
-        if self.state.counts.counter.together is None:
+        counter = self.state.counts.counter
+        screened = screened_of(counter, rows, parameters.missing == "value", copies, threads)
+        if counter.together is None:
             used = None if screened is None else screened.beside(self.state.schema, parameters.columns)
             self._count_pairs(rows, used, again)
-        fitted_model = FittedModel(parameters, self.state)
+        fitted_model = FittedClassifier(parameters, self.state)
         counts, counter = fitted_model.counts, self.state.counts.counter
         model = joint_model(fitted_model, None)
         model.copies = copies
@@ -180,7 +180,7 @@ class Tuner:
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
-        counter, schema = copy(self.state.counts.counter), self.state.schema
+        counter, schema = self.state.counts.counter.twin(), self.state.schema
         blocks = None if again is None else again()
         remark = count_together(counter, rows, self.parameters.threads, blocks, used)
         hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
@@ -189,7 +189,7 @@ class Tuner:
 
     def _offsets(self, rows: Rows, again: Again | None) -> Tuning:
         """Return the per-value offsets of the refined model."""
-        fitted_model = FittedModel(self.parameters, self.state)
+        fitted_model = FittedClassifier(self.parameters, self.state)
         counts, threads = fitted_model.counts, self.parameters.threads
         place = counts.classes.places(list(self.state.counts.counter.classes.places)).astype(np.int32)
         shown = rows.target.rows if rows.weights is None else rows.weights.sum()
@@ -203,7 +203,7 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
-def _textbook_scores(fitted_model: FittedModel, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
+def _textbook_scores(fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
     out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
@@ -216,7 +216,7 @@ def _textbook_scores(fitted_model: FittedModel, rows: Rows, y: Codes, weights: F
 
 
 def calibrated_state(
-    fitted_model: FittedModel,
+    fitted_model: FittedClassifier,
     X: TableLike,
     y: ColumnLike,
     sample_weight: ColumnLike,

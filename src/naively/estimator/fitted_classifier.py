@@ -36,11 +36,12 @@ class ModelCache:
     version: int = -1  # of the counts
     counts: Counts | None = None  # of all rows, those without a label included
     model: TableModel | None = None
-    parameters: Parameters | None = None  # that the model was estimated with
+    parameters: Parameters | None = None  # that the model was estimated with, copied
+    unchanging: Parameters | None = None  # the same as they were given, if nobody can change them in place
 
 
 @dataclass(frozen=True, eq=False)
-class FittedModel:
+class FittedClassifier:
     """Settings and what was learned. Answers, explanations, reports and scores are functions of it.
 
     Attributes
@@ -55,13 +56,13 @@ class FittedModel:
     state: FittedState
     cache: ModelCache = field(default_factory=ModelCache, init=False, repr=False)
 
-    def with_parameters(self, **changes: Any) -> FittedModel:
+    def with_parameters(self, **changes: Any) -> FittedClassifier:
         """Return the same with some settings changed; those of estimating and deciding need no data."""
         return self.under(replace(self.parameters, **changes))
 
-    def under(self, parameters: Parameters) -> FittedModel:
+    def under(self, parameters: Parameters) -> FittedClassifier:
         """Return the same state under other settings; what they do not change is not made anew."""
-        other = FittedModel(parameters, self.state)
+        other = FittedClassifier(parameters, self.state)
         object.__setattr__(other, "cache", self.cache)
         return other
 
@@ -75,7 +76,7 @@ class FittedModel:
         """What the model is estimated from: what was counted, and what is expected of rows without a label."""
         expected = self.state.expected
         if expected is None:
-            return self.counts
+            return self.state.counts.value
         cache = self._current_cache()
         if cache.counts is None:
             cache.counts = self.counts + expected.counts
@@ -94,13 +95,15 @@ class FittedModel:
     @property
     def model(self) -> TableModel:
         """The model under the settings as they are now."""
-        cache = self._current_cache()
-        parameters = cache.parameters
-        if cache.model is None or parameters is None or not parameters.is_same(self.parameters, MODELLING):
-            self.parameters.check()
+        cache, parameters = self._current_cache(), self.parameters
+        if cache.model is not None and cache.unchanging is parameters:
+            return cache.model
+        if cache.model is None or cache.parameters is None or not cache.parameters.is_same(parameters, MODELLING):
+            parameters.check()
             warn_if_outdated(self)
             cache.model = estimated_model(self)
-            cache.parameters = self.parameters.snapshot()
+            cache.parameters = parameters.snapshot()
+        cache.unchanging = parameters if parameters.is_plain(MODELLING) else None
         return cache.model
 
     def _current_cache(self) -> ModelCache:
