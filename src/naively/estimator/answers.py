@@ -21,7 +21,7 @@ from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
 from ..judge.decision import decide, expected_cost, labelled_cost
-from ..model.scorer import Model
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import numeric_classes, prior_pseudo_counts
@@ -34,17 +34,17 @@ Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]
 
 def joint_log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row, class) up to a constant of the row."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.log_joint, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_joint, rows, threads), X)
 
 
 def log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.log_posterior, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_posterior, rows, threads), X)
 
 
 def probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.posterior, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.posterior, rows, threads), X)
 
 
 def log_marginal_density(fitted: FittedClassifier, X: TableLike) -> Floats:
@@ -56,7 +56,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     """Return the choice of least expected cost for each row."""
     cost, reject = fitted.parameters.cost, fitted.parameters.reject
     if cost is None and reject is None:
-        places = _ask(fitted, lambda model, rows, threads: model.answer(Model.most_probable, rows, threads), X)
+        places = _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.most_probable, rows, threads), X)
         return np.asarray(fitted.classes[places])
     probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
@@ -85,7 +85,7 @@ def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> 
         )
     tail, (source, threads) = tail_of(level), source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing
-    return interval(model, source, threads, prior_known(model.model, fitted.all_counts.rows, smoothing), tail)
+    return interval(model, source, threads, prior_known(model.textbook, fitted.all_counts.rows, smoothing), tail)
 
 
 def evidence_of(fitted: FittedClassifier, X: TableLike, against: Label | None = None) -> Evidence:

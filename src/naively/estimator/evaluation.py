@@ -18,7 +18,7 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.outcomes import fitting
 from ..judge.scores import Scores, together
-from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
+from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
 from .answers import decisions_of
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, prior_without_row
@@ -43,16 +43,16 @@ def leave_one_out_scores(
         read = rows_of_file(file, y, target, sample_weight)
         parts = _parts_of(fitted, read, lambda table, w: leave_one_out_scores(fitted, table, None, w, read.of_target))
         return together(parts)
-    rows = of_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
+    rows = rows_with_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
     truth, heavy = truth_of(rows, counts), weighed(rows, state.class_weights)
     prior = prior_without_row(parameters, fitted.all_counts)
-    posterior = left_out(model, counts, heavy, truth, prior, parameters.threads)
-    check_no_more(counts, truth, heavy.weights)
+    posterior = leave_one_out_posterior(model, counts, heavy, truth, prior, parameters.threads)
+    check_not_more_rows(counts, truth, heavy.weights)
     labels = counts.classes.labels
-    tuning = ("adjusted" if model.adjusts else "fixed") if fitted.tuning.calibrated else None
+    tuning = ("adjusted" if model.leaves_out_weights else "fixed") if fitted.tuning.calibrated else None
     return Scores.of_places(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
 
 
@@ -87,7 +87,7 @@ def _judged(
 ) -> Judged:
     """Return the true labels of rows with the answers to them."""
     rows: Rows = rows_of(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
-    known, own = hard(rows), fitted.classes.tolist()
+    known, own = hard_labels(rows), fitted.classes.tolist()
     labels = [fitting(label, own) for label in known.labels]
     answers = decisions_of(fitted, rows.source).tolist()
     return Judged([labels[code] for code in known.codes.tolist()], answers, rows.weights)

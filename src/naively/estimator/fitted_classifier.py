@@ -8,8 +8,8 @@ from typing import Any
 from .._types import AnyArray
 from ..data.schema import Schema
 from ..data.target import typed
-from ..model.joint.learned import Learned
-from ..model.refined.offsets import Refined
+from ..model.joint.joint_fit import JointFit
+from ..model.refined.refined_fit import RefinedFit
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
@@ -124,7 +124,7 @@ class FittedClassifier:
         return tuning_in_use(self.parameters, self.state.tuning)
 
     @property
-    def weights(self) -> Learned | Refined | None:
+    def weights(self) -> JointFit | RefinedFit | None:
         """The weights of the joint model, or the offsets of the refined one; None if the textbook model answers."""
         return weights_in_use(self.parameters, self.state.tuning)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StaleWarning, levels_to_caller
-from ..model.joint.learned import Learned
-from ..model.refined.offsets import Refined
+from ..model.joint.joint_fit import JointFit
+from ..model.refined.refined_fit import RefinedFit
 from ..model.tuning import UNTUNED, Tuning
 from .settings import Parameters
 from .state import FittedState
@@ -24,7 +24,7 @@ WEIGHTED = ("columns", "missing", "max_categories")
 ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 
 
-def weights_in_use(parameters: Parameters, tuning: Tuning) -> Learned | Refined | None:
+def weights_in_use(parameters: Parameters, tuning: Tuning) -> JointFit | RefinedFit | None:
     """Return the weights of the joint model, or the offsets of the refined one; None for the textbook model."""
     return {"auto": tuning.learned, "refined": tuning.refined}.get(parameters.model)
 

@@ -15,7 +15,7 @@ from ..counting.rows import Rows, check_labels, check_widths, count_rows, rows_o
 from ..counting.weights import refuse_balanced, weighed
 from ..data.frame import Frame
 from ..errors import levels_to_caller
-from ..model.joint.fitting import FEWEST
+from ..model.recipe import RECIPE
 from ..model.tuning import UNTUNED
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_if_outdated, warn_of_new_rows
@@ -150,9 +150,9 @@ def _with_fewer_rows(parameters: Parameters, state: FittedState, rows: Rows | Fi
     state = replace(state, first_rows=first)
     if first is None:
         return state
-    if len(first.rows) >= FEWEST:
+    if len(first.rows) >= RECIPE.fewest_rows:
         return _fit_first_rows(parameters, state, first)
-    return replace(state, tuning=UNTUNED, first_rows=first._replace(due=FEWEST))
+    return replace(state, tuning=UNTUNED, first_rows=first._replace(due=RECIPE.fewest_rows))
 
 
 def _fit_first_rows(parameters: Parameters, state: FittedState, first: FirstRows) -> FittedState:

@@ -176,5 +176,5 @@ def _bytes_of(counter: TableCounter) -> int:
     size = counter.labels.n.nbytes + counter.numbers.sums.nbytes
     if counter.together is not None:
         size += counter.together.products.nbytes + counter.together.fine.nbytes
-    widths = (part.width for part in counter.vectors.values())
-    return size + 16 * len(counter.classes) * sum(widths)
+    widths: int = sum(part.width for part in counter.vectors.values())
+    return size + 16 * len(counter.classes) * widths

@@ -16,8 +16,8 @@ from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
 from ..model.em import Expected
-from ..model.measured_information import Measured
-from ..model.refined.offsets import Moved
+from ..model.measured_information import MeasuredInformation
+from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
 from ..stats.counts import Statistic
@@ -96,7 +96,7 @@ def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
         refined = state.tuning.refined
-        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.moved)
+        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
         store.write(path, counts, about, None, offsets)
     else:
         store.write(path, counts, about | {"expected": expected.about()}, expected.counts)
@@ -139,7 +139,7 @@ def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., o
     )
     if about.get("tuning") is None:
         return FittedClassifier(parameters, state)
-    offsets = {name: Moved(*found) for name, found in (moved or {}).items()}
+    offsets = {name: Offsets(*found) for name, found in (moved or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # whoever saved it was told
     fitted = FittedClassifier(parameters, state)
@@ -165,7 +165,11 @@ def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> Fitt
 
 def _information_of(about: JsonObject) -> NumberInformation | None:
     """Return the mutual information of numbers that a file holds."""
-    return None if "measured" not in about else NumberInformation(measured=Measured.from_json(about["measured"]))
+    return (
+        None
+        if "measured" not in about
+        else NumberInformation(measured=MeasuredInformation.from_json(about["measured"]))
+    )
 
 
 def _check_words(column: Column, statistic: Statistic) -> None:

@@ -12,10 +12,10 @@ from ..errors import InvalidInput
 from ..families import Settings
 from ..families.family import Unseen
 from ..model.estimate import empirical_prior
-from ..model.joint.learned import Learned
-from ..model.joint.model import TogetherModel
+from ..model.joint.joint_fit import JointFit
+from ..model.joint.model import JointModel
 from ..model.refined.model import RefinedModel
-from ..model.refined.offsets import Refined
+from ..model.refined.refined_fit import RefinedFit
 from ..model.table_model import TableModel
 from ..model.tuning import Smoothing, Tuning, smoothed
 from ..stats import Counts
@@ -68,12 +68,12 @@ def textbook_model(
     return TableModel(counts, _used_columns(parameters, schema), settings, prior, most, scale, bias)
 
 
-def joint_model(fitted: FittedClassifier, weights: Learned | None) -> TogetherModel:
+def joint_model(fitted: FittedClassifier, weights: JointFit | None) -> JointModel:
     """Return the joint model; without weights, what they are fitted to."""
     parameters, counts, smoothing = fitted.parameters, fitted.counts, fitted.smoothing
     settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
     shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
-    return TogetherModel(
+    return JointModel(
         counts,
         _used_columns(parameters, fitted.schema),
         settings,
@@ -82,10 +82,11 @@ def joint_model(fitted: FittedClassifier, weights: Learned | None) -> TogetherMo
         weights,
         shift,
         _given_scale(parameters, weights),
+        parameters.recipe,
     )
 
 
-def refined_model(fitted: FittedClassifier, grid: Grid, offsets: Refined | None = None) -> RefinedModel:
+def refined_model(fitted: FittedClassifier, grid: Grid, offsets: RefinedFit | None = None) -> RefinedModel:
     """Return the refined model; without offsets, what they are fitted to."""
     parameters, counts = fitted.parameters, fitted.counts
     schema, settings = _with_smoothing(fitted, fitted.smoothing)
@@ -102,6 +103,7 @@ def refined_model(fitted: FittedClassifier, grid: Grid, offsets: Refined | None 
         offsets,
         _prior_shift(fitted, usual),
         _given_scale(parameters, offsets),
+        parameters.recipe,
     )
 
 
@@ -137,7 +139,7 @@ def _prior_shift(fitted: FittedClassifier, usual: Floats) -> Floats | None:
     return None if parameters.has_empirical_prior else log_prior(parameters, fitted.all_counts) - usual
 
 
-def _given_scale(parameters: Parameters, fitted: Learned | Refined | None) -> float:
+def _given_scale(parameters: Parameters, fitted: JointFit | RefinedFit | None) -> float:
     """Return what the scores of a model with weights or offsets are multiplied by: only a temperature that was set."""
     temperature = None if fitted is None else parameters.given_temperature()
     return 1.0 if temperature is None else 1.0 / temperature

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +21,7 @@ from ..explain.evidence import Evidence
 from ..families.family import Estimate, Missing, Unseen
 from ..judge.scores import Scores
 from ..model.em import Expected
+from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from . import answers, evaluation, incremental, reports
@@ -133,6 +134,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
     # Assigned once, at the very end of whatever changes it: what is raised before leaves the estimator as it was.
     _fitted: FittedClassifier | None = None
+    # The constants of the method. A subclass may have others, for experiments; a model file does not hold them.
+    _recipe: ClassVar[Recipe] = RECIPE
 
     def __init__(
         self,
@@ -180,15 +183,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def parameters(self) -> Parameters:
         """The settings as one value."""
-        return Parameters(**{name: getattr(self, name) for name in NAMES})
+        return Parameters(**{name: getattr(self, name) for name in NAMES}, recipe=self._recipe)
 
     @property
     def fitted_(self) -> FittedClassifier:
         """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
         held = self._held()
-        own = vars(self)
-        for name, value in vars(held.parameters).items():
-            if own[name] is not value:
+        own, known = vars(self), vars(held.parameters)
+        for name in NAMES:
+            if own[name] is not known[name]:
                 held = self._fitted = held.under(self.parameters)
                 break
         return held

@@ -10,10 +10,10 @@ from .._types import Floats, Label, TableLike
 from ..counting.notes import about_target
 from ..errors import InvalidInput
 from ..explain.report import importance, information, probabilities, summary
-from ..explain.text_evidence import telling
-from ..families.family import enumerated
-from ..model.joint.fitting import alone
-from ..model.measured_information import Measured
+from ..explain.text_evidence import words_for_class
+from ..families.family import listed_parts
+from ..model.joint.fitting import why_textbook
+from ..model.measured_information import MeasuredInformation
 from ..stats.mutual_information import Information
 from .fitted_classifier import FittedClassifier
 
@@ -30,7 +30,7 @@ def column_probabilities(fitted: FittedClassifier, column: str) -> TableLike:
 
 def strongest_words(fitted: FittedClassifier, label: Label, top: int, column: str | None) -> TableLike:
     """Return the words that contribute most to a class as a frame."""
-    return telling(fitted.model, label, top, column)
+    return words_for_class(fitted.model, label, top, column)
 
 
 def importance_of_columns(fitted: FittedClassifier) -> TableLike:
@@ -47,7 +47,7 @@ def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
     return information(fitted.model, counts, known, each)
 
 
-def measured_information(fitted: FittedClassifier) -> Measured | None:
+def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None:
     """Return the mutual information of numbers, measured on some rows of the last fit; None if there are no such."""
     return None if fitted.state.information is None else fitted.state.information.measured
 
@@ -58,7 +58,7 @@ def feature_importances(fitted: FittedClassifier) -> Floats:
     unknown = [name for name, one in told.items() if one.bits != one.bits]
     if unknown:
         raise InvalidInput(
-            f"There is no mutual information of {enumerated([*map(repr, unknown[:3])])}"
+            f"There is no mutual information of {listed_parts([*map(repr, unknown[:3])])}"
             f"{f' and {len(unknown) - 3} more columns' * (len(unknown) > 3)}: vectors and texts have none, and "
             "numbers have it after `fit`."
         )
@@ -99,7 +99,7 @@ def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
     if not fitted.has_weighted_columns:
         return ["columns: each contributes by itself, for columns or classes have changed since weights were fitted"]
     stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
-    lines, tuning = fitted.weights.summary_lines(fitted.model), fitted.state.tuning
+    lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
     return [*tuning.say_smoothing(), *lines, *tuning.say_book(fitted.parameters.has_empirical_prior), *stale]
 
 
@@ -107,4 +107,4 @@ def _reason_for_textbook(fitted: FittedClassifier) -> str:
     """Return why the textbook model answers although another model was set."""
     labels = "missing" if fitted.state.expected is not None else "soft" if fitted.state.has_soft_labels else "given"
     numbers = len(fitted.schema.of_kind("numbers"))
-    return alone(fitted.parameters.model, fitted.counts.rows, numbers, labels)
+    return why_textbook(fitted.parameters.model, fitted.counts.rows, numbers, labels, fitted.parameters.recipe)

@@ -17,7 +17,7 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
 from ..families.family import Estimate, Missing, Unseen
-from ..model.calibration import LARGEST, SMALLEST
+from ..model.recipe import RECIPE, Recipe
 
 # What users may give for a setting.
 FamilyLike: TypeAlias = str | Family | type[Family]
@@ -51,6 +51,7 @@ class Parameters:
     n_jobs: int | None = None
     random_state: RandomStateLike = 0
     class_weight: ClassWeightLike = None
+    recipe: Recipe = RECIPE  # the constants of the method, which are no setting: a model file does not hold them
 
     def check(self) -> None:
         """Refuse settings of counting and estimating that mean nothing."""
@@ -91,7 +92,7 @@ class Parameters:
         for name, value in values.items():
             if not isinstance(value, (str, float, int, type(None), Schema)):
                 values[name] = deepcopy(value)
-        return Parameters(**values)
+        return Parameters(**values, recipe=self.recipe)
 
     def is_same(self, other: Parameters, names: Iterable[str]) -> bool:
         """Tell whether some settings have the same values in both."""
@@ -145,7 +146,7 @@ class Parameters:
         return Settings(self.estimate, smoothing, self.missing, self.unseen)
 
 
-NAMES = tuple(field.name for field in fields(Parameters))
+NAMES = tuple(field.name for field in fields(Parameters) if field.name != "recipe")
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -226,10 +227,10 @@ def _check_temperature(value: float | str | None) -> None:
     """Refuse a temperature that is none."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
+    least, largest = 1 / RECIPE.largest_scale, 1 / RECIPE.least_scale
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= largest:
         raise InvalidSetting(
-            Setting("temperature", value),
-            f" must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None.",
+            Setting("temperature", value), f" must be a number from {least:g} to {largest:g}, 'auto' or None."
         )
 
 

@@ -19,7 +19,7 @@ import naively as nv
 from naively import _kernels
 from naively.data.model_file import file as store_file
 from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
-from naively.model.joint.model import TogetherModel
+from naively.model.joint.model import JointModel
 
 from .tables import penguins
 
@@ -78,7 +78,7 @@ SETTINGS = [
 def test_evidence_adds_up_by_columns_and_pairs(params):
     X, y = penguins()
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
-    assert isinstance(nb.fitted_.model, TogetherModel)
+    assert isinstance(nb.fitted_.model, JointModel)
     evidence = nb.explain(X)
     assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(X), atol=1e-9)
     assert np.allclose(evidence.probabilities, nb.predict_proba(X), atol=1e-9)
@@ -382,7 +382,7 @@ def test_rows_without_a_label_are_left_to_the_text_book():
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
     nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
-    assert "joint terms were not fitted: rows without a label were learned, too" in nb.summary()
+    assert "joint terms were not fitted: rows without a label were used, too" in nb.summary()
 
 
 def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):

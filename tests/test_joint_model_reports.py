@@ -12,8 +12,8 @@ import naively as nv
 from naively.cli import main
 from naively.counting import file_sample as sample
 from naively.errors import InvalidSetting
-from naively.model.joint.summary import said_of_weights
-from naively.model.joint.terms import Piece
+from naively.model.joint.summary import described_weights
+from naively.model.joint.terms import Term
 
 from .tables import penguins
 
@@ -36,20 +36,20 @@ def test_of_heavy_rows_one_is_left_out_in_both():
     heavy = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=np.full(len(X), 2.0)).tuning_
     twice = nv.NaiveBayes(model="auto").fit(*(part.loc[part.index.repeat(2)] for part in (X, y))).tuning_
     assert np.allclose(heavy.book, twice.book, atol=1e-9)
-    assert heavy.learned.right == pytest.approx(twice.learned.right)
+    assert heavy.learned.accuracy == pytest.approx(twice.learned.accuracy)
 
 
 def test_how_many_are_right_is_nearly_what_leave_one_out_finds(fitted):
     nb, X, y = fitted  # which leaves the rows out of the weights, too
-    assert nb.tuning_.learned.right == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
+    assert nb.tuning_.learned.accuracy == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
 
 
 def test_the_summary_sets_both_side_by_side(fitted):
     nb, _, _ = fitted
     said, tuning = nb.summary(), nb.tuning_
     assert f"the textbook model has a leave-one-out log loss of {tuning.book.log_loss:.3g}" in said
-    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.right:.1%}" in said
-    weight = tuning.learned.weights[Piece("linear", "numbers")]
+    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.accuracy:.1%}" in said
+    weight = tuning.learned.weights[Term("linear", "numbers")]
     assert f"all columns at once {weight:.2g}" in said
 
 
@@ -58,19 +58,19 @@ def test_a_file_keeps_what_the_text_book_was_worth(fitted, tmp_path):
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
     assert twin.tuning_.book == nb.tuning_.book
-    assert twin.tuning_.learned.right == nb.tuning_.learned.right
+    assert twin.tuning_.learned.accuracy == nb.tuning_.learned.accuracy
 
 
 def test_kinds_of_evidence_are_named_with_their_weights():
     weights = {
-        Piece("value", "labels", (3,)): 1.0, Piece("value", 5, (0,)): 0.25, Piece("value", 5, (1,)): 0.5,
-        Piece("vectors", "words"): 0.75, Piece("pair", 4, (0, 1)): 0.125,
+        Term("value", "labels", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
+        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125,
     }  # fmt: skip
-    assert said_of_weights(weights) == (
+    assert described_weights(weights) == (
         "each column of labels 1; column words 0.75; each number by 5 bins 0.25 to 0.5; "
         "each pair of columns, numbers by 4 bins 0.12"
     )
-    assert said_of_weights({}) == "none"
+    assert described_weights({}) == "none"
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
