@@ -12,6 +12,8 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.data.frame import frame_of
+from naively.estimator import tuner
+from naively.estimator.models import joint_model
 from naively.model.column_parts import LABELS
 from naively.model.joint.fitting import without_noise
 from naively.model.joint.joint_fit import JointFit
@@ -39,7 +41,7 @@ NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
 
 
 def either_or(rows=600, noise=150, seed=0, labels=True):
@@ -69,17 +71,17 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
     X, y = flowers()
     with monkeypatch.context() as patched:
-        patched.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+        patched.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
         nb = nv.NaiveBayes().fit(X[:80], y[:80])
     assert nb.tuning_.declined is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nv.StaleWarning)
         nb.partial_fit(X[80:], y[80:]).calibrate(X, y)
     assert nb.tuning_.declined is None
-    assert isinstance(nb._table_model, JointModel)
+    assert isinstance(nb.fitted_.model, JointModel)
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
-    assert isinstance(twin._table_model, JointModel)
+    assert isinstance(twin.fitted_.model, JointModel)
     assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
 
 
@@ -112,7 +114,7 @@ def test_a_declined_model_is_silent_about_rows_while_it_keeps_the_first(better_b
         warnings.simplefilter("error")
         for begin in range(0, 90, 30):
             nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
-    assert nb._first is not None
+    assert nb.fitted_.state.first_rows is not None
     assert nb.tuning_.declined is not None
 
 
@@ -151,7 +153,7 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table():
 def test_other_columns_tell_by_missing_values_where_these_count():
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
-    model = nb._table_model
+    model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
     assert len(model.others.groups[LABELS].names) == 150 - len(model.counts.grid.names)
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
@@ -247,7 +249,7 @@ def test_light_rows_find_the_columns_that_rows_find():
 def test_light_rows_show_the_gain_of_all_other_columns():
     X, y = weak(missing=False)
     nb = nv.NaiveBayes(missing="value").fit(X, y)
-    model = nb._together(None)
+    model = joint_model(nb.fitted_, None)
     columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
     sample = model.sample(columns, y.astype(np.int32), np.ones(len(y)))
     assert REST in without_noise(sample, model.counts).wide
@@ -271,7 +273,10 @@ def test_numbers_of_light_rows_are_measured_like_rows():
     X, y = flowers()
     y = np.array(["a", "b", "c"])[y]
     book = nv.NaiveBayes(model="textbook")
-    bits = [book.fit(X, y, sample_weight=weight)._measured.told for weight in (None, np.full(len(y), 1 / len(y)))]
+    bits = [
+        book.fit(X, y, sample_weight=weight).fitted_.state.information.measured.told
+        for weight in (None, np.full(len(y), 1 / len(y)))
+    ]
     assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
 
 
@@ -309,7 +314,9 @@ def test_remarks_on_columns_do_not_pile_up():
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
     old = "7 of 9 columns show no gain on their own and are not used."
-    nb._schema = replace(nb._schema, hints=(old, *nb._schema.hints))
+    state = nb.fitted_.state
+    schema = replace(state.schema, hints=(old, *state.schema.hints))
+    nb.fitted_ = replace(nb.fitted_, state=replace(state, schema=schema))
     nb.calibrate(X, y)
     assert sum("columns show no gain" in hint for hint in nb.schema_.hints) == 1
     assert old not in nb.schema_.hints
@@ -320,7 +327,7 @@ def test_remarks_on_columns_left_out_are_not_made_of_the_textbook(better_book):
     X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
-    assert type(nb._table_model) is TableModel
+    assert type(nb.fitted_.model) is TableModel
     assert "show no gain" not in nb.summary()
 
 
@@ -331,7 +338,7 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb = nv.NaiveBayes().fit(X, y)
     made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
     assert len(made) == 1
-    nb._live_counter().together = None
+    nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
 
@@ -343,7 +350,7 @@ def test_densities_are_computed_once_also_where_a_class_is_rare():
     X, y = flowers()
     X, y = X[(y < 2) | (np.arange(len(y)) < 20)], y[(y < 2) | (np.arange(len(y)) < 20)]
     nb = nv.NaiveBayes().fit(X, y)
-    model = nb._together(None)
+    model = joint_model(nb.fitted_, None)
     assert model.counts.rare.classes
     columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
     held = LeaveOneOut(model.counts, model.sample(columns, y.astype(np.int32), np.ones(len(y))))

@@ -40,9 +40,11 @@ class EdgeTerms(TermKind):
     beside = "labels at the edges"
 
     def holds(self, term):
+        """Tell whether a term is of edges."""
         return term.kind == "edge"
 
     def title(self, term):
+        """Return what a term is, in words."""
         return "each column by its edges"
 
     def _merged(self, n):
@@ -51,6 +53,7 @@ class EdgeTerms(TermKind):
         return np.stack([n[:, edge == at].sum(axis=1) for at in (0, 1)], axis=1), edge
 
     def fit(self, held):
+        """Give the terms of rows left out."""
         counts = held.counts
         for at, n in enumerate(counts.tables, len(counts.grid.numbers)):
             merged, edge = self._merged(n)
@@ -58,9 +61,11 @@ class EdgeTerms(TermKind):
             yield Term("edge", None, (at,)), value_scores_left_out(merged, codes, held.rows, 0.5)
 
     def start(self, block):
+        """Return the weight before any row is seen."""
         return 0.5
 
     def add_tables(self, tables):
+        """Add the weighted log ratios."""
         for at, n in enumerate(tables.counts.tables, len(tables.counts.grid.numbers)):
             if by := tables.weights.get(Term("edge", None, (at,))):
                 merged, edge = self._merged(n)
@@ -118,21 +123,26 @@ class PriorModel(TableModel):
 
     @property
     def pairs(self):
+        """The pairs of columns: none."""
         return {}
 
     @property
     def leaves_out_weights(self):
+        """Whether rows are left out of weights, too."""
         return True
 
     def contributions(self, columns, threads):
+        """Return nothing for each column."""
         scores = super().contributions(columns, threads).scores
         return Contributions(0.0 * scores, 0.0 * scores)
 
     def leave_one_out(self, rows):
+        """Return the log prior without each row."""
         before, which = rows.priors()
         return before[which]
 
     def summary_lines(self):
+        """Return what was fitted, in words."""
         return ["the prior alone"]
 
 

@@ -15,7 +15,6 @@ from naively import cli as commands
 from naively.counting import file_sample as kept
 from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
-from naively.estimator import fit_files as files
 from naively.model.recipe import RECIPE
 from naively.model.refined.features import row_hashes, scaled_words
 from naively.model.refined.fitting import hashes_of_rows
@@ -149,7 +148,7 @@ def test_values_that_tell_classes_apart_move_more_easily():
 
 
 def refined_model(nb):
-    model = nb._table_model
+    model = nb.fitted_.model
     assert isinstance(model, RefinedModel)
     return model
 
@@ -161,7 +160,7 @@ def test_words_of_a_row_left_out_are_those_of_a_model_without_it():
     for row in (0, 7, 123):
         rest = np.arange(len(y)) != row
         other = nv.NaiveBayes(model="textbook").fit(WORDS[rest], LABELS[rest])
-        log_p = other._table_model.textbook.likelihoods["X"].log_p
+        log_p = other.fitted_.model.textbook.likelihoods["X"].log_p
         expected = (scaled_words(WORDS[[row]]) @ log_p.T)[0]
         assert_allclose(said[row] - said[row].mean(), expected - expected.mean(), atol=1e-9)
 
@@ -398,7 +397,7 @@ def test_a_new_class_leaves_it_to_the_text_book():
     nb = fitted()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:1], ["d"])
-    assert not isinstance(nb._table_model, RefinedModel)
+    assert not isinstance(nb.fitted_.model, RefinedModel)
 
 
 def test_merged_models_are_the_text_book_until_calibrated():
@@ -447,16 +446,16 @@ def test_columns_that_say_nothing_do_no_harm():
 
 
 def test_each_fold_adjusts_anew():
-    refined = nv.cross_validate(X, Y, model="refined", folds=3)
+    refined = nv.cross_validate(X, Y, model="refined", cv=3)
 
-    assert refined.log_loss < nv.cross_validate(X, Y, folds=3, model="textbook").log_loss
+    assert refined.log_loss < nv.cross_validate(X, Y, cv=3, model="textbook").log_loss
 
 
 def test_files_of_few_rows_are_fitted_as_tables_are(tmp_path):
     path = tmp_path / "rows.csv"
     X.assign(label=Y).to_csv(path, index=False)
     nb = nv.NaiveBayes(model="refined")
-    done = files.fit(nb, path, "label")
+    done = nv.fit_files(nb, path, "label")
 
     assert done.rows == len(Y)
     assert_allclose(nb.predict_proba(X), fitted().predict_proba(X), atol=1e-9)
@@ -469,7 +468,7 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "KEPT", 1000)
     told = []
     nb = nv.NaiveBayes(model="refined")
-    files.fit(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
+    nv.fit_files(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
     passes = sum(rows == len(y_all) for rows, _, _ in told)
 
     assert nb.tuning_.refined.passes == passes - 1 <= RECIPE.offset_passes + 1
@@ -494,7 +493,7 @@ def test_the_command_line_fits_it(tmp_path):
         "label",
         "--model",
         "refined",
-        "--folds",
+        "--cv",
         "3",
         "-o",
         str(tmp_path / "m.parquet"),

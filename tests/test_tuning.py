@@ -19,8 +19,9 @@ from naively.errors import InvalidInput, InvalidSetting
 from naively.model.calibration import ScoredRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import GRID, sample
+from naively.model.tuning import sample
 
+from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
 from .textbook import book, crossed
 
@@ -178,7 +179,7 @@ def test_calibrated_evidence_adds_up(kind):
     nb, table = learned(kind)
     plain = nb.predict_joint_log_proba(table)
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
+    retune(nb, replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
 
     evidence = nb.explain(table)
     joint = nb.predict_joint_log_proba(table)
@@ -197,7 +198,7 @@ def test_fractions_say_what_becomes_of_the_products():
     row = {"colour": "red", "shape": "flat"}
     before = nb.explain(row).fractions()
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
+    retune(nb, replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
     evidence = nb.explain(row)
 
     *lines, last = evidence.fractions().splitlines()
@@ -278,7 +279,7 @@ def test_rows_of_no_weight_are_no_rows():
 def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
     """Fewer rows give nearly the same temperature, and the same one each time."""
     whole = book(temperature="auto").fit(NEW, NEW_Y).temperature_
-    monkeypatch.setattr("naively.model.tuning.MOST_ROWS", 1_000)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=1_000))
     first, second = (book(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
 
     assert first.temperature_ == second.temperature_ != whole
@@ -377,7 +378,7 @@ def test_what_was_not_calibrated_never_warns():
 
 def test_a_class_that_comes_later_has_no_bias():
     nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
-    nb._keep(replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
+    retune(nb, replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
     with pytest.warns(StaleWarning):
         nb.partial_fit(FRAME[:3], ["b2"] * 3)
     plain = book().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
@@ -421,7 +422,7 @@ def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, setti
     """As trying every λ by hand and leaving each row out."""
     X, y = FRAME[[column]][:rows], Y[:rows]
     nb = book(smoothing="auto", **settings).fit(X, y)
-    grid = [by for by in GRID if by >= 1 or "estimate" not in settings]
+    grid = [by for by in RECIPE.smoothing_grid if by >= 1 or "estimate" not in settings]
 
     losses = [loss(book(smoothing=by, **settings).fit(X, y), X, y) for by in grid]
     best = grid[int(np.argmin(np.round(losses, 12)))]
@@ -448,8 +449,8 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
     found = 300 * nb.tuning_.loss_after
     assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
     assert found == pytest.approx(tried(**nb.smoothing_), rel=1e-9)
-    assert found < min(tried(by, by) for by in GRID) - 2
-    assert found <= min(tried(*each) for each in itertools.product(GRID, GRID)) + 2
+    assert found < min(tried(by, by) for by in RECIPE.smoothing_grid) - 2
+    assert found <= min(tried(*each) for each in itertools.product(RECIPE.smoothing_grid, repeat=2)) + 2
 
 
 def test_a_column_with_its_own_smoothing_keeps_it():
@@ -492,13 +493,13 @@ def test_cross_validation_chooses_in_each_fold():
     """Each fold is answered as by a model that was fitted to the others alone."""
     X, y = FRAME[:90], Y[:90]
     folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = crossed(X, y, folds=folds, smoothing="auto", temperature="auto")
-    dealt = crossed(X, y, folds=3, temperature="auto")
+    scores = crossed(X, y, cv=folds, smoothing="auto", temperature="auto")
+    dealt = crossed(X, y, cv=3, temperature="auto")
 
     for train, test in folds:
         nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < crossed(X, y, folds=3).log_loss
+    assert dealt.log_loss < crossed(X, y, cv=3).log_loss
 
 
 # -- hostile input -----------------------------------------------------------------------------------------------------

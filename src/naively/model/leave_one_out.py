@@ -190,7 +190,7 @@ def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: object) -> Ite
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
-            Setting("folds", folds),
+            Setting("cv", folds),
             " means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test).",
         )
     for pair in folds:
@@ -228,7 +228,7 @@ def row_places(which: ColumnLike, n: int) -> Places:
     if at.dtype == bool and at.shape == (n,):
         return np.flatnonzero(at)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < -n or at.max() >= n)):
-        raise InvalidInput(f"folds must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
+        raise InvalidInput(f"cv must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
     at = at.astype(np.intp, copy=False)
     return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
 

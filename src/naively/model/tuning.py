@@ -15,20 +15,13 @@ from ..stats import Axis, Counts
 from .calibration import Calibration, ScoredRows, fit_calibration
 from .joint.joint_fit import JointFit
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
-from .recipe import RECIPE
+from .recipe import RECIPE, Recipe
 from .refined.refined_fit import Offsets, RefinedFit
 from .scorer import softened
 from .table_model import TableModel
 
-# The λ that are tried; where several are as good, the one nearest to 1 is taken.
-GRID = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
-# At most so many rows, and scores of rows and classes, are looked at when a scale is fitted.
-MOST_ROWS, MOST_SCORES = 20_000, 1 << 22
-# When a λ is chosen, so many rows, and scores of rows, columns and classes; but some rows in any case.
-ROWS_FOR_SMOOTHING, MOST_TERMS, FEWEST_ROWS = 5_000, 1 << 20, 256
-# What one choice more must save, in nats (Akaike's criterion); and the textbook model, to be kept.
-PRICE = 1.0
-SWEEPS = 3
+# Scores of rows and classes when a scale is fitted; of rows, columns and classes when a λ is chosen. Memory.
+MOST_SCORES, MOST_TERMS = 1 << 22, 1 << 20
 
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
@@ -166,14 +159,15 @@ class Task(NamedTuple):
     prior: PriorWithout
     threads: int
     grid: Sequence[float]
-    fit: Callable[[ScoredRows], Calibration]  # how sure to be; fitted, or as it is set
+    fit: Callable[[ScoredRows], Calibration]  # the scale: fitted, or as it is set
+    recipe: Recipe = RECIPE
 
     def rated(self, smoothing: Smoothing) -> ScoredRows:
         """Return the log joints of a sample of the rows, each left out, under some smoothing."""
-        rows = sample(self.rows, MOST_SCORES // len(self.counts.classes))
+        rows = sample(self.rows, MOST_SCORES // len(self.counts.classes), self.recipe)
         truth = truth_of(rows, self.counts)
         joint = leave_one_out_log_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
-        return ScoredRows.of(joint, truth, rows.weights)
+        return ScoredRows.of(joint, truth, rows.weights, self.recipe)
 
 
 def tuned(task: Task, smoothing: float | None, calibrated: bool) -> Tuning:
@@ -207,15 +201,22 @@ def judged(
     return Tuning(smoothing, scale, bias, labels, calibrated, True, False, losses[0], losses[1], rows)
 
 
-def held_out(model: TableModel, joint: Floats, truth: Codes, weights: Floats | None, biased: bool) -> Tuning:
+def held_out(
+    model: TableModel,
+    joint: Floats,
+    truth: Codes,
+    weights: Floats | None,
+    biased: bool,
+    recipe: Recipe = RECIPE,
+) -> Tuning:
     """Return how sure to be about rows that were never counted."""
-    rated = ScoredRows.of(joint, truth, weights)
+    rated = ScoredRows.of(joint, truth, weights, recipe)
     return replace(judged(rated, rated, fit_calibration(rated, biased), model.classes, True, None), held_out=True)
 
 
-def sample(rows: Rows, most: int) -> Rows:
+def sample(rows: Rows, most: int, recipe: Recipe = RECIPE) -> Rows:
     """Return some of the rows, the same ones whenever asked: all, if they are few enough."""
-    n, most = rows.target.rows, min(max(most, FEWEST_ROWS), MOST_ROWS)
+    n, most = rows.target.rows, min(max(most, recipe.fewest_smoothing_rows), recipe.calibration_rows)
     if n <= most:
         return rows
     return rows_at(rows, np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
@@ -231,6 +232,7 @@ class Terms(NamedTuple):
     said: Sequence[Sequence[Floats]]
     truth: Codes
     weights: Floats | None
+    recipe: Recipe
 
     def rated(self, which: Sequence[int]) -> ScoredRows:
         """Return the log joints with such a λ for each column."""
@@ -246,14 +248,14 @@ class Terms(NamedTuple):
         joint = others + said
         ruled_out = np.isneginf(joint).all(axis=1)
         joint[ruled_out] = self.before[ruled_out]
-        return ScoredRows.of(joint, self.truth, self.weights)
+        return ScoredRows.of(joint, self.truth, self.weights, self.recipe)
 
 
 def smoothing_of(task: Task) -> Smoothing:
     """Return the λ of least log-loss: one for all, or one for each column where that pays."""
-    grid, schema = task.grid, task.make(1.0).schema
+    grid, schema, recipe = task.grid, task.make(1.0).schema, task.recipe
     cells = len(task.counts.classes) * max(len(schema), 1)
-    small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, ROWS_FOR_SMOOTHING)))
+    small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, recipe.smoothing_rows), recipe))
     free = [column.name for column in schema if column.family.smoothing is None]
     if small.rows.target.rows * cells > MOST_TERMS or len(free) < 2:
         costs = [task.fit(small.rated(by)).penalized_loss for by in grid]
@@ -263,7 +265,7 @@ def smoothing_of(task: Task) -> Smoothing:
     best = first_least(costs)
     which = descended(terms, [best] * len(schema), [column.name in free for column in schema], task.fit)
     own = sum(at != best for at in which)
-    if not own or task.fit(terms.rated(which)).penalized_loss + PRICE * own >= costs[best] - 1e-9:
+    if not own or task.fit(terms.rated(which)).penalized_loss + recipe.smoothing_price * own >= costs[best] - 1e-9:
         return grid[best]
     return {column.name: grid[at] for column, at in zip(schema, which, strict=True) if column.name in free}
 
@@ -276,14 +278,14 @@ def first_least(costs: Sequence[float]) -> int:
 
 def descended(terms: Terms, start: list[int], free: list[bool], fit: Callable[[ScoredRows], Calibration]) -> list[int]:
     """Return a λ for each column that may have its own, column by column downhill, as sure as at the start."""
-    scale, bias, _ = fit(terms.rated(start))
+    (scale, bias, _), recipe = fit(terms.rated(start)), terms.recipe
     which = list(start)
-    for _ in range(SWEEPS):
+    for _ in range(recipe.smoothing_rounds):
         before = list(which)
         for column in (at for at, may in enumerate(free) if may):
             others = terms.without(which, column)
             costs = [
-                terms.with_one(others, said[column]).loss(scale, bias) + PRICE * (at != start[column])
+                terms.with_one(others, said[column]).loss(scale, bias) + recipe.smoothing_price * (at != start[column])
                 for at, said in enumerate(terms.said)
             ]
             least = first_least(costs)
@@ -308,7 +310,7 @@ def terms_of(task: Task, grid: Sequence[float]) -> Terms:
             task.threads,
         )
         said.append([np.concatenate(parts) for parts in zip(*blocks, strict=True)])
-    return Terms(task.prior(remaining_rows(task.counts, truth, w)), said, truth, weights)
+    return Terms(task.prior(remaining_rows(task.counts, truth, w)), said, truth, weights, task.recipe)
 
 
 def smoothed(schema: Schema, smoothing: Smoothing) -> Schema:
