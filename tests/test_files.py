@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,6 +21,7 @@ from naively.data import column_types as columns
 from naively.data import files as read
 from naively.data.frame import frame_of
 from naively.data.target import labels_of
+from naively.errors import InvalidSetting
 from naively.estimator import file_folds
 from naively.judge.fold_assignment import Dealer
 
