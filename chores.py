@@ -139,7 +139,10 @@ def fuzz(seconds: str = "600") -> int:
     corpus.mkdir(parents=True, exist_ok=True)
     if not shutil.which("clang++"):
         raise ChoreError("Fuzzing needs clang++ with libFuzzer, e.g.: apt install clang libclang-rt-dev")
-    sources = [ROOT / "native" / name for name in ("fuzz_texts.cpp", "texts.cpp", "words_out.cpp")]
+    sources = [
+        ROOT / "native" / name
+        for name in ("fuzz/texts.cpp", "text/reading.cpp", "text/names.cpp", "text/count_matrix.cpp")
+    ]
     checks = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "-DNAIVELY_LEVEL=baseline"]
     quietly("clang++", "-std=c++20", "-O1", "-g", *checks, *sources, "-o", target)
     return subprocess.run(

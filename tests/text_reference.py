@@ -40,7 +40,7 @@ def is_mark(c: str) -> bool:
     return unicodedata.category(c).startswith("M")
 
 
-MAKE = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "native" / "unicode" / "make.py")
+MAKE = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "native" / "unicode" / "generate.py")
 assert MAKE is not None
 assert MAKE.loader is not None
 TABLE = importlib.util.module_from_spec(MAKE)

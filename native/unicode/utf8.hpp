@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "letters.hpp"
+#include "unicode/characters.hpp"
 
 namespace naively {
 
