@@ -11,9 +11,25 @@ namespace naively::NAIVELY_LEVEL {
 #define NAIVELY_NAME(name) NAIVELY_TEXT(name)
 extern const Kernels kernels;
 const Kernels kernels{
-    NAIVELY_NAME(NAIVELY_LEVEL), count_codes, count_dense,  count_sparse, count_moments, ranges, bin_numbers, count_products,
-    score_codes, score_pairs,    score_dense, score_sparse, score_normal, score_student, finish,
-    left_codes,                  left_numbers, word_weights, left_words,
+    NAIVELY_NAME(NAIVELY_LEVEL),
+    count_codes,
+    count_dense,
+    count_sparse,
+    count_moments,
+    ranges,
+    bin_numbers,
+    count_products,
+    score_codes,
+    score_pairs,
+    score_dense,
+    score_sparse,
+    score_normal,
+    score_student,
+    finish,
+    left_codes,
+    left_numbers,
+    word_weights,
+    left_words,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -13,8 +13,8 @@ struct Kernels {
 
     // Counting: rows in, sums added in place. All return the first row that is refused; then nothing was changed.
 
-    // counts[offsets[j] + code][class] += weight. A code of size_j or more refuses its row. A negative one is a hole and
-    // counts for nothing, or refuses its row where holes are not allowed.
+    // counts[offsets[j] + code][class] += weight. A code of size_j or more refuses its row. A negative one is a hole
+    // and counts for nothing, or refuses its row where holes are not allowed.
     size_t (*count_codes)(const Matrix&, const Rows&, bool holes, const int64_t* offsets, double* counts, const Run&);
     // counts[class][column] += weight * reading.
     size_t (*count_dense)(const Matrix&, const Rows&, Reading, Limits, double* counts, const Run&);
@@ -27,18 +27,20 @@ struct Kernels {
 
     // The bin of each number: how many of its column's cuts, which rise, lie below it; -1 for NaN.
     void (*bin_numbers)(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
-    // products[class][f][g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers. A code without a
-    // place of its own sets no flag. Counts must not be asked for while this runs: it cannot be undone.
-    void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows&,
-                           double* products, const Run&);
+    // products[class][f][g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers. A code without
+    // a place of its own sets no flag. Counts must not be asked for while this runs: it cannot be undone.
+    void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
+                           const Rows&, double* products, const Run&);
 
     // Scoring: each adds to scores[row - begin][class], lines of the table's width, for rows begin .. end - 1.
 
     // += table[offsets[j] + code]; the last line of each column's part is for unknown codes, a negative code is a
     // hole and says nothing, or refuses its row where holes are not allowed.
-    void (*score_codes)(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end, double* scores);
+    void (*score_codes)(const Matrix&, bool holes, const int64_t* offsets, const Padded&, size_t begin, size_t end,
+                        double* scores);
     // += table[line of the pair + code of the first * (codes of the second + 1) + code of the second].
-    void (*score_pairs)(const Matrix&, const int64_t* offsets, const Pairs&, const Padded&, size_t begin, size_t end, double* scores);
+    void (*score_pairs)(const Matrix&, const int64_t* offsets, const Pairs&, const Padded&, size_t begin, size_t end,
+                        double* scores);
     // += reading * table[column].
     void (*score_dense)(const Matrix&, Reading, const Padded&, size_t begin, size_t end, double* scores);
     void (*score_sparse)(const Sparse&, Reading, const Padded&, size_t begin, size_t end, double* scores);
@@ -52,8 +54,8 @@ struct Kernels {
     // Returns the first row whose scores are not finite numbers.
     size_t (*finish)(double* scores, const double* against, size_t begin, size_t end, const Finish&);
 
-    // Leaving out: out[row][class] += log P(row | class) as if the row had never been counted. Both return the first row
-    // that cannot have been counted.
+    // Leaving out: out[row][class] += log P(row | class) as if the row had never been counted. Both return the first
+    // row that cannot have been counted.
 
     size_t (*left_codes)(const Matrix&, const Rows&, const LabelCounts&, double* out, const Run&);
     size_t (*left_numbers)(const Matrix&, const Rows&, const NumberCounts&, double* out, const Run&);
@@ -65,8 +67,14 @@ struct Kernels {
     void (*left_words)(const WordRows&, const Rows&, const WordCounts&, float* out, const Run&);
 };
 
-namespace baseline { extern const Kernels kernels; }
-namespace avx2 { extern const Kernels kernels; }
-namespace avx512 { extern const Kernels kernels; }
+namespace baseline {
+extern const Kernels kernels;
+}
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
 
 }  // namespace naively

@@ -1,17 +1,17 @@
 // NumPy's arrays as the views that the kernels read, with every size checked.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "kernels.hpp"
 
@@ -104,8 +104,8 @@ inline Rows rows_of(const Classes& classes, const Weights& weights, size_t n_row
     for (size_t row = 0; row < n_rows; ++row) inside &= y[row] >= 0 && size_t(y[row]) < n_classes;
     if (!inside) {
         auto [low, high] = std::minmax_element(y, y + n_rows);
-        refuse("Class codes must lie in 0 … " + std::to_string(int64_t(n_classes) - 1) + "; found " + std::to_string(*low) +
-               " to " + std::to_string(*high) + ".");
+        refuse("Class codes must lie in 0 … " + std::to_string(int64_t(n_classes) - 1) + "; found " +
+               std::to_string(*low) + " to " + std::to_string(*high) + ".");
     }
     return {y, weights ? weights->data() : nullptr, n_classes};
 }
@@ -121,10 +121,12 @@ inline void check_offsets(const Offsets& offsets, size_t columns, size_t lines, 
 // Codes of a column are held in 16 bits where columns are taken together.
 inline void check_few_codes(const Offsets& offsets, size_t columns) {
     for (size_t j = 0; j < columns; ++j)
-        require(offsets(j + 1) - offsets(j) < 65535, "A column taken together with others has fewer than 65,535 values.");
+        require(offsets(j + 1) - offsets(j) < 65535,
+                "A column taken together with others has fewer than 65,535 values.");
 }
 
-inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pairs, size_t seconds, size_t parts, size_t lines) {
+inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pairs, size_t seconds, size_t parts,
+                        size_t lines) {
     require(pairs.size == seconds && pairs.size == parts, "There must be two columns and a line for each pair.");
     check_few_codes(offsets, columns);
     auto inside = [&](int64_t column) { return column >= 0 && size_t(column) < columns; };
@@ -132,7 +134,8 @@ inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pai
     for (size_t p = 0; p < pairs.size; ++p) {
         require(inside(pairs.first[p]) && inside(pairs.second[p]), "A pair names a column that is not there.");
         uint64_t size = places(pairs.first[p]) * places(pairs.second[p]);
-        require(pairs.lines[p] >= 0 && size <= lines && uint64_t(pairs.lines[p]) <= lines - size, "A pair's part lies outside the table.");
+        require(pairs.lines[p] >= 0 && size <= lines && uint64_t(pairs.lines[p]) <= lines - size,
+                "A pair's part lies outside the table.");
     }
 }
 

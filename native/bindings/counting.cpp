@@ -40,7 +40,9 @@ int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool holes, O
     require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
     Rows rows = rows_of(classes, weights, view.rows, counts.shape(1));
     size_t row = NO_ROW;
-    without_gil(threads, [&](const Run& run) { row = kernels().count_codes(view, rows, holes, offsets.data(), counts.data(), run); });
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().count_codes(view, rows, holes, offsets.data(), counts.data(), run);
+    });
     return refused(row);
 }
 
@@ -69,7 +71,8 @@ int64_t count_sparse(AnyVector starts, AnyVector columns, AnyVector values, Clas
     return refused(row);
 }
 
-int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes, Table shift, Planes sums, int threads) {
+int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes, Table shift, Planes sums,
+                      int threads) {
     Matrix view = matrix(x);
     require(sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) && sums.shape(2) == shift.shape(1) &&
                 shift.shape(1) == view.columns,
@@ -84,8 +87,8 @@ int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes,
 
 // One row as Python holds it, counted whole: numbers (NaN: none) and codes of a class, of weight one. If a number is
 // refused nothing is changed, and the answer is no.
-bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets, Table counts,
-               Vector total) {
+bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets,
+               Table counts, Vector total) {
     std::vector<double> x;
     std::vector<int32_t> c;
     for (nb::handle number : numbers) x.push_back(nb::cast<double>(number));
@@ -93,35 +96,40 @@ bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, 
     size_t classes = std::min({total.shape(0), shift.shape(0), counts.shape(1)});
     require(of_class >= 0 && size_t(of_class) < classes, "A class code lies outside the table.");
     require(shift.shape(1) == x.size() && sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) &&
-                sums.shape(2) == x.size(), "Shift and sums must have a column for each number.");
+                sums.shape(2) == x.size(),
+            "Shift and sums must have a column for each number.");
     check_offsets(offsets, c.size(), counts.shape(0), 0);
     require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
     Run run{1, interrupted};
     auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
     // The codes are looked at first: they come from a dictionary, and none of them is ever refused.
-    for (size_t j = 0; j < c.size(); ++j) require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
+    for (size_t j = 0; j < c.size(); ++j)
+        require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
     Limits limits{-LARGEST, LARGEST, true};
-    if (!x.empty() && kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
-                                              shift.data(), sums.data(), run) != NO_ROW)
+    if (!x.empty() &&
+        kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
+                                shift.data(), sums.data(), run) != NO_ROW)
         return false;
-    kernels().count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false, offsets.data(),
-                          counts.data(), run);
+    kernels().count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false,
+                          offsets.data(), counts.data(), run);
     total.data()[of_class] += 1.0;
     return true;
 }
 
 void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     Matrix view = matrix(x);
-    require(least.shape(0) == view.columns && largest.shape(0) == view.columns, "There must be a place for each column.");
+    require(least.shape(0) == view.columns && largest.shape(0) == view.columns,
+            "There must be a place for each column.");
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
-void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets, nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
-                 int threads) {
+void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets,
+                 nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
     Matrix view = matrix(x);
     check_offsets(offsets, view.columns, cuts.shape(0), 0);
     require(out.shape(0) == view.rows && out.shape(1) == view.columns, "There must be a place for each cell.");
-    without_gil(threads, [&](const Run& run) { kernels().bin_numbers(view, cuts.data(), offsets.data(), out.data(), run); });
+    without_gil(threads,
+                [&](const Run& run) { kernels().bin_numbers(view, cuts.data(), offsets.data(), out.data(), run); });
 }
 
 void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes classes, Weights weights, Planes products,
@@ -131,11 +139,13 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
     check_few_codes(offsets, view.columns);
     size_t features = 1 + size_t(offsets(view.columns)) + numbers.shape(1);
     require(numbers.shape(0) == view.rows, "There must be as many rows of numbers as of codes.");
-    require(products.shape(1) == features && products.shape(2) == features, "The products must be [class, feature, feature].");
+    require(products.shape(1) == features && products.shape(2) == features,
+            "The products must be [class, feature, feature].");
     Rows rows = rows_of(classes, weights, view.rows, products.shape(0));
     auto never = [] { return false; };  // stopped half-way, the products would hold half a block
     nb::gil_scoped_release no_gil;
-    kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(), Run{threads, never});
+    kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(),
+                             Run{threads, never});
 }
 
 }  // namespace
@@ -143,19 +153,22 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
 void bind_counting(nb::module_& m) {
     m.def("count_rows", &count_rows, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "counts"_a.noconvert(),
           "counts[class] += weight for each row.");
-    m.def("count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "holes"_a, "offsets"_a.noconvert(),
-          "counts"_a.noconvert(), "threads"_a = 1,
-          "counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones\n"
-          "unless holes are allowed.");
-    m.def("count_dense", &count_dense, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "threshold"_a.none(),
-          "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
-          "counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.");
-    m.def("count_sparse", &count_sparse, "starts"_a, "columns"_a, "values"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-          "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
-          "The same for a sparse matrix, given as its three arrays (CSR).");
-    m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(), "holes"_a,
-          "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
-          "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers\n"
+    m.def(
+        "count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+        "holes"_a, "offsets"_a.noconvert(), "counts"_a.noconvert(), "threads"_a = 1,
+        "counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones\n"
+        "unless holes are allowed.");
+    m.def(
+        "count_dense", &count_dense, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+        "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
+        "counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.");
+    m.def("count_sparse", &count_sparse, "starts"_a, "columns"_a, "values"_a, "classes"_a.noconvert(),
+          "weights"_a.noconvert().none(), "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(),
+          "threads"_a = 1, "The same for a sparse matrix, given as its three arrays (CSR).");
+    m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+          "holes"_a, "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
+          "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses "
+          "numbers\n"
           "beyond 1e150, and NaN unless holes are allowed.");
     m.def("count_row", &count_row, "numbers"_a, "codes"_a, "of_class"_a, "shift"_a.noconvert(), "sums"_a.noconvert(),
           "offsets"_a.noconvert(), "counts"_a.noconvert(), "total"_a.noconvert(),
@@ -163,8 +176,9 @@ void bind_counting(nb::module_& m) {
     m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
           "Least and largest value of each column.");
 
-    m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(), "out"_a.noconvert(),
-          "threads"_a = 1, "The bin of each number: how many of its column's cuts lie below it; -1 for NaN.");
+    m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(),
+          "out"_a.noconvert(), "threads"_a = 1,
+          "The bin of each number: how many of its column's cuts lie below it; -1 for NaN.");
     m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
           "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
           "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");

@@ -1,7 +1,6 @@
 // Rows dealt out into folds while they come: each class evenly, and all folds of about the same size.
-#include "bindings/bindings.hpp"
-
 #include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
 
 using namespace nb::literals;
 
@@ -22,9 +21,9 @@ uint64_t stirred(uint64_t x) {
 }
 
 struct Deal {
-    const uint64_t* keys;       // of each class
-    int64_t *loads, *met;       // rows of each fold, and of each class
-    uint8_t* used;              // [class][fold]: whether the block of the class that is open has a row there
+    const uint64_t* keys;  // of each class
+    int64_t *loads, *met;  // rows of each fold, and of each class
+    uint8_t* used;         // [class][fold]: whether the block of the class that is open has a row there
     size_t folds;
 
     // Of the folds without a row of this block, the one of the fewest rows; chance decides between equals.
@@ -46,7 +45,8 @@ struct Deal {
 void deal(Classes classes, Weights weights, Keys keys, Totals loads, Totals met, Flags used, Folds out) {
     size_t rows = classes.shape(0), folds = loads.shape(0);
     require(folds > 0 && used.shape(1) == folds, "There must be a place for each fold, and at least one.");
-    require(keys.shape(0) == met.shape(0) && used.shape(0) == met.shape(0), "There must be a key and a line for each class.");
+    require(keys.shape(0) == met.shape(0) && used.shape(0) == met.shape(0),
+            "There must be a key and a line for each class.");
     require(out.shape(0) == rows, "There must be a fold for each row.");
     for (size_t k = 0; k < met.shape(0); ++k) {
         size_t open = std::count(used.data() + k * folds, used.data() + (k + 1) * folds, uint8_t(1));
@@ -65,8 +65,8 @@ void deal(Classes classes, Weights weights, Keys keys, Totals loads, Totals met,
 }  // namespace
 
 void bind_folds(nb::module_& m) {
-    m.def("deal", &deal, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "keys"_a.noconvert(), "loads"_a.noconvert(),
-          "met"_a.noconvert(), "used"_a.noconvert(), "out"_a.noconvert(),
+    m.def("deal", &deal, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "keys"_a.noconvert(),
+          "loads"_a.noconvert(), "met"_a.noconvert(), "used"_a.noconvert(), "out"_a.noconvert(),
           "Deal rows into folds, each class evenly; rows of no weight get -1. What was dealt before is carried along.");
 }
 

@@ -39,7 +39,8 @@ std::vector<std::string> level_names() {
 void use_level(const std::string& name) {
     for (auto level : levels())
         if (name == level->level) return void(chosen = level);
-    throw nb::value_error(("This machine cannot run the instruction level '" + name + "'; levels() lists those it can.").c_str());
+    throw nb::value_error(
+        ("This machine cannot run the instruction level '" + name + "'; levels() lists those it can.").c_str());
 }
 
 }  // namespace

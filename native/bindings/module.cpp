@@ -4,8 +4,9 @@
 namespace nb = nanobind;
 
 NB_MODULE(_kernels, m) {
-    m.doc() = "Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the\n"
-              "first row that it refuses, or -1. A call that refuses a row has changed no counts.";
+    m.doc() =
+        "Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the\n"
+        "first row that it refuses, or -1. A call that refuses a row has changed no counts.";
     // Whoever stops a program by Ctrl-C leaves objects behind, and need not be told so.
     nb::set_leak_warnings(false);
 

@@ -37,12 +37,15 @@ class PyScorer {
         require(table.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
         Padded lines = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
         take(view.rows, x, offsets, table);
-        add([=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
-            k->score_codes(view, holes, o, lines, begin, end, scores);
-        }, view.columns, against);
+        add(
+            [=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
+                k->score_codes(view, holes, o, lines, begin, end, scores);
+            },
+            view.columns, against);
     }
 
-    // Columns first[p] and second[p] together; each one's part of the table has a line for every two codes, holes among them.
+    // Columns first[p] and second[p] together; each one's part of the table has a line for every two codes, holes among
+    // them.
     void pairs(AnyMatrix x, Offsets offsets, Labels first, Labels second, Labels lines, ConstTable table) {
         Matrix view = naively::codes(x);
         check_offsets(offsets, view.columns, size_t(offsets(view.columns)), 0);
@@ -50,18 +53,20 @@ class PyScorer {
         check_pairs(offsets, view.columns, which, second.shape(0), lines.shape(0), table.shape(0));
         Padded padded_table = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
         take(view.rows, x, offsets, first, second, lines, table);
-        scorer_.add([=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
-            k->score_pairs(view, o, which, padded_table, begin, end, scores);
-        }, which.size);
+        scorer_.add(
+            [=, k = &scorer_.kernels(), o = offsets.data()](size_t begin, size_t end, double* scores) {
+                k->score_pairs(view, o, which, padded_table, begin, end, scores);
+            },
+            which.size);
     }
 
     void dense(AnyMatrix x, std::optional<double> threshold, ConstTable table, bool against) {
         Matrix view = matrix(x);
         Padded lines = padded(table, view.columns, scorer_.width(), WRONG_TABLE);
         take(view.rows, x, table);
-        add([=, k = &scorer_.kernels(), reading = reading_of(threshold)](size_t begin, size_t end, double* scores) {
-            k->score_dense(view, reading, lines, begin, end, scores);
-        }, view.columns, against);
+        add([=, k = &scorer_.kernels(), reading = reading_of(threshold)](
+                size_t begin, size_t end, double* scores) { k->score_dense(view, reading, lines, begin, end, scores); },
+            view.columns, against);
     }
 
     void sparse(AnyVector starts, AnyVector columns, AnyVector values, std::optional<double> threshold,
@@ -69,41 +74,51 @@ class PyScorer {
         Sparse view = naively::sparse(starts, columns, values, table.shape(0));
         Padded lines = padded(table, table.shape(0), scorer_.width(), WRONG_TABLE);
         take(view.rows, starts, columns, values, table);
-        add([=, k = &scorer_.kernels(), reading = reading_of(threshold)](size_t begin, size_t end, double* scores) {
-            k->score_sparse(view, reading, lines, begin, end, scores);
-        }, view.rows ? view.entries / view.rows : 0, against);
+        add(
+            [=, k = &scorer_.kernels(), reading = reading_of(threshold)](size_t begin, size_t end, double* scores) {
+                k->score_sparse(view, reading, lines, begin, end, scores);
+            },
+            view.rows ? view.entries / view.rows : 0, against);
     }
 
     void normal(AnyMatrix x, ConstTable centre, ConstTable precision, ConstTable base, bool holes) {
         Matrix view = matrix(x);
         size_t width = scorer_.width();
-        Padded c = padded(centre, view.columns, width, WRONG_TABLE), p = padded(precision, view.columns, width, WRONG_TABLE),
+        Padded c = padded(centre, view.columns, width, WRONG_TABLE),
+               p = padded(precision, view.columns, width, WRONG_TABLE),
                b = padded(base, view.columns, width, WRONG_TABLE);
         take(view.rows, x, centre, precision, base);
-        scorer_.add([=, k = &scorer_.kernels(), total = column_sums(b)](size_t begin, size_t end, double* scores) {
-            k->score_normal(view, holes, c, p, b, total.data(), begin, end, scores);
-        }, view.columns);
+        scorer_.add(
+            [=, k = &scorer_.kernels(), total = column_sums(b)](size_t begin, size_t end, double* scores) {
+                k->score_normal(view, holes, c, p, b, total.data(), begin, end, scores);
+            },
+            view.columns);
     }
 
     void student(AnyMatrix x, ConstTable centre, ConstTable precision, ConstTable power, ConstTable base, bool holes) {
         Matrix view = matrix(x);
         size_t width = scorer_.width();
-        Padded c = padded(centre, view.columns, width, WRONG_TABLE), p = padded(precision, view.columns, width, WRONG_TABLE),
+        Padded c = padded(centre, view.columns, width, WRONG_TABLE),
+               p = padded(precision, view.columns, width, WRONG_TABLE),
                q = padded(power, view.columns, width, WRONG_TABLE), b = padded(base, view.columns, width, WRONG_TABLE);
         take(view.rows, x, centre, precision, power, base);
-        scorer_.add([=, k = &scorer_.kernels(), total = column_sums(b)](size_t begin, size_t end, double* scores) {
-            k->score_student(view, holes, c, p, q, b, total.data(), begin, end, scores);
-        }, view.columns);
+        scorer_.add(
+            [=, k = &scorer_.kernels(), total = column_sums(b)](size_t begin, size_t end, double* scores) {
+                k->score_student(view, holes, c, p, q, b, total.data(), begin, end, scores);
+            },
+            view.columns);
     }
 
     void given(ConstTable scores, bool against) {
         require(scores.shape(1) == scorer_.classes(), "Scores must be [row, class].");
         take(scores.shape(0), scores);
-        add([=, from = scores.data(), classes = scorer_.classes(), width = scorer_.width()](size_t begin, size_t end,
-                                                                                           double* out) {
-            for (size_t row = begin; row < end; ++row, out += width)
-                for (size_t c = 0; c < classes; ++c) out[c] += from[row * classes + c];
-        }, 1, against);
+        add(
+            [=, from = scores.data(), classes = scorer_.classes(), width = scorer_.width()](size_t begin, size_t end,
+                                                                                            double* out) {
+                for (size_t row = begin; row < end; ++row, out += width)
+                    for (size_t c = 0; c < classes; ++c) out[c] += from[row * classes + c];
+            },
+            1, against);
     }
 
     int64_t log_joint(Answers out, int threads) const { return run(Answer::log_joint, nullptr, out, threads); }
@@ -118,7 +133,8 @@ class PyScorer {
         require(!labels || labels->shape(0) == scorer_.classes(), "There must be a label for each class.");
         require(rows_ == NO_ROW || out.shape(0) == rows_, "There must be a place for each row.");
         const int64_t* names = labels ? labels->data() : nullptr;
-        return finish(out.shape(0), {Answer::choice, 0, 0, nullptr, fallback.data(), names, out.data(), Type::i64}, threads);
+        return finish(out.shape(0), {Answer::choice, 0, 0, nullptr, fallback.data(), names, out.data(), Type::i64},
+                      threads);
     }
 
   private:
@@ -151,7 +167,8 @@ class PyScorer {
         require(!fallback || fallback->shape(0) == scorer_.classes(), "There must be a fallback for each class.");
         Type type = type_of(out);
         require(type == Type::f64 || type == Type::f32, "Answers are float64 or float32.");
-        return finish(out.shape(0), {answer, 0, 0, nullptr, fallback ? fallback->data() : nullptr, nullptr, out.data(), type},
+        return finish(out.shape(0),
+                      {answer, 0, 0, nullptr, fallback ? fallback->data() : nullptr, nullptr, out.data(), type},
                       threads);
     }
 
@@ -170,15 +187,17 @@ class PyScorer {
 
 void bind_scoring(nb::module_& m) {
     nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
-        .def("__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); }, "log_prior"_a)
+        .def(
+            "__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); },
+            "log_prior"_a)
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
         .def("temper", &PyScorer::temper, "scale"_a, "bias"_a.none() = nb::none(),
              "Answer with bias + scale * (all that was added), whenever it was or will be.")
-        .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(), "against"_a = false,
-             "holes"_a = true,
+        .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
+             "against"_a = false, "holes"_a = true,
              "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.")
-        .def("pairs", &PyScorer::pairs, "x"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(),
-             "lines"_a.noconvert(), "table"_a.noconvert(),
+        .def("pairs", &PyScorer::pairs, "x"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(),
+             "second"_a.noconvert(), "lines"_a.noconvert(), "table"_a.noconvert(),
              "Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.")
         .def("dense", &PyScorer::dense, "x"_a.noconvert(), "threshold"_a.none(), "table"_a.noconvert(),
              "against"_a = false, "Add x * table[column], or table[column] where x > threshold.")

@@ -29,16 +29,18 @@ class TextCodes {
     }
 
     // Texts one after another in one buffer; text i lies between starts[i] and starts[i + 1].
-    std::vector<int64_t> encode(AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped, int32_t missing,
-                                int32_t unseen, CodesOut out) {
+    std::vector<int64_t> encode(AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped,
+                                int32_t missing, int32_t unseen, CodesOut out) {
         Type type = type_of(starts);
-        require(starts.shape(0) == out.shape(0) + 1 && (type == Type::i32 || type == Type::i64), "The starts do not fit.");
+        require(starts.shape(0) == out.shape(0) + 1 && (type == Type::i32 || type == Type::i64),
+                "The starts do not fit.");
         auto run = [&](auto kind) {
             auto start = static_cast<const decltype(kind)*>(starts.data());
             auto bytes = reinterpret_cast<const char*>(data.data());
             size_t size = data.shape(0);
             auto text_of = [=](size_t row) -> Text {
-                if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size) throw nb::value_error(OUTSIDE);
+                if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size)
+                    throw nb::value_error(OUTSIDE);
                 return {{bytes + start[row], size_t(start[row + 1] - start[row])}, bytes + size};
             };
             return filled(text_of, valid, skipped, missing, unseen, out);
@@ -47,8 +49,8 @@ class TextCodes {
     }
 
     // Texts as views of 16 bytes: the length, then the text itself if it has up to 12 bytes, else where it lies.
-    std::vector<int64_t> encode_views(Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid, size_t skipped,
-                                      int32_t missing, int32_t unseen, CodesOut out) {
+    std::vector<int64_t> encode_views(Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid,
+                                      size_t skipped, int32_t missing, int32_t unseen, CodesOut out) {
         require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
         auto first = reinterpret_cast<const char*>(views.data());
         auto text_of = [&](size_t row) -> Text {
@@ -68,8 +70,8 @@ class TextCodes {
   private:
     static constexpr const char* OUTSIDE = "A text lies outside its buffer.";
 
-    // Fills in the code of each row. With `unseen` NONE, texts never met get new codes, counted from `next_`; returned are
-    // the rows in which they were met first.
+    // Fills in the code of each row. With `unseen` NONE, texts never met get new codes, counted from `next_`; returned
+    // are the rows in which they were met first.
     template <class TextOf>
     std::vector<int64_t> filled(TextOf&& text_of, const std::optional<Bytes>& valid, size_t skipped, int32_t missing,
                                 int32_t unseen, CodesOut& out) {
@@ -115,10 +117,12 @@ void bind_text_codes(nb::module_& m) {
         .def_rw("next", &TextCodes::next_, "The code of the next text that was never met.")
         .def("encode", &TextCodes::encode, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a,
              "missing"_a, "unseen"_a, "out"_a.noconvert(),
-             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new\n"
+             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met "
+             "get new\n"
              "codes; returned are the rows in which they were met first.")
-        .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a,
-             "missing"_a, "unseen"_a, "out"_a.noconvert(), "The same for views of texts (Arrow's string_view).");
+        .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(),
+             "skipped"_a, "missing"_a, "unseen"_a, "out"_a.noconvert(),
+             "The same for views of texts (Arrow's string_view).");
     m.attr("NEW") = Dictionary::NONE;
 }
 

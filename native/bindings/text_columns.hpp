@@ -21,9 +21,7 @@ struct ColumnOfTexts : Texts {
         rows = size, valid = std::move(bits), skipped = skip;
     }
 
-    bool missing(size_t row) const {
-        return valid && !(valid->data()[(row + skipped) / 8] >> (row + skipped) % 8 & 1);
-    }
+    bool missing(size_t row) const { return valid && !(valid->data()[(row + skipped) / 8] >> (row + skipped) % 8 & 1); }
 
     // Refuses what is no text before anything is read.
     void check(int threads) {
@@ -32,7 +30,8 @@ struct ColumnOfTexts : Texts {
         without_gil(threads, [&](const Run& run) { fault = WordReader::fault(*this, run); });
         if (fault.row == NO_ROW) return void(checked = true);
         std::string row = "Row " + std::to_string(first + int64_t(fault.row));
-        if (fault.long_) refuse(row + " holds a text of " + std::to_string(fault.byte) + " bytes; split texts of 2 GiB or more.");
+        if (fault.long_)
+            refuse(row + " holds a text of " + std::to_string(fault.byte) + " bytes; split texts of 2 GiB or more.");
         refuse(row + " is no valid UTF-8: byte " + std::to_string(fault.byte) +
                " cannot be read. Decode the texts by the encoding that they are in, e.g. bytes.decode('latin-1').");
     }
@@ -72,7 +71,8 @@ struct ViewTexts : ColumnOfTexts {
     std::vector<Bytes> buffers;
     size_t all = 0;
 
-    ViewTexts(Bytes from, std::vector<Bytes> parts, std::optional<Bytes> bits, size_t skip) : views(from), buffers(std::move(parts)) {
+    ViewTexts(Bytes from, std::vector<Bytes> parts, std::optional<Bytes> bits, size_t skip)
+        : views(from), buffers(std::move(parts)) {
         require(views.shape(0) % 16 == 0, "A view has 16 bytes.");
         take(views.shape(0) / 16, std::move(bits), skip);
         for (size_t row = 0; row < rows; ++row) {

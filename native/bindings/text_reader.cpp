@@ -1,10 +1,10 @@
 // The Python face of the readers of text.
-#include "bindings/bindings.hpp"
-#include <nanobind/stl/tuple.h>
-
 #include <mutex>
 #include <shared_mutex>
 
+#include <nanobind/stl/tuple.h>
+
+#include "bindings/bindings.hpp"
 #include "bindings/text_columns.hpp"
 
 using namespace nb::literals;
@@ -62,9 +62,12 @@ struct TokenRows {
     nb::tuple matrix(std::optional<Numbers> columns, const std::string& times, int threads) {
         require(!columns || columns->shape(0) >= this->columns(), "There must be a column for each number.");
         bool whole = times != "log";
-        bool all_kept = !columns || std::all_of(columns->data(), columns->data() + columns->shape(0), [](int32_t column) { return column >= 0; });
+        bool all_kept = !columns || std::all_of(columns->data(), columns->data() + columns->shape(0),
+                                                [](int32_t column) { return column >= 0; });
         CountsOf made;
-        without_gil(threads, [&](const Run& run) { made = matrix_of(pieces, columns ? columns->data() : nullptr, all_kept, times_of(times), whole, run); });
+        without_gil(threads, [&](const Run& run) {
+            made = matrix_of(pieces, columns ? columns->data() : nullptr, all_kept, times_of(times), whole, run);
+        });
         size_t size = size_t(made.starts.back());
         return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns), size),
                               whole ? array_of(std::move(made.whole), size) : array_of(std::move(made.parts), size));
@@ -91,7 +94,10 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std:
         require(to < classes, "There is no such class.");
         lines[to] = &sums.lines[k];
     }
-    auto room = [&] { return std::unique_ptr<double[], void (*)(void*)>(static_cast<double*>(large_memory(classes * columns * sizeof(double))), std::free); };
+    auto room = [&] {
+        return std::unique_ptr<double[], void (*)(void*)>(
+            static_cast<double*>(large_memory(classes * columns * sizeof(double))), std::free);
+    };
     auto times = room(), rows = room();
     for (size_t k = 0; k < classes; ++k) {
         double *t = times.get() + k * columns, *r = rows.get() + k * columns;
@@ -138,7 +144,8 @@ class Words {
     }
 
     void name(ColumnOfTexts& texts, bool apart) {
-        require(!words_.lexicon.size() && !words_.lexicon.hidden() && !words_.plan.width, "Names are given to a lexicon that is empty.");
+        require(!words_.lexicon.size() && !words_.lexicon.hidden() && !words_.plan.width,
+                "Names are given to a lexicon that is empty.");
         require(texts.rows < size_t(Lexicon::MOST), "A thousand million names are too many.");
         texts.check(1);
         without_gil(1, [&](const Run&) { words_.name(texts, apart); });
@@ -152,31 +159,37 @@ class Words {
     void read_lists(Offsets starts, ColumnOfTexts& tokens, TokenRows& rows, bool learn, int threads) {
         tokens.check(threads);
         size_t size = starts.shape(0);
-        require(size > 0 && starts(0) >= 0 && starts(size - 1) <= int64_t(tokens.rows), "The lists lie outside the tokens.");
+        require(size > 0 && starts(0) >= 0 && starts(size - 1) <= int64_t(tokens.rows),
+                "The lists lie outside the tokens.");
         for (size_t i = 1; i < size; ++i) require(starts(i - 1) <= starts(i), "The lists overlap.");
-        locked(learn, threads, [&](const Run& run) { words_.read(TokenLists{size - 1, starts.data(), tokens}, learn, rows.pieces, run); });
+        locked(learn, threads, [&](const Run& run) {
+            words_.read(TokenLists{size - 1, starts.data(), tokens}, learn, rows.pieces, run);
+        });
     }
 
-    void count(ColumnOfTexts& texts, Classes classes, Weights weights, size_t n_classes, const std::string& times, bool learn,
-               ClassWords& sums, int threads) {
+    void count(ColumnOfTexts& texts, Classes classes, Weights weights, size_t n_classes, const std::string& times,
+               bool learn, ClassWords& sums, int threads) {
         texts.check(threads);
         Rows rows = rows_of(classes, weights, texts.rows, n_classes);
         Times how = times_of(times);
         locked(learn, threads, [&](const Run& run) { words_.count(texts, rows, how, learn, sums, run); });
     }
 
-    void add(const TokenRows& read, Classes classes, Weights weights, size_t n_classes, const std::string& times, ClassWords& sums, int threads) {
+    void add(const TokenRows& read, Classes classes, Weights weights, size_t n_classes, const std::string& times,
+             ClassWords& sums, int threads) {
         Rows rows = rows_of(classes, weights, read.size(), n_classes);
         Times how = times_of(times);
         require(read.columns() <= size(), "These rows were read by another lexicon.");
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
-    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out, std::optional<ConstVector> lengths,
-               std::optional<Vector> squares, int threads) {
-        require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1), "There must be a score for each row and class.");
+    void score(ColumnOfTexts& texts, const std::string& times, ConstTable table, Table out,
+               std::optional<ConstVector> lengths, std::optional<Vector> squares, int threads) {
+        require(out.shape(0) == texts.rows && out.shape(1) == table.shape(1),
+                "There must be a score for each row and class.");
         require(lengths.has_value() == squares.has_value(), "Lengths of words make squares of rows.");
-        require(!lengths || (lengths->shape(0) == table.shape(0) && squares->shape(0) == texts.rows), "There must be a length for each word.");
+        require(!lengths || (lengths->shape(0) == table.shape(0) && squares->shape(0) == texts.rows),
+                "There must be a length for each word.");
         texts.check(threads);
         Times how = times_of(times);
         WordReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
@@ -197,7 +210,8 @@ class Words {
 
     nb::tuple names(Numbers numbers) {
         size_t known = size();
-        for (size_t i = 0; i < numbers.shape(0); ++i) require(numbers(i) >= 0 && size_t(numbers(i)) < known, "There is no such number.");
+        for (size_t i = 0; i < numbers.shape(0); ++i)
+            require(numbers(i) >= 0 && size_t(numbers(i)) < known, "There is no such number.");
         std::vector<int64_t> ends(numbers.shape(0));
         std::string text;
         locked(false, 1, [&](const Run&) { words_.names(numbers.data(), ends.size(), text, ends.data()); });
@@ -241,30 +255,36 @@ std::unique_ptr<ColumnOfTexts> column(int64_t first, bool surrogates, bool check
 }
 
 void bind_rows(nb::module_& m) {
-    nb::class_<ColumnOfTexts>(m, "Texts", "Rows of text where they lie. `first` is the number of the first row, for messages.")
-        .def_static("strings", [](nb::list texts, int64_t first) { return column<StringTexts>(first, true, false, texts); }, "texts"_a,
-                    "first"_a = 0, "A few strings; None is missing.")
+    nb::class_<ColumnOfTexts>(m, "Texts",
+                              "Rows of text where they lie. `first` is the number of the first row, for messages.")
+        .def_static(
+            "strings", [](nb::list texts, int64_t first) { return column<StringTexts>(first, true, false, texts); },
+            "texts"_a, "first"_a = 0, "A few strings; None is missing.")
         .def_static(
             "buffer",
-            [](AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped, int64_t first, bool surrogates) {
-                return column<BufferTexts>(first, surrogates, false, starts, data, valid, skipped);
-            },
-            "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a, "first"_a = 0, "surrogates"_a = false,
-            "Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it says so.")
+            [](AnyVector starts, Bytes data, std::optional<Bytes> valid, size_t skipped, int64_t first,
+               bool surrogates) { return column<BufferTexts>(first, surrogates, false, starts, data, valid, skipped); },
+            "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a, "first"_a = 0,
+            "surrogates"_a = false,
+            "Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it "
+            "says so.")
         .def_static(
             "views",
             [](Bytes views, std::vector<Bytes> buffers, std::optional<Bytes> valid, size_t skipped, int64_t first) {
                 return column<ViewTexts>(first, false, false, views, std::move(buffers), valid, skipped);
             },
-            "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a, "first"_a = 0, "Views of texts (Arrow's string_view).")
+            "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a, "first"_a = 0,
+            "Views of texts (Arrow's string_view).")
         .def("__len__", [](const ColumnOfTexts& texts) { return texts.rows; })
         .def("check", &ColumnOfTexts::check, "threads"_a = 1, "Refuse what is no text.")
-        .def_prop_ro("bytes", [](const ColumnOfTexts& texts) { return texts.bytes(); }, "About how many bytes there are.");
+        .def_prop_ro(
+            "bytes", [](const ColumnOfTexts& texts) { return texts.bytes(); }, "About how many bytes there are.");
     nb::class_<TokenRows>(m, "TokenRows", "The numbers of rows of text, as they were read.")
         .def(nb::init<>())
         .def("__len__", &TokenRows::size)
         .def("matrix", &TokenRows::matrix, "columns"_a.noconvert().none(), "times"_a = "all", "threads"_a = 1,
-             "Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or nothing if\n"
+             "Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or "
+             "nothing if\n"
              "that is negative. The counts are int64, of times 'log' float64.")
         .def("totals", &TokenRows::totals, "size"_a, "In how many rows each number came up, and how often in all.")
         .def("unknown", &TokenRows::unknown, "How many tokens of each row had no number.");
@@ -272,7 +292,8 @@ void bind_rows(nb::module_& m) {
         .def(nb::init<>())
         .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
         .def("tables", &tables_of, "classes"_a, "columns"_a, "place"_a = nb::none(),
-             "The sums, and the rows that each number came up in, both [class, number]; place says which line each code has.");
+             "The sums, and the rows that each number came up in, both [class, number]; place says which line each "
+             "code has.");
 }
 
 }  // namespace
@@ -280,26 +301,29 @@ void bind_rows(nb::module_& m) {
 void bind_words(nb::module_& m) {
     bind_rows(m);
     nb::class_<Words>(m, "Words", "Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.")
-        .def("__init__",
-             [](Words* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width,
-                bool unicode) {
-                 new (at) Words(plan_of(unit, lower, marks, pairs, least, most, width, unicode));
-             },
-             "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1, "width"_a = 0,
-             "unicode"_a = false)
+        .def(
+            "__init__",
+            [](Words* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most,
+               int64_t width,
+               bool unicode) { new (at) Words(plan_of(unit, lower, marks, pairs, least, most, width, unicode)); },
+            "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1,
+            "width"_a = 0, "unicode"_a = false)
         .def("__len__", &Words::size)
         .def("stop", &Words::stop, "texts"_a, "Pass these words over wherever they are met.")
-        .def("name", &Words::name, "texts"_a, "apart"_a, "Give names the numbers 0, 1, …; taken apart, they are words with a space between.")
-        .def("read", &Words::read, "texts"_a, "rows"_a, "learn"_a, "threads"_a = 1, "Read texts, and put their numbers behind the rows.")
+        .def("name", &Words::name, "texts"_a, "apart"_a,
+             "Give names the numbers 0, 1, …; taken apart, they are words with a space between.")
+        .def("read", &Words::read, "texts"_a, "rows"_a, "learn"_a, "threads"_a = 1,
+             "Read texts, and put their numbers behind the rows.")
         .def("read_lists", &Words::read_lists, "starts"_a.noconvert(), "tokens"_a, "rows"_a, "learn"_a, "threads"_a = 1,
              "The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].")
-        .def("count", &Words::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a, "times"_a,
-             "learn"_a, "sums"_a, "threads"_a = 1, "Read texts, and add each row to the sums of its class.")
-        .def("add", &Words::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a, "times"_a, "sums"_a,
-             "threads"_a = 1, "The same for rows that were read before.")
+        .def("count", &Words::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a,
+             "times"_a, "learn"_a, "sums"_a, "threads"_a = 1, "Read texts, and add each row to the sums of its class.")
+        .def("add", &Words::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a,
+             "times"_a, "sums"_a, "threads"_a = 1, "The same for rows that were read before.")
         .def("score", &Words::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(),
              "lengths"_a.noconvert().none() = nb::none(), "squares"_a.noconvert().none() = nb::none(), "threads"_a = 1,
-             "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. With lengths,\n"
+             "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. "
+             "With lengths,\n"
              "squares[row] += times² * lengths[number].")
         .def("spans", &Words::spans, "texts"_a, "row"_a = 0,
              "The tokens of one text that have a number: the number, and the bytes where each begins and ends.")

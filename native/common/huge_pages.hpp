@@ -42,7 +42,9 @@ struct Large {
     }
     void deallocate(T* at, size_t) { std::free(at); }
     template <class U>
-    bool operator==(const Large<U>&) const { return true; }
+    bool operator==(const Large<U>&) const {
+        return true;
+    }
 };
 
 template <class T>

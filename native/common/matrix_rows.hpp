@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels.hpp"
 #include "common/vectors.hpp"
+#include "kernels.hpp"
 
 // In the namespace of the instruction level: a function compiled for one must never be taken for another's.
 namespace naively::NAIVELY_LEVEL {
@@ -44,7 +44,8 @@ bool within(const Number* line, size_t n, Limits limits) {
         bad |= limits.holes ? here & (x == x) : here;
     }
     bool good = !any(bad);
-    for (; i < n; ++i) good &= (line[i] >= limits.least && line[i] <= limits.largest) || (limits.holes && line[i] != line[i]);
+    for (; i < n; ++i)
+        good &= (line[i] >= limits.least && line[i] <= limits.largest) || (limits.holes && line[i] != line[i]);
     return good;
 }
 
@@ -55,9 +56,8 @@ class Lines {
     explicit Lines(const Matrix& x, size_t at_once = 1) : x_(x), at_once_(at_once), kept_(x.columns * at_once) {}
     const To* operator()(size_t row) {
         To* line = kept_.data() + row % at_once_ * x_.columns;
-        with_type(x_.type, x_.data, [&](auto data) {
-            convert(data + ptrdiff_t(row) * x_.row_step, x_.column_step, x_.columns, line);
-        });
+        with_type(x_.type, x_.data,
+                  [&](auto data) { convert(data + ptrdiff_t(row) * x_.row_step, x_.column_step, x_.columns, line); });
         return line;
     }
 
@@ -73,7 +73,9 @@ template <class T>
 class Tiles {
   public:
     explicit Tiles(const Matrix& x)
-        : x_(x), rows_(std::clamp<size_t>(4096 / std::max<size_t>(x.columns, 1), 8, 64)), kept_(2 * x.columns * rows_) {}
+        : x_(x),
+          rows_(std::clamp<size_t>(4096 / std::max<size_t>(x.columns, 1), 8, 64)),
+          kept_(2 * x.columns * rows_) {}
     const T* operator()(size_t row) {
         if (row < begin_ || row >= begin_ + rows_) turn(row);
         return tile() + (row - begin_) * x_.columns;
@@ -86,7 +88,8 @@ class Tiles {
         begin_ = begin;
         size_t rows = std::min(rows_, x_.rows - begin), columns = x_.columns;
         for (size_t j = 0; j < columns; ++j) {
-            const T* __restrict column = static_cast<const T*>(x_.data) + ptrdiff_t(j) * x_.column_step + ptrdiff_t(begin);
+            const T* __restrict column =
+                static_cast<const T*>(x_.data) + ptrdiff_t(j) * x_.column_step + ptrdiff_t(begin);
             T* __restrict to = tile() + j;
             for (size_t r = 0; r < rows; ++r) to[r * columns] = column[r];
         }
@@ -100,7 +103,9 @@ class Tiles {
 // Calls f(line_of), where line_of(row) gives a row where it lies: side by side, and of type T.
 template <class T, class F>
 decltype(auto) with_lines(const Matrix& x, F&& f) {
-    return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) { return first + ptrdiff_t(row) * step; });
+    return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) {
+        return first + ptrdiff_t(row) * step;
+    });
 }
 
 // Calls f(line_of) for numbers: as float or double where they lie so, else converted to double. The lines of so many

@@ -78,7 +78,8 @@ size_t add_up(size_t rows, size_t cells_per_row, size_t table_size, double* tota
         return refused;
     }
     size_t affordable = TABLE_BYTES / (2 * std::max<size_t>(table_size, 1) * sizeof(double));
-    size_t pieces = std::clamp<size_t>(std::min({affordable, cells / CELLS_PER_THREAD, rows}), 1, PIECES);  // none of them empty
+    size_t pieces =
+        std::clamp<size_t>(std::min({affordable, cells / CELLS_PER_THREAD, rows}), 1, PIECES);  // none of them empty
     auto first_row = [&](size_t piece) { return rows * piece / pieces; };
     // In rounds of some milliseconds, so that Ctrl-C is answered soon even when all rows are one piece; within them
     // fractions are added up in steps: sums of sums round less than one long sum.

@@ -91,8 +91,8 @@ inline Vec exponential(Vec x) {
     Vec n = shifted - all(shifter);
     Vec r = (x - n * all(LOG2_HIGH)) - n * all(LOG2_LOW);
     Vec p = all(1.0 / 6227020800);
-    for (double c : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5,
-                     1.0, 1.0})
+    for (double c : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                     1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
         p = p * r + all(c);
     Vec result = doubles(bits(p) + (bits(shifted) << 52));
     return choose(x < all(-708.0), all(0.0), result);

@@ -23,6 +23,7 @@ size_t count_sparse(const Sparse&, const Rows&, Reading, Limits, double* counts,
 size_t count_moments(const Matrix&, const Rows&, Limits, double* shift, double* sums, const Run&);
 void ranges(const Matrix&, double* least, double* largest, const Run&);
 void bin_numbers(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
-void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows&, double* products, const Run&);
+void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows&,
+                    double* products, const Run&);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -18,7 +18,8 @@ class Places {
     using Bits = std::conditional_t<sizeof(Code) == 1, uint16_t, std::make_unsigned_t<Code>>;
 
   public:
-    Places(const int64_t* offsets, size_t columns, size_t classes, bool holes) : classes_(classes), holes_(holes), at_(columns) {
+    Places(const int64_t* offsets, size_t columns, size_t classes, bool holes)
+        : classes_(classes), holes_(holes), at_(columns) {
         for (size_t j = 0; j < columns; ++j) {
             first_.push_back(uint32_t(offsets[j]) * uint32_t(classes));
             sizes_.push_back(Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j], std::numeric_limits<Bits>::max())));
@@ -28,7 +29,7 @@ class Places {
         size_t columns = at_.size();
         const Bits* __restrict sizes = sizes_.data();
         const uint32_t* __restrict first = first_.data();
-        uint32_t *__restrict at = at_.data(), classes = classes_;
+        uint32_t* __restrict at = at_.data(), classes = classes_;
         Bits outside = 0;
         for (size_t j = 0; j < columns; ++j) {
             Bits here = Bits(line[j]) >= sizes[j];

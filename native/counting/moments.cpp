@@ -175,7 +175,7 @@ void ranges(const Matrix& x, double* least, double* largest, const Run& run) {
     with_numbers(x, 1, [&](auto lines) {
         share_out(pieces, x.rows * x.columns, run, [&](size_t piece) {
             auto line_of = lines;
-            double *__restrict a = low.data() + piece * x.columns, *__restrict b = high.data() + piece * x.columns;
+            double* __restrict a = low.data() + piece * x.columns, * __restrict b = high.data() + piece * x.columns;
             for (size_t row = x.rows * piece / pieces; row < x.rows * (piece + 1) / pieces; ++row) {
                 auto line = line_of(row);
                 for (size_t j = 0; j < x.columns; ++j) {

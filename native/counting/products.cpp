@@ -13,9 +13,17 @@ namespace {
 // Only products of a feature with itself or a later one are filled in.
 class Products {
   public:
-    Products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows& rows, double* out)
-        : offsets_(offsets), columns_(codes.columns), numbers_(numbers), width_(width), rows_(rows), n_(codes.rows),
-          features_(1 + size_t(offsets[codes.columns]) + width), out_(out), codes_(codes, offsets, 0, codes.rows) {}
+    Products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows& rows,
+             double* out)
+        : offsets_(offsets),
+          columns_(codes.columns),
+          numbers_(numbers),
+          width_(width),
+          rows_(rows),
+          n_(codes.rows),
+          features_(1 + size_t(offsets[codes.columns]) + width),
+          out_(out),
+          codes_(codes, offsets, 0, codes.rows) {}
 
     size_t pieces() const { return columns_ + width_; }
     // Pieces write to different lines of the products, so they can be done side by side, in any order.
@@ -36,7 +44,8 @@ class Products {
         size_t classes = rows_.n_classes, lines = (size(i) + 1) * classes;
         std::vector<uint32_t> of_row(n_);  // code and class of each row in one number
         const uint16_t* mine = codes_.column(i);
-        for (size_t row = 0; row < n_; ++row) of_row[row] = uint32_t(mine[row]) * uint32_t(classes) + uint32_t(rows_.classes[row]);
+        for (size_t row = 0; row < n_; ++row)
+            of_row[row] = uint32_t(mine[row]) * uint32_t(classes) + uint32_t(rows_.classes[row]);
         for (size_t j = i; j < columns_; ++j) {
             size_t wide = size(j) + 1;
             std::vector<Part> table(lines * wide, Part{});
@@ -97,7 +106,8 @@ void count_products(const Matrix& codes, const int64_t* offsets, const double* n
                     double* out, const Run& run) {
     Products products(codes, offsets, numbers, width, rows, out);
     size_t features = codes.columns + width;
-    share_out(products.pieces(), codes.rows * features * features / 2, run, [&](size_t piece) { products.fill(piece); });
+    share_out(products.pieces(), codes.rows * features * features / 2, run,
+              [&](size_t piece) { products.fill(piece); });
     for (size_t row = 0; row < codes.rows; ++row) {
         size_t all = 1 + size_t(offsets[codes.columns]) + width;
         out[size_t(rows.classes[row]) * all * all] += rows.weights ? rows.weights[row] : 1.0;

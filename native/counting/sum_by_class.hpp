@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels.hpp"
 #include "common/threads.hpp"
+#include "kernels.hpp"
 
 // In the namespace of the instruction level: a function compiled for one must never be taken for another's.
 namespace naively::NAIVELY_LEVEL {
@@ -49,8 +49,8 @@ inline std::vector<Share> shares_of(const Rows& rows, size_t n_rows, size_t widt
 // As add_up, for a table [class][width]: fill(first, last, line_of) counts the rows listed from first to last, each
 // into the line of its class.
 template <class Check, class Fill>
-size_t add_up_by_class(const Rows& rows, size_t n_rows, size_t cells_per_row, size_t width, double* total, const Run& run,
-                       Check&& check, Fill&& fill) {
+size_t add_up_by_class(const Rows& rows, size_t n_rows, size_t cells_per_row, size_t width, double* total,
+                       const Run& run, Check&& check, Fill&& fill) {
     size_t per_row = std::max<size_t>(cells_per_row, 1), cells = n_rows * per_row;
     if (straight(cells, rows.n_classes * width)) {
         size_t refused = check();
@@ -70,11 +70,13 @@ size_t add_up_by_class(const Rows& rows, size_t n_rows, size_t cells_per_row, si
             auto& [k, part, parts, line] = shares[s];
             size_t first = sorted.start(k), size = sorted.ends[k] - first;
             std::vector<size_t> listed;
-            for (size_t i = size * part / parts; i < size * (part + 1) / parts; ++i) listed.push_back(begin + sorted.rows[first + i]);
+            for (size_t i = size * part / parts; i < size * (part + 1) / parts; ++i)
+                listed.push_back(begin + sorted.rows[first + i]);
             if (listed.empty()) return;
             // Later rounds apart: sums of sums round less than one long sum.
             std::vector<double> sums(width, 0.0);
-            if (!fill(listed.data(), listed.data() + listed.size(), [&](size_t) { return sums.data(); })) doubtful = true;
+            if (!fill(listed.data(), listed.data() + listed.size(), [&](size_t) { return sums.data(); }))
+                doubtful = true;
             if (line.empty()) return line.swap(sums);
             for (size_t j = 0; j < width; ++j) line[j] += sums[j];
         });

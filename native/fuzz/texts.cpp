@@ -1,10 +1,10 @@
 // A target for libFuzzer: whatever bytes come, reading them ends well and in the same way on any number of threads.
 // `python3 chores.py fuzz` builds and runs it.
+#include "text/texts.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
-
-#include "text/texts.hpp"
 
 using namespace naively;
 
@@ -34,7 +34,8 @@ std::vector<std::string> names_of(const WordReader& words, const std::vector<int
     std::vector<int64_t> ends(numbers.size());
     words.names(numbers.data(), numbers.size(), text, ends.data());
     std::vector<std::string> names;
-    for (size_t i = 0; i < ends.size(); ++i) names.push_back(text.substr(i ? size_t(ends[i - 1]) : 0, size_t(ends[i]) - (i ? size_t(ends[i - 1]) : 0)));
+    for (size_t i = 0; i < ends.size(); ++i)
+        names.push_back(text.substr(i ? size_t(ends[i - 1]) : 0, size_t(ends[i]) - (i ? size_t(ends[i - 1]) : 0)));
     return names;
 }
 

@@ -1,8 +1,8 @@
-// Rows of labels scored as if they had never been counted. Compiled once per instruction level (NAIVELY_LEVEL names it).
-#include "leave_one_out/leave_one_out.hpp"
-
+// Rows of labels scored as if they had never been counted. Compiled once per instruction level (NAIVELY_LEVEL names
+// it).
 #include "common/matrix_rows.hpp"
 #include "common/vectors.hpp"
+#include "leave_one_out/leave_one_out.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -22,7 +22,8 @@ inline double log_share(double part, double whole, double size) {
 // What a value's share of its row's own class is without the row. Where all rows weigh one it is looked up.
 class OwnShares {
   public:
-    OwnShares(const LabelCounts& labels, size_t columns, const Rows& rows, size_t n_rows) : of_(labels), classes_(rows.n_classes) {
+    OwnShares(const LabelCounts& labels, size_t columns, const Rows& rows, size_t n_rows)
+        : of_(labels), classes_(rows.n_classes) {
         if (rows.weights || n_rows * columns < labels.n.lines * classes_) return;  // fewer rows than places to look up
         table_.resize(labels.n.lines * classes_);
         for (size_t j = 0; j < columns; ++j)
@@ -49,8 +50,8 @@ class OwnShares {
     std::vector<double> table_;  // [line][class]
 };
 
-// What the cells of one row say once it is left out. Most change the row's own class alone: their shares are multiplied,
-// so that a row costs one logarithm. The others' scores are lines of the table.
+// What the cells of one row say once it is left out. Most change the row's own class alone: their shares are
+// multiplied, so that a row costs one logarithm. The others' scores are lines of the table.
 class LeftRow {
   public:
     LeftRow(const LabelCounts& labels, const OwnShares& shares, size_t columns, size_t classes)

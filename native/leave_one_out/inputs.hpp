@@ -7,15 +7,16 @@ namespace naively {
 
 // Columns of labels as they were counted. Each has a line for every value, and a last one for values never met.
 struct LabelCounts {
-    const int64_t* offsets;  // where the lines of each column begin
-    Padded logs, n;          // [line][class]: what a value says, and how often it was met
-    const double *met, *kept;      // [line]: how often in all; 1 if the value stays known without any row, else 0
-    const double* totals;    // [column][class]
+    const int64_t* offsets;    // where the lines of each column begin
+    Padded logs, n;            // [line][class]: what a value says, and how often it was met
+    const double *met, *kept;  // [line]: how often in all; 1 if the value stays known without any row, else 0
+    const double* totals;      // [column][class]
     struct Column {
         double imagined;  // rows of each value, or of all together where they are shared out by how common values are
         double size;      // number of values, with the place for those never met
         double common;    // how common all values are together
-        double shared, placed, refusing;  // yes or no: shared out; a place for values never met; or none of them accepted
+        double shared, placed,
+            refusing;  // yes or no: shared out; a place for values never met; or none of them accepted
     };
     const Column* columns;
 };

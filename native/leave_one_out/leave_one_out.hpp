@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels.hpp"
 #include "common/threads.hpp"
+#include "kernels.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 
@@ -18,9 +18,8 @@ constexpr size_t PIECE = 4096;
 template <class Work>
 size_t first_refused(size_t rows, size_t cells_per_row, const Run& run, Work&& work) {
     std::vector<size_t> refused((rows + PIECE - 1) / PIECE, NO_ROW);
-    share_out(refused.size(), rows * cells_per_row, run, [&](size_t piece) {
-        refused[piece] = work(piece * PIECE, std::min(rows, (piece + 1) * PIECE));
-    });
+    share_out(refused.size(), rows * cells_per_row, run,
+              [&](size_t piece) { refused[piece] = work(piece * PIECE, std::min(rows, (piece + 1) * PIECE)); });
     return refused.empty() ? NO_ROW : *std::min_element(refused.begin(), refused.end());
 }
 

@@ -1,7 +1,8 @@
-// Rows of numbers scored as if they had never been counted. Compiled once per instruction level (NAIVELY_LEVEL names it).
-#include "leave_one_out/leave_one_out.hpp"
+// Rows of numbers scored as if they had never been counted. Compiled once per instruction level (NAIVELY_LEVEL names
+// it).
 #include "common/matrix_rows.hpp"
 #include "common/vectors.hpp"
+#include "leave_one_out/leave_one_out.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -41,7 +42,8 @@ class Product {
     }
     Vec log() const {
         // A whole number below 2^52, put behind the point of 2^52, is that number as a double, plus 2^52.
-        Vec exponent = std::bit_cast<Vec>(exponents_ | 0x4330000000000000) - all(0x1p52) - all(1023.0 * double(factors_));
+        Vec exponent =
+            std::bit_cast<Vec>(exponents_ | 0x4330000000000000) - all(0x1p52) - all(1023.0 * double(factors_));
         return log_of_one_plus(digits_ - all(1.0)) + exponent * all(LOG2_LOW) + exponent * all(LOG2_HIGH);
     }
 };
@@ -65,7 +67,8 @@ double student_level(double freedom) {
 inline Vec student_level(Vec freedom) {
     Vec half = freedom * all(0.5);
     if (any(~Mask(half >= all(LARGE_HALF))))
-        return Vec{student_level(freedom[0]), student_level(freedom[1]), student_level(freedom[2]), student_level(freedom[3])};
+        return Vec{student_level(freedom[0]), student_level(freedom[1]), student_level(freedom[2]),
+                   student_level(freedom[3])};
     Vec part = all(1.0) / half, square = part * part, sum = all(691.0 / 180224);
     for (double c : {-31.0 / 18432, 17.0 / 14336, -1.0 / 640, 1.0 / 192, -1.0 / 8}) sum = sum * square + all(c);
     return sum * part - all(HALF_LOG_TWO_PI);
@@ -140,7 +143,9 @@ class Bells {
     }
 
   private:
-    static Group group(const Counted& c) { return {all(c.n), all(c.mean), all(c.ssd), all(c.grain), all(c.inverse), all(c.level)}; }
+    static Group group(const Counted& c) {
+        return {all(c.n), all(c.mean), all(c.ssd), all(c.grain), all(c.inverse), all(c.level)};
+    }
     double divided() const { return how == Estimate::map ? worth_ + 3 : worth_; }
 
     Taken take(const Counted& own, Vec w) const {
@@ -232,8 +237,10 @@ class Bells {
             Counted sum{};
             for (size_t k = begin; k != end; k += step) {
                 Counted& c = counted_[first + k];
-                c.others += sum.others, c.others_n += sum.others_n, c.others_mean += sum.others_mean, c.others_ssd += sum.others_ssd;
-                sum.others += c.n > 0, sum.others_n += c.n, sum.others_mean += c.n > 0 ? c.mean : 0.0, sum.others_ssd += c.ssd;
+                c.others += sum.others, c.others_n += sum.others_n, c.others_mean += sum.others_mean,
+                    c.others_ssd += sum.others_ssd;
+                sum.others += c.n > 0, sum.others_n += c.n, sum.others_mean += c.n > 0 ? c.mean : 0.0,
+                    sum.others_ssd += c.ssd;
             }
         };
         run_through(0, classes_, 1);
@@ -246,16 +253,20 @@ class Bells {
     std::vector<Taken> taken_;      // the same for rows that weigh one
 };
 
-// Rows in the order of their classes, in lanes of one class each; the last of a class is repeated in lanes that are left.
+// Rows in the order of their classes, in lanes of one class each; the last of a class is repeated in lanes that are
+// left.
 class Lanes {
   public:
     Lanes(const Rows& rows, size_t begin, size_t end) {
         std::vector<size_t> next(rows.n_classes + 1, 0), last(rows.n_classes, begin);
-        for (size_t row = begin; row < end; ++row) ++next[size_t(rows.classes[row]) + 1], last[size_t(rows.classes[row])] = row;
+        for (size_t row = begin; row < end; ++row)
+            ++next[size_t(rows.classes[row]) + 1], last[size_t(rows.classes[row])] = row;
         for (size_t k = 0; k < rows.n_classes; ++k) next[k + 1] = next[k] + (next[k + 1] + LANES - 1) / LANES * LANES;
         rows_.resize(next.back());
-        for (size_t k = 0; k < rows.n_classes; ++k) std::fill(rows_.begin() + next[k], rows_.begin() + next[k + 1], last[k]);
-        for (size_t row = begin; row < end; ++row) places_.push_back(next[size_t(rows.classes[row])]++), rows_[places_.back()] = row;
+        for (size_t k = 0; k < rows.n_classes; ++k)
+            std::fill(rows_.begin() + next[k], rows_.begin() + next[k + 1], last[k]);
+        for (size_t row = begin; row < end; ++row)
+            places_.push_back(next[size_t(rows.classes[row])]++), rows_[places_.back()] = row;
     }
     size_t size() const { return rows_.size() / LANES; }
     const size_t* operator[](size_t group) const { return rows_.data() + group * LANES; }

@@ -1,11 +1,10 @@
 // What words say: how much more often than by chance each comes with a class, and how much more rarely with all others.
 // Compiled once per instruction level (NAIVELY_LEVEL names it).
-#include "leave_one_out/leave_one_out.hpp"
-
 #include <cmath>
 #include <vector>
 
 #include "common/vectors.hpp"
+#include "leave_one_out/leave_one_out.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -36,7 +35,8 @@ class Said {
         }
         double mean = sum(sums) / double(of_.classes), variance = sum(squares) / double(of_.classes) - mean * mean;
         Vec spread = all(std::sqrt(std::max(variance, 0.0)));
-        for (size_t k = 0; k < of_.texts.width; k += LANES) store(others_.data() + k, load(others_.data() + k) * spread);
+        for (size_t k = 0; k < of_.texts.width; k += LANES)
+            store(others_.data() + k, load(others_.data() + k) * spread);
     }
 
   private:
@@ -72,7 +72,8 @@ void word_weights(const WordCounts& counts, const double* mix, double* out, cons
             double* to = out + word * counts.classes;
             if (counts.totals[word] <= 0) continue;
             said.look(counts.texts.data + word * width, counts.totals[word], shares.data() + g * width);
-            for (size_t k = 0; k < counts.classes; ++k) to[k] = mix[2 * g] * said.own()[k] + mix[2 * g + 1] * said.others()[k];
+            for (size_t k = 0; k < counts.classes; ++k)
+                to[k] = mix[2 * g] * said.own()[k] + mix[2 * g + 1] * said.others()[k];
         }
     });
 }
@@ -87,7 +88,8 @@ void left_words(const WordRows& x, const Rows& rows, const WordCounts& counts, f
             size_t own = size_t(rows.classes[row]);
             double w = rows.weights ? rows.weights[row] : 1.0, there = 0;
             std::copy(counts.mass, counts.mass + mass.size(), mass.begin());
-            for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i) mass[counts.group[x.words[i]] * classes + own] -= w;
+            for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i)
+                mass[counts.group[x.words[i]] * classes + own] -= w;
             for (double& part : mass) part = std::max(part, 0.0);
             shares_of(mass.data(), groups, classes, width, shares.data());
             std::fill(sums.begin(), sums.end(), 0.0);

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "common/matrix_rows.hpp"
-#include "scoring/scoring.hpp"
 #include "common/vectors.hpp"
+#include "scoring/scoring.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -40,8 +40,8 @@ void add_distances(const Number* const* lines, size_t columns, const Padded& cen
 
 // The same for one row with holes: where there is no number, its column's base is taken out of the total again.
 template <int C, class Number, class Penalty>
-void add_around_holes(const Number* line, size_t columns, const Padded& centre, const Padded& precision, const Padded& base,
-                      size_t from, double* scores, const Penalty& penalty) {
+void add_around_holes(const Number* line, size_t columns, const Padded& centre, const Padded& precision,
+                      const Padded& base, size_t from, double* scores, const Penalty& penalty) {
     Vec sums[C];
     for (int c = 0; c < C; ++c) sums[c] = load(scores + from + c * LANES);
     for (size_t j = 0, at = from; j < columns; ++j, at += centre.width) {
@@ -111,7 +111,8 @@ void score_distances(const Matrix& x, bool holes, const Padded& centre, const Pa
                     return add_distances<AT_ONCE, C>(lines, x.columns, centre, precision, from, scores, penalty);
                 for (size_t r = 0; r < rows; ++r)
                     if (around[r])
-                        add_around_holes<C>(lines[r], x.columns, centre, precision, base, from, scores + r * width, penalty);
+                        add_around_holes<C>(lines[r], x.columns, centre, precision, base, from, scores + r * width,
+                                            penalty);
                     else
                         add_distances<1, C>(lines + r, x.columns, centre, precision, from, scores + r * width, penalty);
             });

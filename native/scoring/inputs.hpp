@@ -5,8 +5,8 @@
 
 namespace naively {
 
-// Pairs of columns of codes, and the line of the table at which each one's part begins: a line for each code of the first
-// with each of the second, both with one more place for holes.
+// Pairs of columns of codes, and the line of the table at which each one's part begins: a line for each code of the
+// first with each of the second, both with one more place for holes.
 struct Pairs {
     const int64_t *first, *second, *lines;
     size_t size;

@@ -1,11 +1,10 @@
 // Rows in, a score for each class out. Compiled once per instruction level (NAIVELY_LEVEL names it).
-#include "scoring/scoring.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "common/matrix_rows.hpp"
 #include "common/vectors.hpp"
+#include "scoring/scoring.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
@@ -31,7 +30,8 @@ struct Chosen {
 // What counts for a cell.
 inline double read(double x, Reading reading) { return reading.presence ? double(x > reading.threshold) : x; }
 
-// What could not have been counted is not scored either: infinity is not just present, nor a count beyond all bounds large.
+// What could not have been counted is not scored either: infinity is not just present, nor a count beyond all bounds
+// large.
 inline Limits readable(Reading reading) {
     double most = reading.presence ? std::numeric_limits<double>::max() : LARGEST_COUNT;
     return {-most, most, false};
@@ -74,7 +74,8 @@ class CodeLines {
     CodeLines(const int64_t* offsets, size_t columns, size_t width) : width_(uint32_t(width)), at_(columns) {
         for (size_t j = 0; j < columns; ++j) {
             first_.push_back(uint32_t(offsets[j]) * width_);
-            last_.push_back(Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j] - 1, std::numeric_limits<Bits>::max())));
+            last_.push_back(
+                Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j] - 1, std::numeric_limits<Bits>::max())));
         }
     }
     // The codes' lines, without those of holes; whether there are holes is told apart.
@@ -82,7 +83,7 @@ class CodeLines {
         size_t columns = at_.size();
         const Bits* __restrict last = last_.data();
         const uint32_t* __restrict first = first_.data();
-        uint32_t *__restrict at = at_.data(), width = width_;
+        uint32_t* __restrict at = at_.data(), width = width_;
         Code together = 0;  // negative if one of them is
         for (size_t j = 0; j < columns; ++j) {
             together |= line[j];

@@ -29,7 +29,8 @@ void sort_columns(std::vector<uint64_t>& row, std::vector<uint64_t>& other, uint
 }
 
 // The entries of a row as columns with how often they came up, in order.
-void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found, std::vector<uint64_t>& other) {
+void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found,
+                std::vector<uint64_t>& other) {
     found.clear();
     uint64_t all = 0;  // every bit that is set in some column
     for (size_t i = piece.begin(row); i < piece.ends[row]; ++i) {
@@ -50,7 +51,8 @@ void totals(const std::vector<Piece>& pieces, size_t size, int64_t* rows, int64_
             if (size_t(entry.number) < size) ++rows[entry.number], times[entry.number] += entry.times;
 }
 
-CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole, const Run& run) {
+CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole,
+                   const Run& run) {
     CountsOf made;
     std::vector<size_t> first(pieces.size() + 1);
     for (size_t i = 0; i < pieces.size(); ++i) first[i + 1] = first[i] + pieces[i].ends.size();
@@ -60,15 +62,18 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, boo
     share_out(pieces.size(), entries, run, [&](size_t i) {
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
             int64_t n = all_kept ? int64_t(pieces[i].ends[row] - pieces[i].begin(row)) : 0;
-            for (size_t at = pieces[i].begin(row); at < pieces[i].ends[row] && !all_kept; ++at) n += columns[pieces[i].entries[at].number] >= 0;
+            for (size_t at = pieces[i].begin(row); at < pieces[i].ends[row] && !all_kept; ++at)
+                n += columns[pieces[i].entries[at].number] >= 0;
             made.starts[first[i] + row + 1] = n;
         }
     });
     std::partial_sum(made.starts.begin(), made.starts.end(), made.starts.begin());
     size_t size = size_t(made.starts.back());
     made.columns.reset(new int32_t[size]);
-    if (whole) made.whole.reset(new int64_t[size]);
-    else made.parts.reset(new double[size]);
+    if (whole)
+        made.whole.reset(new int64_t[size]);
+    else
+        made.parts.reset(new double[size]);
     share_out(pieces.size(), entries, run, [&](size_t i) {
         std::vector<uint64_t> found, other;
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
@@ -76,8 +81,10 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, boo
             size_t to = size_t(made.starts[first[i] + row]);
             for (uint64_t entry : found) {
                 made.columns[to] = int32_t(entry >> 32);
-                if (whole) made.whole[to++] = times == Times::once ? 1 : int64_t(uint32_t(entry));
-                else made.parts[to++] = worth(times, uint32_t(entry));
+                if (whole)
+                    made.whole[to++] = times == Times::once ? 1 : int64_t(uint32_t(entry));
+                else
+                    made.parts[to++] = worth(times, uint32_t(entry));
             }
         }
     });

@@ -11,7 +11,8 @@ namespace {
 
 std::vector<std::string_view> parts_of(std::string_view name, bool apart) {
     std::vector<std::string_view> parts;
-    for (size_t space; apart && (space = name.find(' ')) != name.npos; name.remove_prefix(space + 1)) parts.push_back(name.substr(0, space));
+    for (size_t space; apart && (space = name.find(' ')) != name.npos; name.remove_prefix(space + 1))
+        parts.push_back(name.substr(0, space));
     parts.push_back(name);
     return parts;
 }
@@ -65,12 +66,15 @@ class Sorter {
     };
     static constexpr size_t FEW = 16;
 
-    std::string_view name(int32_t i) const { return {text_.data() + (i ? ends_[i - 1] : 0), size_t(ends_[i] - (i ? ends_[i - 1] : 0))}; }
+    std::string_view name(int32_t i) const {
+        return {text_.data() + (i ? ends_[i - 1] : 0), size_t(ends_[i] - (i ? ends_[i - 1] : 0))};
+    }
 
     void sort(std::vector<Item>& items, Group group, std::vector<Group>& left) const {
         auto first = items.begin() + ptrdiff_t(group.begin), last = items.begin() + ptrdiff_t(group.end);
         if (group.end - group.begin <= FEW)
-            return std::sort(first, last, [&](const Item& a, const Item& b) { return name(a.number) < name(b.number); });
+            return std::sort(first, last,
+                             [&](const Item& a, const Item& b) { return name(a.number) < name(b.number); });
         size_t longest = 0;
         for (auto item = first; item != last; ++item) {
             std::string_view rest = name(item->number);
@@ -82,8 +86,11 @@ class Sorter {
         for (auto run = first; run != last;) {
             auto stop = std::find_if(run, last, [&](const Item& item) { return item.head != run->head; });
             size_t begin = size_t(run - items.begin()), end = size_t(stop - items.begin());
-            if (longest > group.depth + 8 && end - begin > 1) left.push_back({begin, end, group.depth + 8});
-            else std::sort(run, stop, [&](const Item& a, const Item& b) { return name(a.number).size() < name(b.number).size(); });
+            if (longest > group.depth + 8 && end - begin > 1)
+                left.push_back({begin, end, group.depth + 8});
+            else
+                std::sort(run, stop,
+                          [&](const Item& a, const Item& b) { return name(a.number).size() < name(b.number).size(); });
             run = stop;
         }
     }

@@ -1,9 +1,8 @@
 // Reading texts on several threads: each takes rows of its own, and what is new is put together in the order of rows.
-#include "text/texts.hpp"
-
 #include <cmath>
 
 #include "common/threads.hpp"
+#include "text/texts.hpp"
 
 namespace naively {
 
@@ -39,7 +38,8 @@ struct Renumbered {
     size_t first_shown, first_hidden;
 
     int32_t operator()(int32_t number) const {
-        if (number < Lexicon::HIDDEN) return size_t(number) < first_shown ? number : shown[size_t(number) - first_shown];
+        if (number < Lexicon::HIDDEN)
+            return size_t(number) < first_shown ? number : shown[size_t(number) - first_shown];
         size_t at = size_t(number - Lexicon::HIDDEN);
         return at < first_hidden ? number : hidden[at - first_hidden];
     }
@@ -57,19 +57,22 @@ Renumbered merge(Lexicon& known, const Lexicon& fresh, size_t first_shown, size_
     numbers.shown.reserve(fresh.size());
     for (size_t i = 0; i < fresh.hidden(); ++i) numbers.hidden.push_back(take(Lexicon::HIDDEN + int32_t(i), false));
     for (size_t i = 0; i < fresh.size(); ++i) numbers.shown.push_back(take(int32_t(i), true));
-    if (known.size() > size_t(Lexicon::MOST)) throw std::length_error("A thousand million different words are too many.");
+    if (known.size() > size_t(Lexicon::MOST))
+        throw std::length_error("A thousand million different words are too many.");
     return numbers;
 }
 
 void renumber(std::vector<Entry>& entries, const Renumbered& numbers) {
     for (Entry& entry : entries)
-        if (size_t(entry.number) >= numbers.first_shown) entry.number = numbers.shown[size_t(entry.number) - numbers.first_shown];
+        if (size_t(entry.number) >= numbers.first_shown)
+            entry.number = numbers.shown[size_t(entry.number) - numbers.first_shown];
 }
 
 // Reads rows cuts[i] … cuts[i + 1] - 1 into piece i, by read_row(reader, row, entries). What the pieces held before is
 // gone, but not their memory: that of another round serves again.
 template <class ReadRow>
-void read_round(WordReader& words, const std::vector<size_t>& cuts, size_t bytes, bool learn, const Run& run, std::vector<Piece>& pieces, ReadRow&& read_row) {
+void read_round(WordReader& words, const std::vector<size_t>& cuts, size_t bytes, bool learn, const Run& run,
+                std::vector<Piece>& pieces, ReadRow&& read_row) {
     size_t size = cuts.size() - 1, shown = words.lexicon.size(), hidden = words.lexicon.hidden();
     pieces.resize(size);
     std::vector<Lexicon> fresh(learn && !words.plan.width ? size : 0);
@@ -96,7 +99,9 @@ size_t bytes_between(const Texts& texts, size_t begin, size_t end) {
 // Calls use(pieces, first row) for all rows, round by round.
 template <class Use>
 void in_rounds(WordReader& words, const Texts& texts, bool learn, const Run& run, Use&& use) {
-    auto read_row = [&](Reader& reader, size_t row, std::vector<Entry>& entries) { return reader.row(texts[row], entries); };
+    auto read_row = [&](Reader& reader, size_t row, std::vector<Entry>& entries) {
+        return reader.row(texts[row], entries);
+    };
     size_t each = learn && !words.lexicon.size() ? FIRST_BYTES : PIECE_BYTES;
     std::vector<Piece> pieces;
     for (size_t begin = 0; begin < texts.rows; each = std::min(2 * each, PIECE_BYTES)) {
@@ -125,7 +130,9 @@ std::vector<std::vector<OfRow>> by_class(const std::vector<Piece>& pieces, const
 
 }  // namespace
 
-double worth(Times times, uint32_t n) { return times == Times::once ? 1.0 : times == Times::log ? std::log1p(double(n)) : double(n); }
+double worth(Times times, uint32_t n) {
+    return times == Times::once ? 1.0 : times == Times::log ? std::log1p(double(n)) : double(n);
+}
 
 Fault WordReader::fault(const Texts& texts, const Run& run) {
     std::vector<size_t> cuts{0};
@@ -141,7 +148,8 @@ Fault WordReader::fault(const Texts& texts, const Run& run) {
     std::vector<Fault> faults(cuts.size());
     share_out(cuts.size() - 1, texts.bytes(), run, [&](size_t i) {
         for (size_t row = cuts[i]; row < cuts[i + 1] && faults[i].row == NO_ROW; ++row)
-            if (size_t byte = first_invalid(texts[row], texts.surrogates); byte != VALID) faults[i] = {row, byte, false};
+            if (size_t byte = first_invalid(texts[row], texts.surrogates); byte != VALID)
+                faults[i] = {row, byte, false};
     });
     for (const Fault& fault : faults)
         if (fault.row != NO_ROW) return fault;
@@ -181,11 +189,14 @@ void WordReader::read(const TokenLists& lists, bool learn, std::vector<Piece>& p
     for (Piece& piece : found) pieces.push_back(std::move(piece));
 }
 
-void WordReader::count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums, const Run& run) {
-    in_rounds(*this, texts, learn, run, [&](const std::vector<Piece>& pieces, size_t first) { add(pieces, first, rows, times, sums, run); });
+void WordReader::count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums,
+                       const Run& run) {
+    in_rounds(*this, texts, learn, run,
+              [&](const std::vector<Piece>& pieces, size_t first) { add(pieces, first, rows, times, sums, run); });
 }
 
-void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const {
+void WordReader::add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums,
+                     const Run& run) const {
     sums.lines.resize(std::max(sums.lines.size(), rows.n_classes));
     auto of_class = by_class(pieces, rows, first);
     size_t entries = 0;
@@ -213,7 +224,8 @@ void WordReader::score(const Texts& texts, Times times, const Scored& of, const 
             double* to = of.scores + row * of.classes;
             double squares = 0;
             for (size_t i = 0; i < entries.size(); ++i) {
-                if (i + AHEAD < entries.size()) __builtin_prefetch(of.table + size_t(entries[i + AHEAD].number) * of.classes);
+                if (i + AHEAD < entries.size())
+                    __builtin_prefetch(of.table + size_t(entries[i + AHEAD].number) * of.classes);
                 auto [number, n] = entries[i];
                 if (size_t(number) >= of.size) continue;
                 double value = worth(times, n);

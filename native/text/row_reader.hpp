@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "text/vocabulary.hpp"
 #include "text/token_counts.hpp"
 #include "text/tokenizer.hpp"
+#include "text/vocabulary.hpp"
 
 namespace naively {
 
@@ -33,11 +33,12 @@ inline uint64_t fnv(std::string_view text) {
 
 inline int32_t column_of(uint64_t hash, uint32_t width) {
     hash ^= hash >> 32;
-    return int32_t(width & (width - 1) ? hash % width : hash & (width - 1));  // a division takes as long as a short word
+    return int32_t(width & (width - 1) ? hash % width
+                                       : hash & (width - 1));  // a division takes as long as a short word
 }
 
-// Reads one text after another. It looks into a lexicon that is known to all readers and does not change meanwhile; what
-// it does not find there goes into a fresh one of its own, whose numbers follow the known ones, if there is one.
+// Reads one text after another. It looks into a lexicon that is known to all readers and does not change meanwhile;
+// what it does not find there goes into a fresh one of its own, whose numbers follow the known ones, if there is one.
 class Reader {
   public:
     Reader(const Plan& plan, const Lexicon& known, Lexicon* fresh)
@@ -153,7 +154,9 @@ class Reader {
     uint64_t found(const Key& key, uint64_t hash, std::string_view text, bool counted) {
         int32_t number = known_.find(key, hash, text);
         if (number == Lexicon::NONE && fresh_) number = fresh_number(fresh_->find_or_add(key, hash, text, counted));
-        return number == Lexicon::NONE ? NOTHING : number == Lexicon::STOPPED ? PASSED_OVER : uint64_t(uint32_t(number));
+        return number == Lexicon::NONE      ? NOTHING
+               : number == Lexicon::STOPPED ? PASSED_OVER
+                                            : uint64_t(uint32_t(number));
     }
 
     bool stopped(std::string_view text) const {
@@ -163,7 +166,9 @@ class Reader {
         return known_.find(key, hash_of(key), text) == Lexicon::STOPPED;
     }
 
-    int32_t fresh_number(int32_t number) const { return number + int32_t(number < Lexicon::HIDDEN ? known_.size() : known_.hidden()); }
+    int32_t fresh_number(int32_t number) const {
+        return number + int32_t(number < Lexicon::HIDDEN ? known_.size() : known_.hidden());
+    }
 
     void count(uint64_t value, uint32_t begin, uint32_t end) {
         if (value == NOTHING && !plan_.width) return void(++unknown_);
@@ -185,9 +190,11 @@ class Reader {
                 for (uint64_t hash : hashes) fetch_key(hash);
             for (size_t i = 0, rest = NOTHING; i < words_.size(); ++i) {
                 size_t shorter = words_[i].sequence;
-                words_[i].sequence = words_[i].first ? NOTHING : joined(rest, words_[i].value, hashes[i], n >= plan_.manner.least);
+                words_[i].sequence =
+                    words_[i].first ? NOTHING : joined(rest, words_[i].value, hashes[i], n >= plan_.manner.least);
                 rest = shorter;
-                if (i >= carried && n >= plan_.manner.least && !words_[i].first && i + 1 >= n && words_[i].sequence != NOTHING)
+                if (i >= carried && n >= plan_.manner.least && !words_[i].first && i + 1 >= n &&
+                    words_[i].sequence != NOTHING)
                     count(words_[i].sequence, words_[i + 1 - n].begin, words_[i].end);
             }
         }
@@ -196,7 +203,8 @@ class Reader {
     }
 
     [[gnu::always_inline]] uint64_t prepared(size_t i) const {
-        if (plan_.width || !i || words_[i].first || words_[i].value == NOTHING || words_[i - 1].sequence == NOTHING) return 0;
+        if (plan_.width || !i || words_[i].first || words_[i].value == NOTHING || words_[i - 1].sequence == NOTHING)
+            return 0;
         uint64_t hash = hash_of(key_of_sequence(int32_t(words_[i - 1].sequence), int32_t(words_[i].value)));
         fetch(hash);
         return hash;
@@ -216,7 +224,8 @@ class Reader {
         std::string& text = joined_;
         for (size_t n = plan_.manner.least; n <= window_.size(); ++n) {
             text.clear();
-            for (size_t i = window_.size() - n; i < window_.size(); ++i) text.append(i + n > window_.size() ? " " : "").append(window_[i]);
+            for (size_t i = window_.size() - n; i < window_.size(); ++i)
+                text.append(i + n > window_.size() ? " " : "").append(window_[i]);
             count(value_of_text(n), 0, 0);
         }
     }
@@ -224,7 +233,8 @@ class Reader {
     uint64_t value_of_text(size_t words) {
         if (plan_.width) {
             uint64_t hash = fnv(window_[window_.size() - words]);
-            for (size_t i = window_.size() - words + 1; i < window_.size(); ++i) hash = hash * FNV_PRIME ^ fnv(window_[i]);
+            for (size_t i = window_.size() - words + 1; i < window_.size(); ++i)
+                hash = hash * FNV_PRIME ^ fnv(window_[i]);
             return hash;
         }
         size_t size = joined_.size();

@@ -36,8 +36,8 @@ class Dictionary {
     }
 
   private:
-    // Texts of up to 15 bytes are their own key: the bytes, zeros, and the length in the last one. Of longer ones the key
-    // holds a hash; where their bytes are kept stands in `low` once they are in the table.
+    // Texts of up to 15 bytes are their own key: the bytes, zeros, and the length in the last one. Of longer ones the
+    // key holds a hash; where their bytes are kept stands in `low` once they are in the table.
     struct Key {
         uint64_t low, high;
         bool is_long() const { return high >> 56 == 0xff; }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels.hpp"
 #include "common/huge_pages.hpp"
+#include "kernels.hpp"
 #include "text/row_reader.hpp"
 
 namespace naively {
@@ -81,10 +81,11 @@ struct WordReader {
     // Adds the rows to the sums of their classes, without keeping what was read. New words get a place.
     void count(const Texts& texts, const Rows& rows, Times times, bool learn, ClassWords& sums, const Run& run);
     // The same for rows that were read before; `first` is the first of them among all rows.
-    void add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums, const Run& run) const;
+    void add(const std::vector<Piece>& pieces, size_t first, const Rows& rows, Times times, ClassWords& sums,
+             const Run& run) const;
 
-    // scores[row][class] += Σ worth of its numbers * table[number][class], for `size` numbers of the table; and, if asked
-    // for, squares[row] += Σ worth² * lengths[number].
+    // scores[row][class] += Σ worth of its numbers * table[number][class], for `size` numbers of the table; and, if
+    // asked for, squares[row] += Σ worth² * lengths[number].
     struct Scored {
         const double* table;
         size_t size, classes;
@@ -108,8 +109,9 @@ struct WordReader {
 // In how many rows each number came up, and how often in all; `size` of them.
 void totals(const std::vector<Piece>& pieces, size_t size, int64_t* rows, int64_t* times);
 
-// All pieces as one matrix; number i becomes column columns[i], or nothing if that is negative, which none is if all are
-// kept. Without columns each number is its own.
-CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole, const Run& run);
+// All pieces as one matrix; number i becomes column columns[i], or nothing if that is negative, which none is if all
+// are kept. Without columns each number is its own.
+CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole,
+                   const Run& run);
 
 }  // namespace naively

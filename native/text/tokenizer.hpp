@@ -1,4 +1,5 @@
-// From a text to its tokens: words and emoji, characters of scripts without spaces and pairs of them, or characters in a row.
+// From a text to its tokens: words and emoji, characters of scripts without spaces and pairs of them, or characters in
+// a row.
 #pragma once
 
 #include <algorithm>
@@ -6,23 +7,22 @@
 #include <string_view>
 #include <vector>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
+#include "text/ascii_words.hpp"
 #include "text/token.hpp"
 #include "unicode/emoji.hpp"
 #include "unicode/utf8.hpp"
 
 namespace naively {
 
-// Finds the tokens of one text after another and hands them to sink(Found). What was handed over stays where it is until
-// sink.done(), after which nothing is asked of it, or until the next text.
+// Finds the tokens of one text after another and hands them to sink(Found). What was handed over stays where it is
+// until sink.done(), after which nothing is asked of it, or until the next text.
 template <class Sink>
 class Scanner {
   public:
     Scanner(const Manner& manner, Sink& sink)
-        : manner_(manner), sink_(sink), marks_(manner.marks || manner.unicode),
+        : manner_(manner),
+          sink_(sink),
+          marks_(manner.marks || manner.unicode),
           unspaced_(manner.pairs ? uint8_t(manner.unicode ? CJK | CLUSTER : CJK) : uint8_t(0)) {
         for (uint32_t c = 0; c < 128; ++c) {
             const Letter& letter = letters_[c];
@@ -39,9 +39,12 @@ class Scanner {
         end_ = at_ + text.size();
         to_ = room_.data();
         apart_ = true;
-        if (manner_.unit == Unit::words) words();
-        else if (manner_.unit == Unit::characters) characters();
-        else inside();
+        if (manner_.unit == Unit::words)
+            words();
+        else if (manner_.unit == Unit::characters)
+            characters();
+        else
+            inside();
     }
 
   private:
@@ -60,7 +63,8 @@ class Scanner {
         }
     }
 
-    // Takes what is not ASCII and begins no word: a run of a script without spaces, or an emoji. Tells whether it was there.
+    // Takes what is not ASCII and begins no word: a run of a script without spaces, or an emoji. Tells whether it was
+    // there.
     bool no_word() {
         uint32_t c = read(at_);
         uint8_t is = letters_[c].is;
@@ -75,18 +79,22 @@ class Scanner {
         size_t characters = 0;
         do characters += plain();
         while (at_ != end_ && *at_ >= 0x80 && letter(characters));
-        if (characters < 2) to_ = start;
-        else if (characters < KEYCAP) hand_over_word(start, from);
-        else before_keycap(start, from, characters - KEYCAP);
+        if (characters < 2)
+            to_ = start;
+        else if (characters < KEYCAP)
+            hand_over_word(start, from);
+        else
+            before_keycap(start, from, characters - KEYCAP);
     }
 
     void hand_over_word(const char* start, const uint8_t* from) {
-        sink_(Found{start, uint32_t(to_ - start), uint32_t(from - begin_), uint32_t(at_ - begin_), apart_ ? Sort::first_word : Sort::word});
+        sink_(Found{start, uint32_t(to_ - start), uint32_t(from - begin_), uint32_t(at_ - begin_),
+                    apart_ ? Sort::first_word : Sort::word});
         apart_ = false;
     }
 
-    // Takes letters, digits and underscores of ASCII into a word, as many as follow each other; returns how many. What is
-    // counted up stands in registers: a byte written through a char* might otherwise be any member.
+    // Takes letters, digits and underscores of ASCII into a word, as many as follow each other; returns how many. What
+    // is counted up stands in registers: a byte written through a char* might otherwise be any member.
     size_t plain() {
         const uint8_t *at = at_, *end = end_;
         char* to = to_;
@@ -105,24 +113,6 @@ class Scanner {
         at_ = at, to_ = to;
         return taken;
     }
-
-#if defined(__SSE2__)
-    // Writes sixteen bytes in small letters, and returns how many of the first are part of a word.
-    static size_t plain_of_16(const uint8_t* at, char* to, bool lower) {
-        auto all = [](int c) { return _mm_set1_epi8(char(c)); };
-        auto within = [&](__m128i bytes, int first, int size) {
-            __m128i from_first = _mm_sub_epi8(bytes, all(first));
-            return _mm_cmpeq_epi8(_mm_min_epu8(from_first, all(size - 1)), from_first);
-        };
-        __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        __m128i capitals = within(bytes, 'A', 26);
-        __m128i letters = _mm_or_si128(capitals, within(bytes, 'a', 26));
-        __m128i others = _mm_or_si128(within(bytes, '0', 10), _mm_cmpeq_epi8(bytes, all('_')));
-        if (lower) bytes = _mm_add_epi8(bytes, _mm_and_si128(capitals, all(0x20)));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
-        return size_t(std::countr_one(uint32_t(_mm_movemask_epi8(_mm_or_si128(letters, others)))));
-    }
-#endif
 
     // Takes a letter beyond ASCII into a word; tells whether the word may go on.
     bool letter(size_t& characters) {
@@ -146,26 +136,31 @@ class Scanner {
         return inside;
     }
 
-    // Takes what is no letter but belongs to the word before it: marks, and joiners between letters. Tells whether it did.
+    // Takes what is no letter but belongs to the word before it: marks, and joiners between letters. Tells whether it
+    // did.
     RARELY bool extends(uint32_t c, uint8_t is, size_t& characters) {
         if (size_t size = joiners(c, false)) return copy(size), true;
         if (!(is & MARK)) return false;
-        if (uint8_t(at_[-1] - '0') < 10 && keycap_at(at_ - 1, end_)) {  // the digit before it is no longer part of the word
+        if (uint8_t(at_[-1] - '0') < 10 &&
+            keycap_at(at_ - 1, end_)) {  // the digit before it is no longer part of the word
             --at_, --to_;
             characters += KEYCAP - 1;
             return false;
         }
-        if (is_selector(c)) at_ += length_at(at_);
-        else copy(), ++characters;
+        if (is_selector(c))
+            at_ += length_at(at_);
+        else
+            copy(), ++characters;
         return true;
     }
 
-    // The bytes of the joiners here, if they have a mark behind them or a letter of the same kind: of a run without spaces,
-    // or of a word.
+    // The bytes of the joiners here, if they have a mark behind them or a letter of the same kind: of a run without
+    // spaces, or of a word.
     size_t joiners(uint32_t c, bool in_run) const {
         if (!is_joiner(c)) return 0;
         const uint8_t* p = at_;
-        for (; p != end_ && is_joiner(c = read(p)); p += length_at(p)) {}
+        for (; p != end_ && is_joiner(c = read(p)); p += length_at(p)) {
+        }
         if (p == end_) return 0;
         uint8_t is = letters_[c].is;
         bool belongs = is & MARK || (is & WORD && bool(is & unspaced_) == in_run);
@@ -188,7 +183,8 @@ class Scanner {
         apart_ = true;
     }
 
-    // Takes what is written with the character before it: marks, the vowel am, and what stands below a sign that stacks.
+    // Takes what is written with the character before it: marks, the vowel am, and what stands below a sign that
+    // stacks.
     void attached() {
         bool stacks = false;
         while (at_ != end_ && *at_ >= 0x80) {
@@ -197,8 +193,10 @@ class Scanner {
             if (is & CJK) return;
             if (is & MARK) {
                 stacks = is_stacker(c);
-                if (manner_.unicode && is_selector(c)) at_ += length_at(at_);
-                else copy();
+                if (manner_.unicode && is_selector(c))
+                    at_ += length_at(at_);
+                else
+                    copy();
             } else if (is & unspaced_ && (stacks || c == SARA_AM || c == LAO_AM)) {
                 stacks = false;
                 copy();
@@ -210,8 +208,8 @@ class Scanner {
         }
     }
 
-    // An emoji is one token, whatever it is made of: skin tones, parts that are joined, the two letters of a flag. What only
-    // chooses how it is drawn is left out. Tells whether there was one, or half a flag, which is passed over.
+    // An emoji is one token, whatever it is made of: skin tones, parts that are joined, the two letters of a flag. What
+    // only chooses how it is drawn is left out. Tells whether there was one, or half a flag, which is passed over.
     RARELY bool picture(uint32_t c, uint8_t is) {
         if (is_regional(c)) return flag(), true;
         if (is & MARK) {
@@ -236,9 +234,12 @@ class Scanner {
     void modifiers() {
         while (at_ != end_ && *at_ >= 0x80) {
             uint32_t c = read(at_);
-            if (is_selector(c)) at_ += length_at(at_);
-            else if (letters_[c].is & MARK || is_tone(c) || is_tag(c)) copy();
-            else return;
+            if (is_selector(c))
+                at_ += length_at(at_);
+            else if (letters_[c].is & MARK || is_tone(c) || is_tag(c))
+                copy();
+            else
+                return;
         }
     }
 
@@ -256,8 +257,10 @@ class Scanner {
 
     // A word whose last digit is drawn as a key, and that key.
     RARELY void before_keycap(char* start, const uint8_t* from, size_t characters) {
-        if (characters < 2) to_ = start;
-        else hand_over_word(start, from);
+        if (characters < 2)
+            to_ = start;
+        else
+            hand_over_word(start, from);
         keycap();
     }
 
@@ -302,7 +305,8 @@ class Scanner {
         }
     }
 
-    // Hands the character that comes next to take(character, begin, end), in small letters: two of them for an I with a dot.
+    // Hands the character that comes next to take(character, begin, end), in small letters: two of them for an I with a
+    // dot.
     template <class Take>
     void small_letters(Take&& take) {
         const uint8_t* from = at_;
@@ -319,7 +323,8 @@ class Scanner {
         to_ = write(c, to_);
         for (size_t n = manner_.least; n <= std::min<size_t>(manner_.most, count_); ++n) {
             const Start& start = recent_[(count_ - n) & mask];
-            sink_(Found{start.text, uint32_t(to_ - start.text), uint32_t(start.from - begin_), uint32_t(to - begin_), Sort::whole});
+            sink_(Found{start.text, uint32_t(to_ - start.text), uint32_t(start.from - begin_), uint32_t(to - begin_),
+                        Sort::whole});
         }
     }
 
@@ -352,7 +357,8 @@ class Scanner {
             size_t last = n < size ? size - n : 0;
             for (size_t i = 0; i <= last; ++i) {
                 const Start &start = starts_[i], &stop = starts_[std::min(i + n, size)];
-                sink_(Found{start.text, uint32_t(stop.text - start.text), uint32_t(start.from - begin_), uint32_t(stop.from - begin_), Sort::whole});
+                sink_(Found{start.text, uint32_t(stop.text - start.text), uint32_t(start.from - begin_),
+                            uint32_t(stop.from - begin_), Sort::whole});
             }
             if (n >= size) break;
         }
@@ -367,8 +373,8 @@ class Scanner {
     const Manner manner_;
     Sink& sink_;
     const Letters& letters_ = letters();
-    uint8_t ascii_[256];           // the small letter, 0 for what is no part of a word, BEYOND for what is not ASCII
-    std::vector<char> room_;       // the text in small letters
+    uint8_t ascii_[256];      // the small letter, 0 for what is no part of a word, BEYOND for what is not ASCII
+    std::vector<char> room_;  // the text in small letters
     std::vector<Start> recent_, starts_;
     size_t count_ = 0;
     const uint8_t *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;

@@ -12,9 +12,9 @@
 
 namespace naively {
 
-// Sixteen bytes that stand for a text, or for a sequence of words. Texts of up to 15 bytes are their own key: the bytes,
-// zeros, and the length in the last byte. Of longer ones it holds a hash, and where their bytes are kept once they are
-// in the table. A sequence is the number of all words but the last, and that of the last.
+// Sixteen bytes that stand for a text, or for a sequence of words. Texts of up to 15 bytes are their own key: the
+// bytes, zeros, and the length in the last byte. Of longer ones it holds a hash, and where their bytes are kept once
+// they are in the table. A sequence is the number of all words but the last, and that of the last.
 struct Key {
     uint64_t low, high;
     bool is_long() const { return high >> 56 == 0xff; }
@@ -30,7 +30,9 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
     return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-inline Key key_of_sequence(int32_t rest, int32_t last) { return {uint64_t(uint32_t(rest)) << 32 | uint32_t(last), 0xfeull << 56}; }
+inline Key key_of_sequence(int32_t rest, int32_t last) {
+    return {uint64_t(uint32_t(rest)) << 32 | uint32_t(last), 0xfeull << 56};
+}
 
 // The key of a text behind which 16 bytes may be read.
 inline Key key_of(const char* text, size_t size) {
@@ -74,12 +76,15 @@ class Lexicon {
     }
 
     // The number of a key, or NONE; the text matters for long keys only.
-    int32_t find(const Key& key, uint64_t hash, std::string_view text) const { return slots_[place(key, hash, text)].number; }
+    int32_t find(const Key& key, uint64_t hash, std::string_view text) const {
+        return slots_[place(key, hash, text)].number;
+    }
 
     // The same, but a key never met gets the next number.
     int32_t find_or_add(Key key, uint64_t hash, std::string_view text, bool counted) {
         Slot& slot = slots_[place(key, hash, text)];
-        return slot.number != NONE ? slot.number : put(slot, key, hash, text, counted ? int32_t(size()) : HIDDEN + int32_t(hidden()));
+        return slot.number != NONE ? slot.number
+                                   : put(slot, key, hash, text, counted ? int32_t(size()) : HIDDEN + int32_t(hidden()));
     }
 
     // Keeps the first numbers for keys that will be set; one that is never set is never found.
@@ -116,11 +121,13 @@ class Lexicon {
 
     // The text that belongs to a key of the table, if it is a long one.
     std::string_view kept(const Key& key) const {
-        return key.is_long() ? std::string_view{bytes_.data() + long_[key.low].start, long_[key.low].size} : std::string_view{};
+        return key.is_long() ? std::string_view{bytes_.data() + long_[key.low].start, long_[key.low].size}
+                             : std::string_view{};
     }
 
     size_t memory() const {
-        return slots_.capacity() * sizeof(Slot) + (keys_.capacity() + hidden_.capacity() + long_.capacity()) * sizeof(Key) + bytes_.capacity();
+        return slots_.capacity() * sizeof(Slot) +
+               (keys_.capacity() + hidden_.capacity() + long_.capacity()) * sizeof(Key) + bytes_.capacity();
     }
 
   private:
@@ -135,7 +142,9 @@ class Lexicon {
         size_t start, size;
     };
 
-    const Key& key_at(const Slot& slot) const { return slot.number == STOPPED ? stopped_[slot.mark] : key(slot.number); }
+    const Key& key_at(const Slot& slot) const {
+        return slot.number == STOPPED ? stopped_[slot.mark] : key(slot.number);
+    }
 
     // The slot of a key: its own, or the first empty one that it may take.
     size_t place(const Key& key, uint64_t hash, std::string_view text) const {
@@ -157,8 +166,10 @@ class Lexicon {
         }
         auto& keys = number == STOPPED ? stopped_ : number >= HIDDEN ? hidden_ : keys_;
         slot = {number == STOPPED ? uint32_t(stopped_.size()) : uint32_t(hash >> 32), number};
-        if (&keys == &keys_ && size_t(number) < keys_.size()) keys_[number] = key;
-        else keys.push_back(key);
+        if (&keys == &keys_ && size_t(number) < keys_.size())
+            keys_[number] = key;
+        else
+            keys.push_back(key);
         if (2 * ++used_ > slots_.size()) grow();
         return number;
     }

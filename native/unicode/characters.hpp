@@ -17,6 +17,7 @@ struct Letter {
     uint8_t is;
 };
 
+// clang-format off: many numbers, as dense as this script writes them
 constexpr Letter KINDS[] = {
     {0, 0}, {0, 8}, {0, 32}, {0, 1}, {32, 17}, {0, 17}, {1, 17}, {-121, 17}, {210, 17}, {206, 17}, {205, 17}, {79, 17},
     {202, 17}, {203, 17}, {207, 17}, {211, 17}, {209, 17}, {213, 17}, {214, 17}, {218, 17}, {217, 17}, {219, 17},
@@ -359,5 +360,6 @@ constexpr uint32_t RUNS[] = {
     0x2ebe100, 0x2f8004d, 0x2fa1e00, 0x300004d, 0x3134b00, 0xe000102, 0xe000200, 0xe002002, 0xe008000, 0xe010021,
     0xe01f000,
 };
+// clang-format on
 
 }  // namespace naively

@@ -21,8 +21,8 @@ inline bool is_tone(uint32_t c) { return c >= 0x1f3fb && c <= 0x1f3ff; }
 inline bool is_tag(uint32_t c) { return c >= 0xe0020 && c <= 0xe007f; }
 inline bool is_stacker(uint32_t c) { return c == 0x1039 || c == 0x17d2 || c == 0x1a60; }  // Burmese, Khmer, Tai Tham
 
-// Whether a picture begins here: by the table, or because it is asked to be drawn as one. Two arrows are parts of others:
-// heads are shaken by them.
+// Whether a picture begins here: by the table, or because it is asked to be drawn as one. Two arrows are parts of
+// others: heads are shaken by them.
 inline bool is_picture(const uint8_t* p, const uint8_t* end, bool joined) {
     constexpr uint32_t INFORMATION = 0x2139, SIDEWAYS = 0x2194, UPRIGHT = 0x2195;  // the first is a letter
     constexpr uint32_t LAST = 0x3299;  // of those that are emoji only if a selector says so

@@ -65,6 +65,7 @@ struct Letter {{
     uint8_t is;
 }};
 
+// clang-format off: many numbers, as dense as this script writes them
 constexpr Letter KINDS[] = {{
 {kinds}
 }};
@@ -72,6 +73,7 @@ constexpr Letter KINDS[] = {{
 constexpr uint32_t RUNS[] = {{
 {runs}
 }};
+// clang-format on
 
 }}  // namespace naively
 """

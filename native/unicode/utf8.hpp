@@ -62,8 +62,10 @@ inline uint32_t read(const uint8_t* p) {
 inline char* write(uint32_t c, char* to) {
     if (c < 0x80) return *to++ = char(c), to;
     if (c < 0x800) return *to++ = char(0xc0 | c >> 6), *to++ = char(0x80 | (c & 0x3f)), to;
-    if (c < 0x10000) *to++ = char(0xe0 | c >> 12);
-    else *to++ = char(0xf0 | c >> 18), *to++ = char(0x80 | (c >> 12 & 0x3f));
+    if (c < 0x10000)
+        *to++ = char(0xe0 | c >> 12);
+    else
+        *to++ = char(0xf0 | c >> 18), *to++ = char(0x80 | (c >> 12 & 0x3f));
     return *to++ = char(0x80 | (c >> 6 & 0x3f)), *to++ = char(0x80 | (c & 0x3f)), to;
 }
 
