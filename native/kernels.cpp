@@ -25,11 +25,11 @@ const Kernels kernels{
     score_sparse,
     score_normal,
     score_student,
-    finish,
-    left_codes,
-    left_numbers,
+    write_answers,
+    leave_one_out_codes,
+    leave_one_out_numbers,
     word_weights,
-    left_words,
+    leave_one_out_words,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

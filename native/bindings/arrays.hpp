@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <string>
@@ -38,8 +39,8 @@ inline bool interrupted() {
     return PyErr_CheckSignals() != 0;
 }
 
-inline void require(bool true_, const char* otherwise) {
-    if (!true_) throw nb::value_error(otherwise);
+inline void require(bool condition, const char* otherwise) {
+    if (!condition) throw nb::value_error(otherwise);
 }
 
 // Raises the library's own error for bad data.
@@ -48,10 +49,10 @@ inline void require(bool true_, const char* otherwise) {
     throw nb::python_error();
 }
 
-// Numbers that do not lie where their type must would be undefined behaviour to read.
+// To read numbers that are not aligned would be undefined behavior.
 template <class Array>
 void require_aligned(const Array& array) {
-    if (reinterpret_cast<uintptr_t>(array.data()) % array.itemsize())
+    if (std::bit_cast<uintptr_t>(array.data()) % array.itemsize())
         throw nb::type_error("A kernel reads aligned arrays only; copy this one first.");
 }
 
@@ -78,7 +79,7 @@ inline Matrix codes(const AnyMatrix& x) {
 }
 
 // A view on three arrays that together are one sparse matrix; its column indices are checked while they are read.
-inline Sparse sparse(const AnyVector& starts, const AnyVector& columns, const AnyVector& values, size_t width) {
+inline SparseMatrix sparse(const AnyVector& starts, const AnyVector& columns, const AnyVector& values, size_t width) {
     require(starts.shape(0) > 0 && columns.shape(0) == values.shape(0), "The parts of the sparse matrix do not fit.");
     Type index = type_of(starts);
     require(index == type_of(columns) && (index == Type::i32 || index == Type::i64),
@@ -94,7 +95,7 @@ inline Sparse sparse(const AnyVector& starts, const AnyVector& columns, const An
     return {starts.data(), columns.data(), index, values.data(), type_of(values), rows, width, entries};
 }
 
-inline Rows rows_of(const Classes& classes, const Weights& weights, size_t n_rows, size_t n_classes) {
+inline LabeledRows labeled_rows(const Classes& classes, const Weights& weights, size_t n_rows, size_t n_classes) {
     require(classes.shape(0) == n_rows, "There must be one class for each row.");
     require(!weights || weights->shape(0) == n_rows, "There must be one weight for each row.");
     require_aligned(classes);
@@ -118,14 +119,14 @@ inline void check_offsets(const Offsets& offsets, size_t columns, size_t lines, 
                 "The offsets must not fall.");
 }
 
-// Codes of a column are held in 16 bits where columns are taken together.
+// Codes of a column have 16 bits where pairs of columns are counted or scored.
 inline void check_few_codes(const Offsets& offsets, size_t columns) {
     for (size_t j = 0; j < columns; ++j)
-        require(offsets(j + 1) - offsets(j) < 65535,
+        require(uint64_t(offsets(j + 1) - offsets(j)) < PAIR_CODES_END,
                 "A column taken together with others has fewer than 65,535 values.");
 }
 
-inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pairs, size_t seconds, size_t parts,
+inline void check_pairs(const Offsets& offsets, size_t columns, const ColumnPairs& pairs, size_t seconds, size_t parts,
                         size_t lines) {
     require(pairs.size == seconds && pairs.size == parts, "There must be two columns and a line for each pair.");
     check_few_codes(offsets, columns);
@@ -139,7 +140,7 @@ inline void check_pairs(const Offsets& offsets, size_t columns, const Pairs& pai
     }
 }
 
-inline Padded padded(const ConstTable& table, size_t lines, size_t width, const char* otherwise) {
+inline PaddedTable padded(const ConstTable& table, size_t lines, size_t width, const char* otherwise) {
     require(table.shape(0) == lines && table.shape(1) == width, otherwise);
     return {table.data(), lines, width};
 }
@@ -158,11 +159,13 @@ void without_gil(int threads, Work&& work) {
 // The first row that was refused, or -1.
 inline int64_t refused(size_t row) { return row == NO_ROW ? -1 : int64_t(row); }
 
-inline Limits limits_of(std::optional<double> least, std::optional<double> largest, bool holes) {
+inline AllowedRange allowed_range(std::optional<double> least, std::optional<double> largest, bool allow_missing) {
     constexpr double most = std::numeric_limits<double>::max();
-    return {least.value_or(-most), largest.value_or(most), holes};
+    return {least.value_or(-most), largest.value_or(most), allow_missing};
 }
 
-inline Reading reading_of(std::optional<double> threshold) { return {threshold.has_value(), threshold.value_or(0.0)}; }
+inline Binarize binarize_of(std::optional<double> threshold) {
+    return {threshold.has_value(), threshold.value_or(0.0)};
+}
 
 }  // namespace naively

@@ -10,7 +10,7 @@ namespace naively {
 namespace {
 
 void count_rows(Classes classes, Weights weights, Vector counts) {
-    Rows rows = rows_of(classes, weights, classes.shape(0), counts.shape(0));
+    LabeledRows rows = labeled_rows(classes, weights, classes.shape(0), counts.shape(0));
     double* n = counts.data();
     size_t end = classes.shape(0);
     if (end <= 1024) {
@@ -18,13 +18,13 @@ void count_rows(Classes classes, Weights weights, Vector counts) {
         return;
     }
     if (!rows.weights) {
-        // Neighbours are counted apart: two rows of one class need not wait for each other.
-        std::vector<uint64_t> met(4 * counts.shape(0), 0);
-        for (size_t row = 0; row < end; ++row) ++met[4 * size_t(rows.classes[row]) + row % 4];
-        for (size_t i = 0; i < met.size(); ++i) n[i / 4] += double(met[i]);
+        // Four counters for each class: two neighboring rows of one class need not wait for each other.
+        std::vector<uint64_t> seen(4 * counts.shape(0), 0);
+        for (size_t row = 0; row < end; ++row) ++seen[4 * size_t(rows.classes[row]) + row % 4];
+        for (size_t i = 0; i < seen.size(); ++i) n[i / 4] += double(seen[i]);
         return;
     }
-    // Fractions in steps that are added up apart: sums of sums round less than one long sum.
+    // Fractions in steps: sums of sums round less than one long sum.
     std::vector<double> part(counts.shape(0), 0.0);
     size_t step = std::max<size_t>(1024, 8 * part.size());
     for (size_t begin = 0; begin < end; begin += step) {
@@ -33,15 +33,15 @@ void count_rows(Classes classes, Weights weights, Vector counts) {
     }
 }
 
-int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool holes, Offsets offsets, Table counts,
+int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool allow_missing, Offsets offsets, Table counts,
                     int threads) {
     Matrix view = codes(x);
     check_offsets(offsets, view.columns, counts.shape(0), 0);
     require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
-    Rows rows = rows_of(classes, weights, view.rows, counts.shape(1));
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(1));
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
-        row = kernels().count_codes(view, rows, holes, offsets.data(), counts.data(), run);
+        row = kernels().count_codes(view, rows, allow_missing, offsets.data(), counts.data(), run);
     });
     return refused(row);
 }
@@ -50,43 +50,44 @@ int64_t count_dense(AnyMatrix x, Classes classes, Weights weights, std::optional
                     std::optional<double> least, Table counts, int threads) {
     Matrix view = matrix(x);
     require(counts.shape(1) == view.columns, "The counts must have a column for each column of the matrix.");
-    Rows rows = rows_of(classes, weights, view.rows, counts.shape(0));
-    Limits limits = limits_of(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(0));
+    AllowedRange limits = allowed_range(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
-        row = kernels().count_dense(view, rows, reading_of(threshold), limits, counts.data(), run);
+        row = kernels().count_dense(view, rows, binarize_of(threshold), limits, counts.data(), run);
     });
     return refused(row);
 }
 
 int64_t count_sparse(AnyVector starts, AnyVector columns, AnyVector values, Classes classes, Weights weights,
                      std::optional<double> threshold, std::optional<double> least, Table counts, int threads) {
-    Sparse view = sparse(starts, columns, values, counts.shape(1));
-    Rows rows = rows_of(classes, weights, view.rows, counts.shape(0));
-    Limits limits = limits_of(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
+    SparseMatrix view = sparse(starts, columns, values, counts.shape(1));
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(0));
+    AllowedRange limits = allowed_range(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
-        row = kernels().count_sparse(view, rows, reading_of(threshold), limits, counts.data(), run);
+        row = kernels().count_sparse(view, rows, binarize_of(threshold), limits, counts.data(), run);
     });
     return refused(row);
 }
 
-int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool holes, Table shift, Planes sums,
+int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool allow_missing, Table shift, Planes sums,
                       int threads) {
     Matrix view = matrix(x);
     require(sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) && sums.shape(2) == shift.shape(1) &&
                 shift.shape(1) == view.columns,
             "Shift and sums must have a column for each column of the matrix.");
-    Rows rows = rows_of(classes, weights, view.rows, shift.shape(0));
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, shift.shape(0));
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
-        row = kernels().count_moments(view, rows, {-LARGEST, LARGEST, holes}, shift.data(), sums.data(), run);
+        row = kernels().count_moments(view, rows, {-LARGEST_NUMBER, LARGEST_NUMBER, allow_missing}, shift.data(),
+                                      sums.data(), run);
     });
     return refused(row);
 }
 
-// One row as Python holds it, counted whole: numbers (NaN: none) and codes of a class, of weight one. If a number is
-// refused nothing is changed, and the answer is no.
+// Counts one row of Python objects, of weight one: numbers (NaN: missing) and codes. If a number is refused, nothing is
+// changed, and the answer is false.
 bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets,
                Table counts, Vector total) {
     std::vector<double> x;
@@ -102,10 +103,10 @@ bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, 
     require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
     Run run{1, interrupted};
     auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
-    // The codes are looked at first: they come from a dictionary, and none of them is ever refused.
+    // The codes are checked first: they come from a dictionary, and none of them is ever refused.
     for (size_t j = 0; j < c.size(); ++j)
         require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
-    Limits limits{-LARGEST, LARGEST, true};
+    AllowedRange limits{-LARGEST_NUMBER, LARGEST_NUMBER, true};
     if (!x.empty() &&
         kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
                                 shift.data(), sums.data(), run) != NO_ROW)
@@ -141,8 +142,8 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
     require(numbers.shape(0) == view.rows, "There must be as many rows of numbers as of codes.");
     require(products.shape(1) == features && products.shape(2) == features,
             "The products must be [class, feature, feature].");
-    Rows rows = rows_of(classes, weights, view.rows, products.shape(0));
-    auto never = [] { return false; };  // stopped half-way, the products would hold half a block
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, products.shape(0));
+    auto never = [] { return false; };  // interrupted, the products would hold half a block
     nb::gil_scoped_release no_gil;
     kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(),
                              Run{threads, never});

@@ -15,7 +15,7 @@ nb::object owned(std::unique_ptr<int32_t[]> codes, size_t n) {
     return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(codes.release(), {n}, owner));
 }
 
-// Whole-number labels as codes: the labels in order, and the place of each among them. None if they lie too far apart.
+// Whole-number labels as codes: the labels in order, and the index of each row's label. None if they lie too far apart.
 template <class T>
 nb::object encoded(const T* y, size_t n) {
     constexpr uint64_t FARTHEST = uint64_t{1} << 20;
@@ -36,7 +36,7 @@ nb::object encoded(const T* y, size_t n) {
                           owned(std::move(codes), n));
 }
 
-// The place of each label among the known ones, which are sorted. None if one is not there.
+// The index of each label among the known ones, which are sorted. None if one is not there.
 nb::object places(Labels known, Labels y) {
     require_aligned(known), require_aligned(y);
     size_t n = y.shape(0);

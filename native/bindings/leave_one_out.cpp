@@ -9,88 +9,96 @@ namespace naively {
 
 namespace {
 
-int64_t left_codes(AnyMatrix x, Classes classes, Weights weights, Offsets offsets, ConstTable logs, ConstTable n,
-                   ConstVector met, ConstVector kept, ConstTable totals, ConstTable columns, Table out, int threads) {
+int64_t leave_one_out_codes(AnyMatrix x, Classes classes, Weights weights, Offsets offsets,
+                            ConstTable log_probabilities, ConstTable n, ConstVector seen, ConstVector declared,
+                            ConstTable totals, ConstTable columns, Table out, int threads) {
     Matrix view = codes(x);
     require(out.shape(0) == view.rows, "There must be a place for each row.");
-    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, out.shape(1));
     size_t lines = n.shape(0), width = (out.shape(1) + LANES - 1) / LANES * LANES;
     check_offsets(offsets, view.columns, lines, 1);
     require(n.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
-    require(met.shape(0) == lines && kept.shape(0) == lines, "There must be a number for each line of the tables.");
+    require(seen.shape(0) == lines && declared.shape(0) == lines,
+            "There must be a number for each line of the tables.");
     require(totals.shape(0) == view.columns && totals.shape(1) == out.shape(1), "The totals must be [column, class].");
-    require(columns.shape(0) == view.columns && columns.shape(1) * sizeof(double) == sizeof(LabelCounts::Column),
+    require(columns.shape(0) == view.columns && columns.shape(1) == CategoryCounts::COLUMN_NUMBERS,
             "There must be six numbers for each column.");
     const char* wrong = "The tables must have the same lines, padded to a multiple of four classes.";
-    LabelCounts labels{offsets.data(),
-                       padded(logs, lines, width, wrong),
-                       padded(n, lines, width, wrong),
-                       met.data(),
-                       kept.data(),
-                       totals.data(),
-                       reinterpret_cast<const LabelCounts::Column*>(columns.data())};
+    CategoryCounts labels{offsets.data(),
+                          padded(log_probabilities, lines, width, wrong),
+                          padded(n, lines, width, wrong),
+                          seen.data(),
+                          declared.data(),
+                          totals.data(),
+                          columns.data()};
     size_t row = NO_ROW;
-    without_gil(threads, [&](const Run& run) { row = kernels().left_codes(view, rows, labels, out.data(), run); });
+    without_gil(threads,
+                [&](const Run& run) { row = kernels().leave_one_out_codes(view, rows, labels, out.data(), run); });
     return refused(row);
 }
 
-int64_t left_numbers(AnyMatrix x, Classes classes, Weights weights, ConstTable n, ConstTable mean, ConstTable ssd,
-                     ConstTable grain, const std::string& estimate, double worth, double epsilon, Table out,
-                     int threads) {
+int64_t leave_one_out_numbers(AnyMatrix x, Classes classes, Weights weights, ConstTable n, ConstTable mean,
+                              ConstTable ssd, ConstTable rounding, const std::string& estimate, double prior_rows,
+                              double epsilon, Table out, int threads) {
     Matrix view = matrix(x);
     require(out.shape(0) == view.rows, "There must be a place for each row.");
-    Rows rows = rows_of(classes, weights, view.rows, out.shape(1));
-    for (const ConstTable& table : {n, mean, ssd, grain})
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, out.shape(1));
+    for (const ConstTable& table : {n, mean, ssd, rounding})
         require(table.shape(0) == view.columns && table.shape(1) == out.shape(1),
                 "The moments must be [column, class].");
     require(estimate == "mle" || estimate == "map" || estimate == "bayes", "The estimate is mle, map or bayes.");
     Estimate how = estimate == "mle" ? Estimate::mle : estimate == "map" ? Estimate::map : Estimate::bayes;
     size_t row = NO_ROW;
     without_gil(threads, [&](const Run& run) {
-        row = kernels().left_numbers(view, rows, {n.data(), mean.data(), ssd.data(), grain.data(), how, worth, epsilon},
-                                     out.data(), run);
+        row = kernels().leave_one_out_numbers(
+            view, rows, {n.data(), mean.data(), ssd.data(), rounding.data(), how, prior_rows, epsilon}, out.data(),
+            run);
     });
     return refused(row);
 }
 
-using Groups = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Pieces = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Words32 = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WordGroups = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using LogOddsOut = nb::ndarray<float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using WordNumbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-WordCounts word_counts(const ConstTable& texts, const ConstVector& totals, const Groups& group, const ConstTable& mass,
-                       double imagined) {
-    size_t words = texts.shape(0), classes = mass.shape(1);
+WordCounts word_counts(const ConstTable& documents, const ConstVector& totals, const WordGroups& group,
+                       const ConstTable& class_words, double pseudo_count) {
+    size_t words = documents.shape(0), classes = class_words.shape(1);
     require(totals.shape(0) == words && group.shape(0) == words, "There must be a number for each word.");
-    require(classes > 0 && imagined > 0, "There must be a class, and something imagined.");
-    for (size_t i = 0; i < words; ++i) require(group(i) < mass.shape(0), "A word is of a group that is not there.");
-    Padded table = padded(texts, words, (classes + LANES - 1) / LANES * LANES,
-                          "The texts must be padded to a multiple of four classes.");
-    return {table, totals.data(), group.data(), mass.data(), mass.shape(0), classes, imagined};
+    require(classes > 0 && pseudo_count > 0, "There must be a class, and something imagined.");
+    for (size_t i = 0; i < words; ++i)
+        require(group(i) < class_words.shape(0), "A word is of a group that is not there.");
+    PaddedTable table = padded(documents, words, (classes + LANES - 1) / LANES * LANES,
+                               "The texts must be padded to a multiple of four classes.");
+    return {table, totals.data(), group.data(), class_words.data(), class_words.shape(0), classes, pseudo_count};
 }
 
-void word_weights(ConstTable texts, ConstVector totals, Groups group, ConstTable mass, ConstTable mix, double imagined,
-                  Table out, int threads) {
-    WordCounts counts = word_counts(texts, totals, group, mass, imagined);
-    require(mix.shape(0) == counts.groups && mix.shape(1) == 2, "Each group has two ways to speak.");
-    require(out.shape(0) == texts.shape(0) && out.shape(1) == counts.classes,
+void word_weights(ConstTable documents, ConstVector totals, WordGroups group, ConstTable class_words,
+                  ConstTable group_weights, double pseudo_count, Table out, int threads) {
+    WordCounts counts = word_counts(documents, totals, group, class_words, pseudo_count);
+    require(group_weights.shape(0) == counts.groups && group_weights.shape(1) == 2,
+            "Each group has two ways to speak.");
+    require(out.shape(0) == documents.shape(0) && out.shape(1) == counts.classes,
             "There must be a weight for each word and class.");
-    without_gil(threads, [&](const Run& run) { kernels().word_weights(counts, mix.data(), out.data(), run); });
+    without_gil(threads,
+                [&](const Run& run) { kernels().word_weights(counts, group_weights.data(), out.data(), run); });
 }
 
-void left_words(Offsets starts, Words32 words, Classes classes, Weights weights, ConstTable texts, ConstVector totals,
-                Groups group, ConstTable mass, double imagined, Pieces out, int threads) {
-    WordCounts counts = word_counts(texts, totals, group, mass, imagined);
+void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Weights weights, ConstTable documents,
+                         ConstVector totals, WordGroups group, ConstTable class_words, double pseudo_count,
+                         LogOddsOut out, int threads) {
+    WordCounts counts = word_counts(documents, totals, group, class_words, pseudo_count);
     size_t n = out.shape(2);
     require(starts.shape(0) == n + 1 && starts(0) == 0 && size_t(starts(n)) <= words.shape(0),
             "The words lie outside their rows.");
     for (size_t i = 0; i < n; ++i) require(starts(i) <= starts(i + 1), "The rows overlap.");
     for (size_t i = 0; i < words.shape(0); ++i)
-        require(words(i) >= 0 && size_t(words(i)) < texts.shape(0), "There is no such word.");
+        require(words(i) >= 0 && size_t(words(i)) < documents.shape(0), "There is no such word.");
     require(out.shape(0) == 2 * counts.groups && out.shape(1) == counts.classes,
             "There must be a place for each piece.");
-    Rows rows = rows_of(classes, weights, n, counts.classes);
+    LabeledRows rows = labeled_rows(classes, weights, n, counts.classes);
     without_gil(threads, [&](const Run& run) {
-        kernels().left_words({starts.data(), words.data(), n}, rows, counts, out.data(), run);
+        kernels().leave_one_out_words({starts.data(), words.data(), n}, rows, counts, out.data(), run);
     });
 }
 
@@ -98,20 +106,20 @@ void left_words(Offsets starts, Words32 words, Classes classes, Weights weights,
 
 void bind_leave_one_out(nb::module_& m) {
     m.def(
-        "left_codes", &left_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+        "left_codes", &leave_one_out_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
         "offsets"_a.noconvert(), "logs"_a.noconvert(), "n"_a.noconvert(), "met"_a.noconvert(), "kept"_a.noconvert(),
         "totals"_a.noconvert(), "columns"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
         "out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.");
     m.def("word_weights", &word_weights, "texts"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(),
           "mass"_a.noconvert(), "mix"_a.noconvert(), "imagined"_a, "out"_a.noconvert(), "threads"_a = 1,
           "What each word says about each class, in two ways that count as the mix of its group says.");
-    m.def("left_words", &left_words, "starts"_a.noconvert(), "words"_a.noconvert(), "classes"_a.noconvert(),
+    m.def("left_words", &leave_one_out_words, "starts"_a.noconvert(), "words"_a.noconvert(), "classes"_a.noconvert(),
           "weights"_a.noconvert().none(), "texts"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(),
           "mass"_a.noconvert(), "imagined"_a, "out"_a.noconvert(), "threads"_a = 1,
           "The same of rows as if they had never been counted, out[group and way, class, row].");
-    m.def("left_numbers", &left_numbers, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-          "n"_a.noconvert(), "mean"_a.noconvert(), "ssd"_a.noconvert(), "grain"_a.noconvert(), "estimate"_a, "worth"_a,
-          "epsilon"_a, "out"_a.noconvert(), "threads"_a = 1,
+    m.def("left_numbers", &leave_one_out_numbers, "x"_a.noconvert(), "classes"_a.noconvert(),
+          "weights"_a.noconvert().none(), "n"_a.noconvert(), "mean"_a.noconvert(), "ssd"_a.noconvert(),
+          "grain"_a.noconvert(), "estimate"_a, "worth"_a, "epsilon"_a, "out"_a.noconvert(), "threads"_a = 1,
           "out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.");
 }
 

@@ -1,6 +1,8 @@
 // The instruction level that kernels run at.
 #include "bindings/levels.hpp"
 
+#include <atomic>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 
@@ -29,7 +31,9 @@ const std::vector<const Kernels*>& levels() {
     return found;
 }
 
-const Kernels* chosen = nullptr;
+// Read by kernels that run without the GIL while use_level may write it. Relaxed is enough: the tables are constants
+// that are there before any thread is, so nothing else has to become visible with the pointer.
+std::atomic<const Kernels*> chosen{nullptr};
 std::vector<std::string> level_names() {
     std::vector<std::string> names;
     for (auto level : levels()) names.push_back(level->level);
@@ -38,14 +42,17 @@ std::vector<std::string> level_names() {
 
 void use_level(const std::string& name) {
     for (auto level : levels())
-        if (name == level->level) return void(chosen = level);
+        if (name == level->level) return chosen.store(level, std::memory_order_relaxed);
     throw nb::value_error(
         ("This machine cannot run the instruction level '" + name + "'; levels() lists those it can.").c_str());
 }
 
 }  // namespace
 
-const Kernels& kernels() { return *(chosen ? chosen : levels().front()); }
+const Kernels& kernels() {
+    const Kernels* level = chosen.load(std::memory_order_relaxed);
+    return level ? *level : *levels().front();
+}
 
 void bind_levels(nb::module_& m) {
     m.def("levels", &level_names, "Instruction levels that this machine can run, best first.");

@@ -7,7 +7,7 @@ NB_MODULE(_kernels, m) {
     m.doc() =
         "Counting and scoring loops. Arrays given for results are filled in place; a count or an answer returns the\n"
         "first row that it refuses, or -1. A call that refuses a row has changed no counts.";
-    // Whoever stops a program by Ctrl-C leaves objects behind, and need not be told so.
+    // A program that is stopped by Ctrl-C leaves objects behind; that needs no warning.
     nb::set_leak_warnings(false);
 
     naively::bind_levels(m);
@@ -16,6 +16,6 @@ NB_MODULE(_kernels, m) {
     naively::bind_leave_one_out(m);
     naively::bind_scoring(m);
     naively::bind_text_codes(m);
-    naively::bind_words(m);
+    naively::bind_text_reader(m);
     naively::bind_folds(m);
 }

@@ -12,7 +12,7 @@ namespace {
 
 using CodesOut = nb::ndarray<int32_t, nb::ndim<1>, nb::device::cpu>;
 
-// A text, and up to where the memory behind it may be read.
+// A text, and the end of the memory that may be read.
 struct Text {
     std::string_view text;
     const char* readable_to;
@@ -36,7 +36,7 @@ class TextCodes {
                 "The starts do not fit.");
         auto run = [&](auto kind) {
             auto start = static_cast<const decltype(kind)*>(starts.data());
-            auto bytes = reinterpret_cast<const char*>(data.data());
+            auto bytes = as_text(data.data());
             size_t size = data.shape(0);
             auto text_of = [=](size_t row) -> Text {
                 if (start[row] < 0 || start[row] > start[row + 1] || size_t(start[row + 1]) > size)
@@ -52,7 +52,7 @@ class TextCodes {
     std::vector<int64_t> encode_views(Bytes views, const std::vector<Bytes>& buffers, std::optional<Bytes> valid,
                                       size_t skipped, int32_t missing, int32_t unseen, CodesOut out) {
         require(views.shape(0) == 16 * out.shape(0), "There must be a view for each row.");
-        auto first = reinterpret_cast<const char*>(views.data());
+        auto first = as_text(views.data());
         auto text_of = [&](size_t row) -> Text {
             const char* view = first + 16 * row;
             int32_t where[4];
@@ -61,7 +61,7 @@ class TextCodes {
             if (where[0] < 0 || where[2] < 0 || size_t(where[2]) >= buffers.size() || where[3] < 0 ||
                 size_t(where[3]) + size_t(where[0]) > buffers[where[2]].shape(0))
                 throw nb::value_error(OUTSIDE);
-            auto bytes = reinterpret_cast<const char*>(buffers[where[2]].data());
+            auto bytes = as_text(buffers[where[2]].data());
             return {{bytes + where[3], size_t(where[0])}, bytes + buffers[where[2]].shape(0)};
         };
         return filled(text_of, valid, skipped, missing, unseen, out);
@@ -70,8 +70,8 @@ class TextCodes {
   private:
     static constexpr const char* OUTSIDE = "A text lies outside its buffer.";
 
-    // Fills in the code of each row. With `unseen` NONE, texts never met get new codes, counted from `next_`; returned
-    // are the rows in which they were met first.
+    // Fills in the code of each row. With `unseen` NONE, new texts get new codes, from `next_` on; returned are
+    // the rows in which they occur first.
     template <class TextOf>
     std::vector<int64_t> filled(TextOf&& text_of, const std::optional<Bytes>& valid, size_t skipped, int32_t missing,
                                 int32_t unseen, CodesOut& out) {
@@ -80,7 +80,7 @@ class TextCodes {
         require(!valid || valid->shape(0) * 8 >= rows + skipped, "There must be a bit for each row.");
         int32_t* to = out.data();
         ptrdiff_t step = out.stride(0);
-        std::vector<int64_t> met;
+        std::vector<int64_t> seen;
         nb::gil_scoped_release no_gil;
         for (size_t row = 0; row < rows; ++row, to += step) {
             if (bits && !(bits[(row + skipped) / 8] >> (row + skipped) % 8 & 1)) {
@@ -93,12 +93,12 @@ class TextCodes {
                 code = unseen;
                 if (unseen == Dictionary::NONE) {
                     words_.add(text, code = next_++);
-                    met.push_back(int64_t(row));
+                    seen.push_back(int64_t(row));
                 }
             }
             *to = code;
         }
-        return met;
+        return seen;
     }
 
   public:

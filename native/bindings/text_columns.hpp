@@ -1,9 +1,10 @@
-// Columns of text as Python has them: buffers and views of Arrow, and strings.
+// Columns of text in Python's memory: buffers and views of Arrow, and strings.
 #pragma once
 
 #include <nanobind/stl/unique_ptr.h>
 
 #include "bindings/arrays.hpp"
+#include "common/bytes.hpp"
 #include "text/texts.hpp"
 
 namespace naively {
@@ -26,13 +27,13 @@ struct ColumnOfTexts : Texts {
     // Refuses what is no text before anything is read.
     void check(int threads) {
         if (checked) return;
-        Fault fault;
-        without_gil(threads, [&](const Run& run) { fault = WordReader::fault(*this, run); });
-        if (fault.row == NO_ROW) return void(checked = true);
-        std::string row = "Row " + std::to_string(first + int64_t(fault.row));
-        if (fault.long_)
-            refuse(row + " holds a text of " + std::to_string(fault.byte) + " bytes; split texts of 2 GiB or more.");
-        refuse(row + " is no valid UTF-8: byte " + std::to_string(fault.byte) +
+        InvalidText invalid;
+        without_gil(threads, [&](const Run& run) { invalid = TextReader::first_invalid_text(*this, run); });
+        if (invalid.row == NO_ROW) return void(checked = true);
+        std::string row = "Row " + std::to_string(first + int64_t(invalid.row));
+        if (invalid.too_long)
+            refuse(row + " holds a text of " + std::to_string(invalid.byte) + " bytes; split texts of 2 GiB or more.");
+        refuse(row + " is no valid UTF-8: byte " + std::to_string(invalid.byte) +
                " cannot be read. Decode the texts by the encoding that they are in, e.g. bytes.decode('latin-1').");
     }
 };
@@ -60,7 +61,7 @@ struct BufferTexts : ColumnOfTexts {
 
     std::string_view operator[](size_t row) const override {
         if (missing(row)) return {};
-        return {reinterpret_cast<const char*>(data.data()) + start(row), size_t(start(row + 1) - start(row))};
+        return {as_text(data.data()) + start(row), size_t(start(row + 1) - start(row))};
     }
     size_t bytes() const override { return size_t(start(rows) - start(0)) + 16 * rows; }
 };
@@ -100,12 +101,12 @@ struct ViewTexts : ColumnOfTexts {
         auto [size, head, part, start] = view(row);
         (void)head;
         const uint8_t* from = size <= 12 ? views.data() + 16 * row + 4 : buffers[part].data() + start;
-        return {reinterpret_cast<const char*>(from), size_t(size)};
+        return {as_text(from), size_t(size)};
     }
     size_t bytes() const override { return all; }
 };
 
-// A few strings of Python. Those beyond ASCII keep their UTF-8 from then on, so this is not the way for many.
+// A few strings of Python. Those beyond ASCII cache their UTF-8 from then on, so many texts should come as buffers.
 struct StringTexts : ColumnOfTexts {
     std::vector<std::string_view> views;
     std::vector<nb::object> kept;
@@ -125,7 +126,7 @@ struct StringTexts : ColumnOfTexts {
         }
         take(views.size(), {}, 0);
         checked = true;
-        for (auto text : views) checked &= text.size() < size_t{1} << 31;  // if not, the check says so
+        for (auto text : views) checked &= text.size() < TEXT_BYTES_END;  // if not, the check says so
     }
 
     std::string_view view(nb::handle text) {

@@ -1,4 +1,4 @@
-// The Python face of the readers of text.
+// The reader of texts, as Python calls it.
 #include <mutex>
 #include <shared_mutex>
 
@@ -28,34 +28,34 @@ nb::object array_of(std::vector<T>&& numbers) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-Times times_of(const std::string& name) {
+CountWeight count_weight_of(const std::string& name) {
     require(name == "all" || name == "once" || name == "log", "Times are counted all, once or by their log.");
-    return name == "all" ? Times::all : name == "once" ? Times::once : Times::log;
+    return name == "all" ? CountWeight::all : name == "once" ? CountWeight::once : CountWeight::log;
 }
 
-Plan plan_of(const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most, int64_t width,
-             bool unicode) {
+ReaderSettings settings_of(const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most,
+                           int64_t width, bool unicode) {
     require(unit == "words" || unit == "characters" || unit == "inside", "The unit is words, characters or inside.");
     require(least >= 1 && least <= most && most <= 256, "Sequences have between 1 and 256 words or characters.");
-    require(width >= 0 && width < Lexicon::HIDDEN, "The width lies between 0 and a thousand million.");
-    Unit kind = unit == "words" ? Unit::words : unit == "characters" ? Unit::characters : Unit::inside;
+    require(width >= 0 && width < Vocabulary::HIDDEN, "The width lies between 0 and a thousand million.");
+    Unit kind = unit == "words" ? Unit::words : unit == "characters" ? Unit::characters : Unit::inside_words;
     return {{kind, lower, marks, pairs, uint32_t(least), uint32_t(most), unicode}, uint32_t(width)};
 }
 
-// The words of rows, as they were read.
+// The tokens of rows, as they were read.
 struct TokenRows {
-    std::vector<Piece> pieces;
+    std::vector<RowsPiece> pieces;
 
     size_t size() const {
         size_t rows = 0;
-        for (const Piece& piece : pieces) rows += piece.ends.size();
+        for (const RowsPiece& piece : pieces) rows += piece.ends.size();
         return rows;
     }
 
     size_t columns() const {
         size_t most = 0;
-        for (const Piece& piece : pieces)
-            for (const Entry& entry : piece.entries) most = std::max(most, size_t(entry.number) + 1);
+        for (const RowsPiece& piece : pieces)
+            for (const TokenCount& entry : piece.entries) most = std::max(most, size_t(entry.number) + 1);
         return most;
     }
 
@@ -64,9 +64,10 @@ struct TokenRows {
         bool whole = times != "log";
         bool all_kept = !columns || std::all_of(columns->data(), columns->data() + columns->shape(0),
                                                 [](int32_t column) { return column >= 0; });
-        CountsOf made;
+        CountMatrix made;
         without_gil(threads, [&](const Run& run) {
-            made = matrix_of(pieces, columns ? columns->data() : nullptr, all_kept, times_of(times), whole, run);
+            made =
+                count_matrix(pieces, columns ? columns->data() : nullptr, all_kept, count_weight_of(times), whole, run);
         });
         size_t size = size_t(made.starts.back());
         return nb::make_tuple(array_of(std::move(made.starts)), array_of(std::move(made.columns), size),
@@ -81,14 +82,14 @@ struct TokenRows {
 
     nb::object unknown() const {
         std::vector<int64_t> all;
-        for (const Piece& piece : pieces) all.insert(all.end(), piece.unknown.begin(), piece.unknown.end());
+        for (const RowsPiece& piece : pieces) all.insert(all.end(), piece.unknown.begin(), piece.unknown.end());
         return array_of(std::move(all));
     }
 };
 
 // The sums of classes as two tables [class, number]; the line of code k is place[k], or k if no places are given.
 nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std::optional<std::vector<size_t>> place) {
-    std::vector<const LargeVector<ClassWords::Sum>*> lines(classes, nullptr);
+    std::vector<const HugeVector<ClassWords::Sum>*> lines(classes, nullptr);
     for (size_t k = 0; k < std::min(place ? place->size() : classes, sums.lines.size()); ++k) {
         size_t to = place ? (*place)[k] : k;
         require(to < classes, "There is no such class.");
@@ -96,7 +97,7 @@ nb::tuple tables_of(const ClassWords& sums, size_t classes, size_t columns, std:
     }
     auto room = [&] {
         return std::unique_ptr<double[], void (*)(void*)>(
-            static_cast<double*>(large_memory(classes * columns * sizeof(double))), std::free);
+            static_cast<double*>(allocate_huge(classes * columns * sizeof(double))), std::free);
     };
     auto times = room(), rows = room();
     for (size_t k = 0; k < classes; ++k) {
@@ -127,10 +128,10 @@ void add_tables(ClassWords& sums, ConstTable times, ConstTable rows) {
     }
 }
 
-// Any number of threads may read by the same lexicon; one that learns is alone.
-class Words {
+// Any number of threads may read by the same vocabulary; one that learns is alone.
+class PyTextReader {
   public:
-    explicit Words(const Plan& plan) : words_{plan, {}} {}
+    explicit PyTextReader(const ReaderSettings& settings) : words_{settings, {}} {}
 
     size_t size() {
         size_t columns = 0;
@@ -140,13 +141,13 @@ class Words {
 
     void stop(ColumnOfTexts& texts) {
         texts.check(1);
-        for (size_t i = 0; i < texts.rows; ++i) words_.lexicon.stop(texts[i]);
+        for (size_t i = 0; i < texts.rows; ++i) words_.vocabulary.stop(texts[i]);
     }
 
     void name(ColumnOfTexts& texts, bool apart) {
-        require(!words_.lexicon.size() && !words_.lexicon.hidden() && !words_.plan.width,
+        require(!words_.vocabulary.size() && !words_.vocabulary.hidden() && !words_.settings.hash_width,
                 "Names are given to a lexicon that is empty.");
-        require(texts.rows < size_t(Lexicon::MOST), "A thousand million names are too many.");
+        require(texts.rows < size_t(Vocabulary::MOST), "A thousand million names are too many.");
         texts.check(1);
         without_gil(1, [&](const Run&) { words_.name(texts, apart); });
     }
@@ -170,15 +171,15 @@ class Words {
     void count(ColumnOfTexts& texts, Classes classes, Weights weights, size_t n_classes, const std::string& times,
                bool learn, ClassWords& sums, int threads) {
         texts.check(threads);
-        Rows rows = rows_of(classes, weights, texts.rows, n_classes);
-        Times how = times_of(times);
+        LabeledRows rows = labeled_rows(classes, weights, texts.rows, n_classes);
+        CountWeight how = count_weight_of(times);
         locked(learn, threads, [&](const Run& run) { words_.count(texts, rows, how, learn, sums, run); });
     }
 
     void add(const TokenRows& read, Classes classes, Weights weights, size_t n_classes, const std::string& times,
              ClassWords& sums, int threads) {
-        Rows rows = rows_of(classes, weights, read.size(), n_classes);
-        Times how = times_of(times);
+        LabeledRows rows = labeled_rows(classes, weights, read.size(), n_classes);
+        CountWeight how = count_weight_of(times);
         require(read.columns() <= size(), "These rows were read by another lexicon.");
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
@@ -191,8 +192,8 @@ class Words {
         require(!lengths || (lengths->shape(0) == table.shape(0) && squares->shape(0) == texts.rows),
                 "There must be a length for each word.");
         texts.check(threads);
-        Times how = times_of(times);
-        WordReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
+        CountWeight how = count_weight_of(times);
+        TextReader::Scored to{table.data(), table.shape(0), table.shape(1), out.data()};
         if (lengths) to.lengths = lengths->data(), to.squares = squares->data();
         locked(false, threads, [&](const Run& run) { words_.score(texts, how, to, run); });
     }
@@ -202,7 +203,7 @@ class Words {
         texts.check(1);
         std::vector<std::tuple<int32_t, uint32_t, uint32_t>> found;
         locked(false, 1, [&](const Run&) {
-            Reader reader(words_.plan, words_.lexicon, nullptr);
+            RowReader reader(words_.settings, words_.vocabulary, nullptr);
             for (auto [number, begin, end] : reader.spans(texts[row])) found.push_back({number, begin, end});
         });
         return found;
@@ -224,10 +225,10 @@ class Words {
         return array_of(std::move(numbers));
     }
 
-    size_t memory() const { return words_.lexicon.memory(); }
+    size_t memory() const { return words_.vocabulary.memory(); }
 
   private:
-    // The lock is taken without the GIL: whoever holds it may wait for that.
+    // The lock is taken without the GIL: the thread that holds the lock may be waiting for the GIL.
     template <class Work>
     void locked(bool alone, int threads, Work&& work) {
         without_gil(threads, [&](const Run& run) {
@@ -241,7 +242,7 @@ class Words {
         });
     }
 
-    WordReader words_;
+    TextReader words_;
     std::shared_mutex mutex_;
 };
 
@@ -298,38 +299,42 @@ void bind_rows(nb::module_& m) {
 
 }  // namespace
 
-void bind_words(nb::module_& m) {
+void bind_text_reader(nb::module_& m) {
     bind_rows(m);
-    nb::class_<Words>(m, "Words", "Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.")
+    nb::class_<PyTextReader>(m, "Words",
+                             "Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.")
         .def(
             "__init__",
-            [](Words* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least, int64_t most,
-               int64_t width,
-               bool unicode) { new (at) Words(plan_of(unit, lower, marks, pairs, least, most, width, unicode)); },
+            [](PyTextReader* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least,
+               int64_t most, int64_t width, bool unicode) {
+                new (at) PyTextReader(settings_of(unit, lower, marks, pairs, least, most, width, unicode));
+            },
             "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1,
             "width"_a = 0, "unicode"_a = false)
-        .def("__len__", &Words::size)
-        .def("stop", &Words::stop, "texts"_a, "Pass these words over wherever they are met.")
-        .def("name", &Words::name, "texts"_a, "apart"_a,
+        .def("__len__", &PyTextReader::size)
+        .def("stop", &PyTextReader::stop, "texts"_a, "Pass these words over wherever they are met.")
+        .def("name", &PyTextReader::name, "texts"_a, "apart"_a,
              "Give names the numbers 0, 1, …; taken apart, they are words with a space between.")
-        .def("read", &Words::read, "texts"_a, "rows"_a, "learn"_a, "threads"_a = 1,
+        .def("read", &PyTextReader::read, "texts"_a, "rows"_a, "learn"_a, "threads"_a = 1,
              "Read texts, and put their numbers behind the rows.")
-        .def("read_lists", &Words::read_lists, "starts"_a.noconvert(), "tokens"_a, "rows"_a, "learn"_a, "threads"_a = 1,
-             "The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].")
-        .def("count", &Words::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a,
-             "times"_a, "learn"_a, "sums"_a, "threads"_a = 1, "Read texts, and add each row to the sums of its class.")
-        .def("add", &Words::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "n_classes"_a,
-             "times"_a, "sums"_a, "threads"_a = 1, "The same for rows that were read before.")
-        .def("score", &Words::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(),
+        .def("read_lists", &PyTextReader::read_lists, "starts"_a.noconvert(), "tokens"_a, "rows"_a, "learn"_a,
+             "threads"_a = 1, "The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].")
+        .def("count", &PyTextReader::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+             "n_classes"_a, "times"_a, "learn"_a, "sums"_a, "threads"_a = 1,
+             "Read texts, and add each row to the sums of its class.")
+        .def("add", &PyTextReader::add, "rows"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+             "n_classes"_a, "times"_a, "sums"_a, "threads"_a = 1, "The same for rows that were read before.")
+        .def("score", &PyTextReader::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(),
              "lengths"_a.noconvert().none() = nb::none(), "squares"_a.noconvert().none() = nb::none(), "threads"_a = 1,
              "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. "
              "With lengths,\n"
              "squares[row] += times² * lengths[number].")
-        .def("spans", &Words::spans, "texts"_a, "row"_a = 0,
+        .def("spans", &PyTextReader::spans, "texts"_a, "row"_a = 0,
              "The tokens of one text that have a number: the number, and the bytes where each begins and ends.")
-        .def("names", &Words::names, "numbers"_a.noconvert(), "The ends of names in one text, and that text as UTF-8.")
-        .def("order", &Words::order, "All numbers, in the order of their names.")
-        .def("memory", &Words::memory, "The bytes that the lexicon takes.");
+        .def("names", &PyTextReader::names, "numbers"_a.noconvert(),
+             "The ends of names in one text, and that text as UTF-8.")
+        .def("order", &PyTextReader::order, "All numbers, in the order of their names.")
+        .def("memory", &PyTextReader::memory, "The bytes that the lexicon takes.");
     m.attr("UNICODE") = UNICODE_VERSION;
 }
 

@@ -9,7 +9,7 @@
 // In the namespace of the instruction level: a function compiled for one must never be taken for another's.
 namespace naively::NAIVELY_LEVEL {
 
-// Codes column by column, a hole as the place after the last: pairs are then counted without asking.
+// Codes column by column. A missing value is the code after the last, so that pairs are counted without a branch.
 class CodeColumns {
   public:
     CodeColumns(const Matrix& x, const int64_t* offsets, size_t begin, size_t end) : rows_(end - begin) {

@@ -1,5 +1,5 @@
-// Memory for large tables: in pages of two megabytes where the system lends them, so that a new table does not cost a
-// fault for every four kilobytes.
+// Memory for large tables: in pages of two megabytes where the system has them, so that a new table does not cost a
+// page fault for every four kilobytes.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace naively {
 
-constexpr size_t LARGE_PAGE = size_t{1} << 21;
+constexpr size_t HUGE_PAGE = size_t{1} << 21;
 
-// What is not needed any more goes back by std::free.
-inline void* large_memory(size_t bytes) {
+// To be freed by std::free.
+inline void* allocate_huge(size_t bytes) {
     void* at = nullptr;
 #if defined(__linux__)
-    if (bytes >= 2 * LARGE_PAGE) {
-        size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-        at = std::aligned_alloc(LARGE_PAGE, whole);
-        if (at) madvise(at, whole, MADV_HUGEPAGE);  // a wish: it may be refused
+    if (bytes >= 2 * HUGE_PAGE) {
+        size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        at = std::aligned_alloc(HUGE_PAGE, whole);
+        if (at) madvise(at, whole, MADV_HUGEPAGE);  // a request: the system may decline
     } else
 #endif
         at = std::malloc(bytes ? bytes : 1);
@@ -31,23 +31,23 @@ inline void* large_memory(size_t bytes) {
 }
 
 template <class T>
-struct Large {
+struct HugePageAllocator {
     using value_type = T;
-    Large() = default;
+    HugePageAllocator() = default;
     template <class U>
-    Large(const Large<U>&) {}
+    HugePageAllocator(const HugePageAllocator<U>&) {}
     T* allocate(size_t n) {
         if (n > size_t(-1) / sizeof(T)) throw std::bad_array_new_length();
-        return static_cast<T*>(large_memory(n * sizeof(T)));
+        return static_cast<T*>(allocate_huge(n * sizeof(T)));
     }
     void deallocate(T* at, size_t) { std::free(at); }
     template <class U>
-    bool operator==(const Large<U>&) const {
+    bool operator==(const HugePageAllocator<U>&) const {
         return true;
     }
 };
 
 template <class T>
-using LargeVector = std::vector<T, Large<T>>;
+using HugeVector = std::vector<T, HugePageAllocator<T>>;
 
 }  // namespace naively

@@ -1,5 +1,5 @@
-// Rows of any type and layout, read as plain doubles or codes: each loop above is then written and compiled once.
-// Lines already in such a form are used where they lie; others are converted line by line, within the first cache.
+// Rows of any type and layout, read as plain doubles or codes: each loop is then written and compiled once.
+// Lines already in such a form are read in place; others are converted line by line, within the first-level cache.
 #pragma once
 
 #include <algorithm>
@@ -26,30 +26,30 @@ void with_type(Type type, const void* data, F&& f) {
 
 template <class From, class To>
 void convert(const From* __restrict from, ptrdiff_t step, size_t n, To* __restrict to) {
-    if (step == 1)  // apart, so that the compiler can use vectors
+    if (step == 1)  // a loop of its own, which the compiler can vectorize
         for (size_t i = 0; i < n; ++i) to[i] = To(from[i]);
     else
         for (size_t i = 0; i < n; ++i) to[i] = To(from[ptrdiff_t(i) * step]);
 }
 
-// Whether all cells lie within the limits; NaN lies in no interval, so it needs leave.
+// Whether all cells lie in the range; NaN lies in none, and is accepted only where missing values are.
 template <class Number>
-bool within(const Number* line, size_t n, Limits limits) {
+bool within(const Number* line, size_t n, AllowedRange limits) {
     auto outside = [&](auto x, auto least, auto largest) { return ~((x >= least) & (x <= largest)); };
     Mask bad{};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         Vec x = load(line + i);
         Mask here = outside(x, all(limits.least), all(limits.largest));
-        bad |= limits.holes ? here & (x == x) : here;
+        bad |= limits.allow_missing ? here & (x == x) : here;
     }
     bool good = !any(bad);
     for (; i < n; ++i)
-        good &= (line[i] >= limits.least && line[i] <= limits.largest) || (limits.holes && line[i] != line[i]);
+        good &= (line[i] >= limits.least && line[i] <= limits.largest) || (limits.allow_missing && line[i] != line[i]);
     return good;
 }
 
-// The lines of a dense matrix, converted to To. One for each thread: it holds the last lines asked for.
+// The lines of a dense matrix, converted to To. One for each thread: it holds the last lines that it returned.
 template <class To>
 class Lines {
   public:
@@ -67,8 +67,8 @@ class Lines {
     std::vector<To> kept_;
 };
 
-// The lines of a matrix whose columns lie side by side: turned a tile of rows at a time, so that each column is read in
-// one go. The tile before the last stays valid, too, for those who hold on to some lines.
+// The lines of a matrix whose columns are contiguous: transposed a tile of rows at a time, so that each column is read
+// in one go. The tile before the last stays valid, too, for callers that hold several lines.
 template <class T>
 class Tiles {
   public:
@@ -100,7 +100,7 @@ class Tiles {
     std::vector<T> kept_;
 };
 
-// Calls f(line_of), where line_of(row) gives a row where it lies: side by side, and of type T.
+// Calls f(line_of), where line_of(row) is a row in place: contiguous, and of type T.
 template <class T, class F>
 decltype(auto) with_lines(const Matrix& x, F&& f) {
     return f([first = static_cast<const T*>(x.data), step = x.row_step](size_t row) {
@@ -108,7 +108,7 @@ decltype(auto) with_lines(const Matrix& x, F&& f) {
     });
 }
 
-// Calls f(line_of) for numbers: as float or double where they lie so, else converted to double. The lines of so many
+// Calls f(line_of) for numbers: as float or double in place, else converted to double. The lines of `at_once`
 // consecutive rows stay valid.
 template <class F>
 decltype(auto) with_numbers(const Matrix& x, size_t at_once, F&& f) {
@@ -120,12 +120,12 @@ decltype(auto) with_numbers(const Matrix& x, size_t at_once, F&& f) {
 
 // A missing code is a negative one.
 template <class Code>
-constexpr bool is_hole(Code code) {
+constexpr bool is_missing(Code code) {
     if constexpr (std::is_signed_v<Code>) return code < 0;
     return false;
 }
 
-// Calls f(line_of) for codes: in their own type where they lie side by side, else converted to int64_t.
+// Calls f(line_of) for codes: in their own type where they are contiguous, else converted to int64_t.
 template <class F>
 decltype(auto) with_codes(const Matrix& x, F&& f) {
     if (x.column_step == 1 && x.type == Type::i32) return with_lines<int32_t>(x, f);
@@ -139,7 +139,7 @@ decltype(auto) with_codes(const Matrix& x, F&& f) {
 template <class I>
 class Entries {
   public:
-    explicit Entries(const Sparse& x) : x_(x) {}
+    explicit Entries(const SparseMatrix& x) : x_(x) {}
     size_t size(size_t row) const { return size_t(starts()[row + 1] - starts()[row]); }
     const I* columns(size_t row) const { return static_cast<const I*>(x_.columns) + starts()[row]; }
     const double* values(size_t row) {
@@ -158,16 +158,16 @@ class Entries {
 
   private:
     const I* starts() const { return static_cast<const I*>(x_.starts); }
-    Sparse x_;
+    SparseMatrix x_;
     std::vector<double> kept_;
 };
 
 // Calls f with a value of the matrix's index type.
 template <class F>
-decltype(auto) with_index(const Sparse& x, F&& f) {
+decltype(auto) with_index(const SparseMatrix& x, F&& f) {
     return x.index_type == Type::i32 ? f(int32_t{}) : f(int64_t{});
 }
 
-inline size_t entries_per_row(const Sparse& x) { return x.rows ? x.entries / x.rows + 1 : 1; }
+inline size_t entries_per_row(const SparseMatrix& x) { return x.rows ? x.entries / x.rows + 1 : 1; }
 
 }  // namespace naively::NAIVELY_LEVEL

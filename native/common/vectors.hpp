@@ -55,7 +55,7 @@ inline Mask not_finite(Vec v) { return Mask((v - v) != all(0.0)); }
 
 // Calls f<C>(from) for groups of at most Most vectors that together cover the width.
 template <int Most, class F>
-inline void by_vectors(size_t width, F&& f) {
+inline void for_vector_groups(size_t width, F&& f) {
     size_t from = 0;
     auto rest = [&] { return (width - from) / LANES; };
     for (; rest() >= Most; from += Most * LANES) f(std::integral_constant<int, Most>{}, from);
@@ -71,7 +71,7 @@ inline void by_vectors(size_t width, F&& f) {
 
 // score[v] += Σ table[at + v], for C vectors that stay in registers meanwhile.
 template <int C>
-inline void add_at(const uint32_t* at, size_t size, const double* table, double* score) {
+inline void add_table_lines(const uint32_t* at, size_t size, const double* table, double* score) {
     Vec sums[C];
     for (int c = 0; c < C; ++c) sums[c] = load(score + c * LANES);
     for (size_t i = 0; i < size; ++i)
@@ -122,7 +122,7 @@ inline Vec logarithm(Vec u, Vec lost = all(0.0)) {
 
 // log(1 + x) for x >= 0, within a few units of the last place.
 inline Vec log_of_one_plus(Vec x) {
-    // Most numbers lie near the centre of a class that many rows stand behind.
+    // Most numbers lie near the center of a class of many rows.
     if (!any(~Mask(x <= all(1.0 / 64)))) return log_of_one_plus_little(x);
     Vec u = all(1.0) + x;
     return logarithm(u, (x - (u - all(1.0))) / u);  // with what rounding lost of 1 + x

@@ -17,8 +17,8 @@ struct Matrix {
     ptrdiff_t row_step, column_step;
 };
 
-// A sparse matrix, row by row (CSR). Entries of a row may come in any order; each stands for itself.
-struct Sparse {
+// A sparse matrix, row by row (CSR). Entries of a row come in any order; duplicates add up.
+struct SparseMatrix {
     const void* starts;   // rows + 1 of them, rising, within the entries: checked before
     const void* columns;  // one for each entry: checked while reading
     Type index_type;      // of both: i32 or i64
@@ -27,23 +27,23 @@ struct Sparse {
     size_t rows, width, entries;
 };
 
-// The class of each row, and how much the row weighs (null: one each).
-struct Rows {
+// The class and the weight of each row (null: weights of 1).
+struct LabeledRows {
     const int32_t* classes;
     const double* weights;
     size_t n_classes;
 };
 
-// What counts for a cell of a matrix: its value, or whether it lies above a threshold.
-struct Reading {
-    bool presence;
+// Whether a cell counts by its value, or as 1 where it lies above a threshold and else as 0.
+struct Binarize {
+    bool enabled;
     double threshold;
 };
 
-// Which cells are accepted. With holes, NaN is accepted too, and counts for nothing.
-struct Limits {
+// Which cells are accepted. NaN is a missing value: it is refused, or counts for nothing where they are allowed.
+struct AllowedRange {
     double least, largest;
-    bool holes;
+    bool allow_missing;
 };
 
 // The first row that holds a cell outside the limits, or an index outside the matrix.
@@ -51,7 +51,7 @@ constexpr size_t NO_ROW = SIZE_MAX;
 
 struct Run {
     int threads;
-    bool (*interrupted)();  // asked now and then by the calling thread only
+    bool (*interrupted)();  // called now and then, by the calling thread only
 };
 
 struct Interrupted : std::runtime_error {
@@ -60,7 +60,7 @@ struct Interrupted : std::runtime_error {
 
 // A table whose lines are padded with zeros to a multiple of LANES, so that loops over classes need no remainder.
 constexpr size_t LANES = 4;
-struct Padded {
+struct PaddedTable {
     const double* data;
     size_t lines, width;
 };

@@ -10,16 +10,16 @@
 namespace naively::NAIVELY_LEVEL {
 namespace {
 
-// Where the cells of a row of codes lie in the counts, and whether all its codes have a place.
+// Where the cells of a row of codes lie in the counts, and whether all its codes are in range.
 // Found for a whole row at once, four or eight cells at a time, before any of them is counted.
 template <class Code>
-class Places {
-    // As one of these a negative code is larger than any size, and any size finds room.
+class CellPositions {
+    // Unsigned, so that a negative code is larger than any size, and wide enough for any size.
     using Bits = std::conditional_t<sizeof(Code) == 1, uint16_t, std::make_unsigned_t<Code>>;
 
   public:
-    Places(const int64_t* offsets, size_t columns, size_t classes, bool holes)
-        : classes_(classes), holes_(holes), at_(columns) {
+    CellPositions(const int64_t* offsets, size_t columns, size_t classes, bool allow_missing)
+        : classes_(uint32_t(classes)), allow_missing_(allow_missing), at_(columns) {
         for (size_t j = 0; j < columns; ++j) {
             first_.push_back(uint32_t(offsets[j]) * uint32_t(classes));
             sizes_.push_back(Bits(std::min<uint64_t>(offsets[j + 1] - offsets[j], std::numeric_limits<Bits>::max())));
@@ -33,7 +33,7 @@ class Places {
         Bits outside = 0;
         for (size_t j = 0; j < columns; ++j) {
             Bits here = Bits(line[j]) >= sizes[j];
-            outside |= holes_ && is_hole(line[j]) ? Bits(0) : here;
+            outside |= allow_missing_ && is_missing(line[j]) ? Bits(0) : here;
             at[j] = first[j] + uint32_t(line[j]) * classes;
         }
         return !outside;
@@ -42,36 +42,36 @@ class Places {
 
   private:
     uint32_t classes_;  // tables have fewer than 2^32 cells
-    bool holes_;
+    bool allow_missing_;
     std::vector<uint32_t> first_, at_;
     std::vector<Bits> sizes_;
 };
 
 }  // namespace
 
-size_t count_codes(const Matrix& x, const Rows& rows, bool holes, const int64_t* offsets, double* counts,
+size_t count_codes(const Matrix& x, const LabeledRows& rows, bool allow_missing, const int64_t* offsets, double* counts,
                    const Run& run) {
     return with_codes(x, [&](auto lines) {
         using Code = std::remove_cvref_t<decltype(*lines(0))>;
-        Places<Code> places(offsets, x.columns, rows.n_classes, holes);
-        auto check = [&, line_of = lines, places]() mutable {
+        CellPositions<Code> positions(offsets, x.columns, rows.n_classes, allow_missing);
+        auto check = [&, line_of = lines, positions]() mutable {
             for (size_t row = 0; row < x.rows; ++row)
-                if (weight_of(rows, row) != 0 && !places.find(line_of(row))) return row;
+                if (weight_of(rows, row) != 0 && !positions.find(line_of(row))) return row;
             return NO_ROW;
         };
-        auto fill = [&, lines, places](size_t begin, size_t end, auto* n) {
+        auto fill = [&, lines, positions](size_t begin, size_t end, auto* n) {
             auto line_of = lines;
-            auto at = places;
+            auto at = positions;
             for (size_t row = begin; row < end; ++row) {
                 auto line = line_of(row);
                 auto weight = std::remove_pointer_t<decltype(n)>(weight_of(rows, row));
-                if (weight == 0) continue;  // a row of no weight was never there
+                if (weight == 0) continue;  // rows of weight 0 do not count
                 if (!at.find(line)) return false;
                 size_t k = size_t(rows.classes[row]);
                 const uint32_t* place = at.begin();
-                if (holes) {
+                if (allow_missing) {
                     for (size_t j = 0; j < x.columns; ++j)
-                        if (!is_hole(line[j])) n[k + place[j]] += weight;
+                        if (!is_missing(line[j])) n[k + place[j]] += weight;
                 } else {
                     for (size_t j = 0; j < x.columns; ++j) n[k + place[j]] += weight;
                 }
@@ -79,12 +79,13 @@ size_t count_codes(const Matrix& x, const Rows& rows, bool holes, const int64_t*
             return true;
         };
         size_t size = size_t(offsets[x.columns]) * rows.n_classes;
-        return rows.weights ? add_up<double>(x.rows, x.columns, size, counts, run, check, fill)
-                            : add_up<uint32_t>(x.rows, x.columns, size, counts, run, check, fill);
+        return rows.weights ? sum_pieces<double>(x.rows, x.columns, size, counts, run, check, fill)
+                            : sum_pieces<uint32_t>(x.rows, x.columns, size, counts, run, check, fill);
     });
 }
 
-size_t count_dense(const Matrix& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
+size_t count_dense(const Matrix& x, const LabeledRows& rows, Binarize binarize, AllowedRange limits, double* counts,
+                   const Run& run) {
     auto check = [&] { return first_outside(x, limits); };
     return with_numbers(x, 1, [&](auto lines) {
         auto fill = [&](size_t begin, size_t end, double* table) {
@@ -94,31 +95,32 @@ size_t count_dense(const Matrix& x, const Rows& rows, Reading reading, Limits li
                 if (!within(line, x.columns, limits)) return false;
                 double weight = weight_of(rows, row);
                 double* __restrict n = table + size_t(rows.classes[row]) * x.columns;
-                if (reading.presence)
-                    for (size_t j = 0; j < x.columns; ++j) n[j] += line[j] > reading.threshold ? weight : 0.0;
+                if (binarize.enabled)
+                    for (size_t j = 0; j < x.columns; ++j) n[j] += line[j] > binarize.threshold ? weight : 0.0;
                 else
                     for (size_t j = 0; j < x.columns; ++j) n[j] += weight * line[j];
             }
             return true;
         };
-        return add_up(x.rows, x.columns, rows.n_classes * x.columns, counts, run, check, fill);
+        return sum_pieces(x.rows, x.columns, rows.n_classes * x.columns, counts, run, check, fill);
     });
 }
 
-size_t count_sparse(const Sparse& x, const Rows& rows, Reading reading, Limits limits, double* counts, const Run& run) {
+size_t count_sparse(const SparseMatrix& x, const LabeledRows& rows, Binarize binarize, AllowedRange limits,
+                    double* counts, const Run& run) {
     return with_index(x, [&](auto index) {
-        using Reader = Entries<decltype(index)>;
-        auto good = [&](Reader& entries, size_t row, const double* values) {
+        using EntriesOf = Entries<decltype(index)>;
+        auto good = [&](EntriesOf& entries, size_t row, const double* values) {
             return entries.inside(row) && within(values, entries.size(row), limits);
         };
         auto check = [&] {
-            Reader entries(x);
+            EntriesOf entries(x);
             for (size_t row = 0; row < x.rows; ++row)
                 if (!good(entries, row, entries.values(row))) return row;
             return NO_ROW;
         };
         auto fill = [&](const auto* begin, const auto* end, auto line_of) {
-            Reader entries(x);
+            EntriesOf entries(x);
             for (auto at = begin; at < end; ++at) {
                 size_t row = *at;
                 auto columns = entries.columns(row);
@@ -126,11 +128,11 @@ size_t count_sparse(const Sparse& x, const Rows& rows, Reading reading, Limits l
                 if (!good(entries, row, values)) return false;
                 double weight = weight_of(rows, row), *n = line_of(row);
                 for (size_t e = 0, size = entries.size(row); e < size; ++e)
-                    n[columns[e]] += !reading.presence ? weight * values[e] : (values[e] > reading.threshold) * weight;
+                    n[columns[e]] += !binarize.enabled ? weight * values[e] : (values[e] > binarize.threshold) * weight;
             }
             return true;
         };
-        return add_up_by_class(rows, x.rows, entries_per_row(x), x.width, counts, run, check, fill);
+        return sum_by_class(rows, x.rows, entries_per_row(x), x.width, counts, run, check, fill);
     });
 }
 

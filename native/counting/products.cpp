@@ -13,7 +13,7 @@ namespace {
 // Only products of a feature with itself or a later one are filled in.
 class Products {
   public:
-    Products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows& rows,
+    Products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const LabeledRows& rows,
              double* out)
         : offsets_(offsets),
           columns_(codes.columns),
@@ -26,7 +26,7 @@ class Products {
           codes_(codes, offsets, 0, codes.rows) {}
 
     size_t pieces() const { return columns_ + width_; }
-    // Pieces write to different lines of the products, so they can be done side by side, in any order.
+    // Pieces write to different lines of the products, so they can run in parallel, in any order.
     void fill(size_t piece) const {
         if (piece >= columns_) return number(piece - columns_);
         rows_.weights ? column<double>(piece) : column<uint32_t>(piece);
@@ -94,7 +94,7 @@ class Products {
     size_t columns_;
     const double* numbers_;
     size_t width_;
-    const Rows& rows_;
+    const LabeledRows& rows_;
     size_t n_, features_;
     double* out_;
     CodeColumns codes_;
@@ -102,12 +102,12 @@ class Products {
 
 }  // namespace
 
-void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width, const Rows& rows,
-                    double* out, const Run& run) {
+void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
+                    const LabeledRows& rows, double* out, const Run& run) {
     Products products(codes, offsets, numbers, width, rows, out);
     size_t features = codes.columns + width;
-    share_out(products.pieces(), codes.rows * features * features / 2, run,
-              [&](size_t piece) { products.fill(piece); });
+    run_pieces(products.pieces(), codes.rows * features * features / 2, run,
+               [&](size_t piece) { products.fill(piece); });
     for (size_t row = 0; row < codes.rows; ++row) {
         size_t all = 1 + size_t(offsets[codes.columns]) + width;
         out[size_t(rows.classes[row]) * all * all] += rows.weights ? rows.weights[row] : 1.0;

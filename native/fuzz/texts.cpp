@@ -1,5 +1,4 @@
 // A target for libFuzzer: whatever bytes come, reading them ends well and in the same way on any number of threads.
-// `python3 chores.py fuzz` builds and runs it.
 #include "text/texts.hpp"
 
 #include <cstdio>
@@ -21,15 +20,15 @@ struct Given : Texts {
     void add(std::string text) { all.push_back(std::move(text)), rows = all.size(); }
 };
 
-void must(bool true_, const char* what) {
-    if (true_) return;
+void must(bool condition, const char* what) {
+    if (condition) return;
     std::fprintf(stderr, "not true: %s\n", what);
     std::abort();
 }
 
 bool never() { return false; }
 
-std::vector<std::string> names_of(const WordReader& words, const std::vector<int32_t>& numbers) {
+std::vector<std::string> names_of(const TextReader& words, const std::vector<int32_t>& numbers) {
     std::string text;
     std::vector<int64_t> ends(numbers.size());
     words.names(numbers.data(), numbers.size(), text, ends.data());
@@ -39,31 +38,31 @@ std::vector<std::string> names_of(const WordReader& words, const std::vector<int
     return names;
 }
 
-CountsOf counted(WordReader& words, const Texts& texts, bool learn, const Run& run) {
-    std::vector<Piece> pieces;
+CountMatrix counted(TextReader& words, const Texts& texts, bool learn, const Run& run) {
+    std::vector<RowsPiece> pieces;
     words.read(texts, learn, pieces, run);
-    return matrix_of(pieces, nullptr, true, Times::all, true, run);
+    return count_matrix(pieces, nullptr, true, CountWeight::all, true, run);
 }
 
-bool same(const CountsOf& a, const CountsOf& b) {
+bool same(const CountMatrix& a, const CountMatrix& b) {
     size_t size = size_t(a.starts.back());
     return a.starts == b.starts && std::equal(a.columns.get(), a.columns.get() + size, b.columns.get()) &&
            std::equal(a.whole.get(), a.whole.get() + size, b.whole.get());
 }
 
-Plan plan_of(uint8_t a, uint8_t b) {
-    Plan plan;
-    plan.manner = {Unit(a % 3), bool(a & 4), bool(a & 8), bool(a & 16), 1u + (b & 3) % 3, 0, bool(a & 32)};
-    plan.manner.most = plan.manner.least + (b >> 2 & 3) % 3;
-    plan.width = b & 32 ? 97 : 0;
-    return plan;
+ReaderSettings settings_of(uint8_t a, uint8_t b) {
+    ReaderSettings settings;
+    settings.tokenizer = {Unit(a % 3), bool(a & 4), bool(a & 8), bool(a & 16), 1u + (b & 3) % 3, 0, bool(a & 32)};
+    settings.tokenizer.max_n = settings.tokenizer.min_n + (b >> 2 & 3) % 3;
+    settings.hash_width = b & 32 ? 97 : 0;
+    return settings;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 3) return 0;
-    Plan plan = plan_of(data[0], data[1]);
+    ReaderSettings settings = settings_of(data[0], data[1]);
     bool surrogates = data[2] & 1;
     Given texts;
     std::string text;
@@ -75,11 +74,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (first_invalid(text, surrogates) == VALID) texts.add(text);
         text.clear();
     }
-    WordReader one{plan, {}}, three{plan, {}}, named{plan, {}};
-    CountsOf learned = counted(one, texts, true, {1, never});
+    TextReader one{settings, {}}, three{settings, {}}, named{settings, {}};
+    CountMatrix learned = counted(one, texts, true, {1, never});
     must(same(learned, counted(three, texts, true, {3, never})), "the number of threads makes no difference");
     must(same(learned, counted(one, texts, false, {2, never})), "what was learned is known");
-    if (plan.width) return 0;
+    if (settings.hash_width) return 0;
     std::vector<int32_t> all(one.columns());
     std::iota(all.begin(), all.end(), 0);
     auto names = names_of(one, all);
@@ -88,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     must(std::is_sorted(ordered.begin(), ordered.end()), "names are in order");
     Given given;
     for (auto& name : names) given.add(name);
-    named.name(given, plan.manner.unit == Unit::words && plan.manner.most > 1);
+    named.name(given, settings.tokenizer.unit == Unit::words && settings.tokenizer.max_n > 1);
     must(same(learned, counted(named, texts, false, {1, never})), "a reader made of the names reads alike");
     return 0;
 }

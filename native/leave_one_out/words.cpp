@@ -1,107 +1,113 @@
-// What words say: how much more often than by chance each comes with a class, and how much more rarely with all others.
-// Compiled once per instruction level (NAIVELY_LEVEL names it).
+// Log-odds of words: how much more often than by chance each occurs in a class, and how much more rarely in the others.
+// Of all documents, and of each document left out. Compiled once per instruction level (NAIVELY_LEVEL names it).
 #include <cmath>
 #include <vector>
 
+#include "common/subtraction.hpp"
 #include "common/vectors.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 
 namespace naively::NAIVELY_LEVEL {
 namespace {
 
-// Rows that a thread takes at a time.
+// Rows of a piece of work.
 constexpr size_t ROWS_AT_ONCE = 64;
 
-// What one word says about every class, given in how many texts of each it was met. By chance a class would have its
-// share of them. `own` is how much more often than that the class has the word, as a logarithm; `others` how much more
-// rarely all others have it, times how far classes differ in that.
-class Said {
+// The log-odds of one word for every class, by the documents of each that hold it. By chance a class would have its
+// proportion of them. `own` is the log-ratio of the class's documents to that; `others` the log-ratio of what chance
+// gives all other classes to what they have, times its standard deviation over the classes.
+class WordLogOdds {
   public:
-    Said(const WordCounts& counts) : of_(counts), own_(counts.texts.width), others_(counts.texts.width) {}
+    WordLogOdds(const WordCounts& counts)
+        : counts_(counts), own_(counts.documents.width), others_(counts.documents.width) {}
 
     const double* own() const { return own_.data(); }
     const double* others() const { return others_.data(); }
 
-    // The word's texts [class], and the share of each class, both padded with zeros.
-    void look(const double* texts, double total, const double* share) {
-        Vec squares = all(0.0), sums = all(0.0), lambda = all(of_.imagined), t = all(total);
-        for (size_t k = 0; k < of_.texts.width; k += LANES) {
-            Vec n = load(texts + k), expected = t * load(share + k);
+    // The word's documents [class], and the proportion of each class, both padded with zeros.
+    void compute(const double* documents, double total, const double* proportion) {
+        Vec squares = all(0.0), sums = all(0.0), lambda = all(counts_.pseudo_count), t = all(total);
+        for (size_t k = 0; k < counts_.documents.width; k += LANES) {
+            Vec n = load(documents + k), expected = t * load(proportion + k);
             store(own_.data() + k, logarithm((n + lambda) / (expected + lambda)));
             Vec rest = larger(t - n, all(0.0)), chance = larger(t - expected, all(0.0));
             Vec other = logarithm((chance + lambda) / (rest + lambda));  // 0 where the lanes are padding
             store(others_.data() + k, other);
             sums += other, squares += other * other;
         }
-        double mean = sum(sums) / double(of_.classes), variance = sum(squares) / double(of_.classes) - mean * mean;
+        double mean = sum(sums) / double(counts_.classes),
+               variance = sum(squares) / double(counts_.classes) - mean * mean;
         Vec spread = all(std::sqrt(std::max(variance, 0.0)));
-        for (size_t k = 0; k < of_.texts.width; k += LANES)
+        for (size_t k = 0; k < counts_.documents.width; k += LANES)
             store(others_.data() + k, load(others_.data() + k) * spread);
     }
 
   private:
-    const WordCounts& of_;
+    const WordCounts& counts_;
     std::vector<double> own_, others_;
 };
 
-// The shares of the classes in each group of words, padded with zeros.
-void shares_of(const double* mass, size_t groups, size_t classes, size_t width, double* shares) {
+// The proportions of the classes in each group of words, padded with zeros.
+void class_proportions(const double* class_words, size_t groups, size_t classes, size_t width, double* proportions) {
     for (size_t g = 0; g < groups; ++g) {
         double whole = 0;
-        for (size_t k = 0; k < classes; ++k) whole += mass[g * classes + k];
-        for (size_t k = 0; k < classes; ++k) shares[g * width + k] = whole > 0 ? mass[g * classes + k] / whole : 0.0;
+        for (size_t k = 0; k < classes; ++k) whole += class_words[g * classes + k];
+        for (size_t k = 0; k < classes; ++k)
+            proportions[g * width + k] = whole > 0 ? class_words[g * classes + k] / whole : 0.0;
     }
 }
 
-inline double without(double before, double taken) {
-    double rest = before - taken;
-    return rest <= RESIDUE * before ? 0.0 : rest;
-}
+// What remains of a weight, never less than nothing.
+inline double without(double before, double removed) { return std::max(subtract(before, removed), 0.0); }
 
 }  // namespace
 
-void word_weights(const WordCounts& counts, const double* mix, double* out, const Run& run) {
-    size_t width = counts.texts.width;
-    std::vector<double> shares(counts.groups * width);
-    shares_of(counts.mass, counts.groups, counts.classes, width, shares.data());
-    size_t step = 4096, pieces = (counts.texts.lines + step - 1) / step;
-    share_out(pieces, counts.texts.lines * width, run, [&](size_t piece) {
-        Said said(counts);
-        for (size_t word = piece * step; word < std::min(counts.texts.lines, (piece + 1) * step); ++word) {
+void word_weights(const WordCounts& counts, const double* group_weights, double* out, const Run& run) {
+    size_t width = counts.documents.width;
+    std::vector<double> proportions(counts.groups * width);
+    class_proportions(counts.class_words, counts.groups, counts.classes, width, proportions.data());
+    size_t step = 4096, pieces = (counts.documents.lines + step - 1) / step;
+    run_pieces(pieces, counts.documents.lines * width, run, [&](size_t piece) {
+        WordLogOdds log_odds(counts);
+        for (size_t word = piece * step; word < std::min(counts.documents.lines, (piece + 1) * step); ++word) {
             size_t g = counts.group[word];
             double* to = out + word * counts.classes;
             if (counts.totals[word] <= 0) continue;
-            said.look(counts.texts.data + word * width, counts.totals[word], shares.data() + g * width);
+            log_odds.compute(counts.documents.data + word * width, counts.totals[word], proportions.data() + g * width);
             for (size_t k = 0; k < counts.classes; ++k)
-                to[k] = mix[2 * g] * said.own()[k] + mix[2 * g + 1] * said.others()[k];
+                to[k] = group_weights[2 * g] * log_odds.own()[k] + group_weights[2 * g + 1] * log_odds.others()[k];
         }
     });
 }
 
-void left_words(const WordRows& x, const Rows& rows, const WordCounts& counts, float* out, const Run& run) {
-    size_t width = counts.texts.width, classes = counts.classes, groups = counts.groups, n_rows = x.rows;
+void leave_one_out_words(const WordRows& x, const LabeledRows& rows, const WordCounts& counts, float* out,
+                         const Run& run) {
+    size_t width = counts.documents.width, classes = counts.classes, groups = counts.groups, n_rows = x.rows;
     size_t pieces = (n_rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    share_out(pieces, size_t(x.starts[n_rows]) * width, run, [&](size_t piece) {
-        Said said(counts);
-        std::vector<double> mass(groups * classes), shares(groups * width), texts(width), sums(2 * groups * classes);
+    run_pieces(pieces, size_t(x.starts[n_rows]) * width, run, [&](size_t piece) {
+        WordLogOdds log_odds(counts);
+        std::vector<double> class_words(groups * classes), proportions(groups * width), documents(width),
+            sums(2 * groups * classes);
         for (size_t row = piece * ROWS_AT_ONCE; row < std::min(n_rows, (piece + 1) * ROWS_AT_ONCE); ++row) {
             size_t own = size_t(rows.classes[row]);
             double w = rows.weights ? rows.weights[row] : 1.0, there = 0;
-            std::copy(counts.mass, counts.mass + mass.size(), mass.begin());
+            std::copy(counts.class_words, counts.class_words + class_words.size(), class_words.begin());
             for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i)
-                mass[counts.group[x.words[i]] * classes + own] -= w;
-            for (double& part : mass) part = std::max(part, 0.0);
-            shares_of(mass.data(), groups, classes, width, shares.data());
+                class_words[counts.group[x.words[i]] * classes + own] -= w;
+            for (double& part : class_words) part = std::max(part, 0.0);
+            class_proportions(class_words.data(), groups, classes, width, proportions.data());
             std::fill(sums.begin(), sums.end(), 0.0);
             for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i) {
                 size_t word = size_t(x.words[i]), g = counts.group[word];
                 double total = without(counts.totals[word], w);
-                if (total <= 0) continue;  // nobody else used it
-                std::copy(counts.texts.data + word * width, counts.texts.data + (word + 1) * width, texts.begin());
-                texts[own] = without(texts[own], w);
-                said.look(texts.data(), total, shares.data() + g * width);
+                if (total <= 0) continue;  // no other document holds it
+                std::copy(counts.documents.data + word * width, counts.documents.data + (word + 1) * width,
+                          documents.begin());
+                documents[own] = without(documents[own], w);
+                log_odds.compute(documents.data(), total, proportions.data() + g * width);
                 double* to = sums.data() + 2 * g * classes;
-                for (size_t k = 0; k < classes; ++k) to[k] += said.own()[k], to[classes + k] += said.others()[k];
+                for (size_t k = 0; k < classes; ++k)
+                    to[k] += log_odds.own()[k], to[classes + k] += log_odds.others()[k];
                 there += 1;
             }
             double scale = 1 / std::sqrt(std::max(there, 1.0));

@@ -1,4 +1,4 @@
-// How far numbers lie from the centres of the classes: the normal and the Student-t density.
+// Scores of numbers: the normal and the Student-t density. Compiled once per instruction level.
 #include <limits>
 #include <vector>
 
@@ -9,54 +9,55 @@
 namespace naively::NAIVELY_LEVEL {
 namespace {
 
-struct Squared {
+struct NormalPenalty {
     Vec operator()(size_t, Vec far) const { return far; }
 };
-struct Tailed {
-    const Padded& power;
+struct StudentPenalty {
+    const PaddedTable& power;
     Vec operator()(size_t at, Vec far) const {
-        return load(power.data + at) * log_of_one_plus(far);  // no number where far is infinite
+        return load(power.data + at) * log_of_one_plus(far);  // NaN where far is infinite
     }
 };
 
-// scores -= Σ penalty((x - centre)² * precision), for R rows and C vectors of classes that stay in registers.
+// scores -= Σ penalty((x - center)² * precision), for R rows and C vectors of classes that stay in registers.
 template <int R, int C, class Number, class Penalty>
-void add_distances(const Number* const* lines, size_t columns, const Padded& centre, const Padded& precision,
+void add_distances(const Number* const* lines, size_t columns, const PaddedTable& center, const PaddedTable& precision,
                    size_t from, double* scores, const Penalty& penalty) {
     Vec sums[R][C];
     for (int r = 0; r < R; ++r)
-        for (int c = 0; c < C; ++c) sums[r][c] = load(scores + r * centre.width + from + c * LANES);
-    for (size_t j = 0, at = from; j < columns; ++j, at += centre.width)
+        for (int c = 0; c < C; ++c) sums[r][c] = load(scores + r * center.width + from + c * LANES);
+    for (size_t j = 0, at = from; j < columns; ++j, at += center.width)
         for (int c = 0; c < C; ++c) {
-            Vec middle = load(centre.data + at + c * LANES), sharpness = load(precision.data + at + c * LANES);
+            Vec middle = load(center.data + at + c * LANES), sharpness = load(precision.data + at + c * LANES);
             for (int r = 0; r < R; ++r) {
                 Vec gap = all(double(lines[r][j])) - middle;
                 sums[r][c] -= penalty(at + c * LANES, gap * gap * sharpness);
             }
         }
     for (int r = 0; r < R; ++r)
-        for (int c = 0; c < C; ++c) store(scores + r * centre.width + from + c * LANES, sums[r][c]);
+        for (int c = 0; c < C; ++c) store(scores + r * center.width + from + c * LANES, sums[r][c]);
 }
 
-// The same for one row with holes: where there is no number, its column's base is taken out of the total again.
+// The same for one row with missing values: where there is no number, its column's base is subtracted from the total.
 template <int C, class Number, class Penalty>
-void add_around_holes(const Number* line, size_t columns, const Padded& centre, const Padded& precision,
-                      const Padded& base, size_t from, double* scores, const Penalty& penalty) {
+void add_distances_where_present(const Number* line, size_t columns, const PaddedTable& center,
+                                 const PaddedTable& precision, const PaddedTable& base, size_t from, double* scores,
+                                 const Penalty& penalty) {
     Vec sums[C];
     for (int c = 0; c < C; ++c) sums[c] = load(scores + from + c * LANES);
-    for (size_t j = 0, at = from; j < columns; ++j, at += centre.width) {
-        bool hole = line[j] != line[j];
+    for (size_t j = 0, at = from; j < columns; ++j, at += center.width) {
+        bool missing = line[j] != line[j];
         for (int c = 0; c < C; ++c) {
             size_t here = at + c * LANES;
-            Vec gap = all(double(line[j])) - load(centre.data + here);
-            sums[c] -= hole ? load(base.data + here) : penalty(here, gap * gap * load(precision.data + here));
+            Vec gap = all(double(line[j])) - load(center.data + here);
+            sums[c] -= missing ? load(base.data + here) : penalty(here, gap * gap * load(precision.data + here));
         }
     }
     for (int c = 0; c < C; ++c) store(scores + from + c * LANES, sums[c]);
 }
 
 template <class Number>
-bool has_hole(const Number* line, size_t columns) {
+bool has_missing(const Number* line, size_t columns) {
     int found = 0;
     for (size_t j = 0; j < columns; ++j) found |= line[j] != line[j];
     return found;
@@ -68,18 +69,19 @@ bool all_finite(const double* scores, size_t width) {
     return !any(bad);
 }
 
-// The same for one row, with care: holes say nothing, and no distance is infinite.
+// The same for one row, with checks: missing values add nothing, and no distance is infinite.
 template <class Number, class Penalty>
-void add_carefully(const Number* line, size_t columns, bool holes, const Padded& centre, const Padded& precision,
-                   const Padded& base, double* score, const Penalty& penalty) {
-    size_t width = centre.width;
+void add_distances_clamped(const Number* line, size_t columns, bool allow_missing, const PaddedTable& center,
+                           const PaddedTable& precision, const PaddedTable& base, double* score,
+                           const Penalty& penalty) {
+    size_t width = center.width;
     for (size_t j = 0, at = 0; j < columns; ++j, at += width) {
-        if (line[j] != line[j] && holes) continue;
-        // Neither a number too large nor infinity may pass for the other: only the first is brought nearer.
+        if (line[j] != line[j] && allow_missing) continue;
+        // Large numbers are clamped, infinity is not: it must be refused.
         double v = line[j];
-        if (std::abs(v) <= std::numeric_limits<double>::max()) v = std::clamp(v, -LARGEST, LARGEST);
+        if (std::abs(v) <= std::numeric_limits<double>::max()) v = std::clamp(v, -LARGEST_NUMBER, LARGEST_NUMBER);
         for (size_t c = 0; c < width; c += LANES) {
-            Vec gap = all(v) - load(centre.data + at + c), far = gap * gap * load(precision.data + at + c);
+            Vec gap = all(v) - load(center.data + at + c), far = gap * gap * load(precision.data + at + c);
             far = choose(all(v - v) == all(0.0), smaller(far, all(LARGEST_SQUARE)), far);
             store(score + c, load(score + c) + (load(base.data + at + c) - penalty(at + c, far)));
         }
@@ -90,10 +92,11 @@ void add_carefully(const Number* line, size_t columns, bool holes, const Padded&
 constexpr int AT_ONCE = 3;
 
 template <class Penalty>
-void score_distances(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
-                     const double* total, size_t begin, size_t end, double* scores, const Penalty& penalty) {
+void score_distances(const Matrix& x, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
+                     const PaddedTable& base, const double* total, size_t begin, size_t end, double* scores,
+                     const Penalty& penalty) {
     with_numbers(x, AT_ONCE, [&](auto line_of) {
-        size_t width = centre.width;
+        size_t width = center.width;
         std::vector<double> before(AT_ONCE * width);
         for (size_t row = begin; row < end;) {
             size_t rows = std::min<size_t>(AT_ONCE, end - row);
@@ -103,24 +106,25 @@ void score_distances(const Matrix& x, bool holes, const Padded& centre, const Pa
             for (size_t r = 0; r < rows; ++r)
                 for (size_t c = 0; c < width; c += LANES)
                     store(scores + r * width + c, load(scores + r * width + c) + load(total + c));
-            bool around[AT_ONCE] = {}, any_hole = false;
-            for (size_t r = 0; holes && r < rows; ++r) any_hole |= around[r] = has_hole(lines[r], x.columns);
-            by_vectors<3>(width, [&](auto count, size_t from) {
+            bool row_has_missing[AT_ONCE] = {}, any_missing = false;
+            for (size_t r = 0; allow_missing && r < rows; ++r)
+                any_missing |= row_has_missing[r] = has_missing(lines[r], x.columns);
+            for_vector_groups<3>(width, [&](auto count, size_t from) {
                 constexpr int C = decltype(count)::value;
-                if (rows == AT_ONCE && !any_hole)
-                    return add_distances<AT_ONCE, C>(lines, x.columns, centre, precision, from, scores, penalty);
+                if (rows == AT_ONCE && !any_missing)
+                    return add_distances<AT_ONCE, C>(lines, x.columns, center, precision, from, scores, penalty);
                 for (size_t r = 0; r < rows; ++r)
-                    if (around[r])
-                        add_around_holes<C>(lines[r], x.columns, centre, precision, base, from, scores + r * width,
-                                            penalty);
+                    if (row_has_missing[r])
+                        add_distances_where_present<C>(lines[r], x.columns, center, precision, base, from,
+                                                       scores + r * width, penalty);
                     else
-                        add_distances<1, C>(lines + r, x.columns, centre, precision, from, scores + r * width, penalty);
+                        add_distances<1, C>(lines + r, x.columns, center, precision, from, scores + r * width, penalty);
             });
-            // Infinities and overflow end in a score that is not finite: only such rows are done again.
+            // Infinities and overflow end in a score that is not finite: only such rows are computed again.
             for (size_t r = 0; r < rows; ++r, scores += width)
                 if (!all_finite(scores, width)) {
                     std::copy_n(before.data() + r * width, width, scores);
-                    add_carefully(lines[r], x.columns, holes, centre, precision, base, scores, penalty);
+                    add_distances_clamped(lines[r], x.columns, allow_missing, center, precision, base, scores, penalty);
                 }
             row += rows;
         }
@@ -129,14 +133,15 @@ void score_distances(const Matrix& x, bool holes, const Padded& centre, const Pa
 
 }  // namespace
 
-void score_normal(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& base,
-                  const double* total, size_t begin, size_t end, double* scores) {
-    score_distances(x, holes, centre, precision, base, total, begin, end, scores, Squared{});
+void score_normal(const Matrix& x, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
+                  const PaddedTable& base, const double* total, size_t begin, size_t end, double* scores) {
+    score_distances(x, allow_missing, center, precision, base, total, begin, end, scores, NormalPenalty{});
 }
 
-void score_student(const Matrix& x, bool holes, const Padded& centre, const Padded& precision, const Padded& power,
-                   const Padded& base, const double* total, size_t begin, size_t end, double* scores) {
-    score_distances(x, holes, centre, precision, base, total, begin, end, scores, Tailed{power});
+void score_student(const Matrix& x, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
+                   const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin, size_t end,
+                   double* scores) {
+    score_distances(x, allow_missing, center, precision, base, total, begin, end, scores, StudentPenalty{power});
 }
 
 }  // namespace naively::NAIVELY_LEVEL

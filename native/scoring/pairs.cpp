@@ -5,9 +5,9 @@
 
 namespace naively::NAIVELY_LEVEL {
 
-// Pair by pair, so that the table of one stays in the first cache while the rows of the block go by.
-void score_pairs(const Matrix& x, const int64_t* offsets, const Pairs& pairs, const Padded& table, size_t begin,
-                 size_t end, double* scores) {
+// Pair by pair, so that the table of one stays in the first-level cache while the rows of the block are scored.
+void score_pairs(const Matrix& x, const int64_t* offsets, const ColumnPairs& pairs, const PaddedTable& table,
+                 size_t begin, size_t end, double* scores) {
     CodeColumns codes(x, offsets, begin, end);
     for (size_t p = 0; p < pairs.size; ++p) {
         auto i = size_t(pairs.first[p]), j = size_t(pairs.second[p]);

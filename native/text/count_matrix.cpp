@@ -11,7 +11,7 @@ using namespace NAIVELY_LEVEL;
 
 namespace {
 
-// Columns (the upper halves) of one row in order: digit by digit, which for many is quicker than by comparing.
+// Columns (the upper halves) of one row in order: by radix sort, which for many is quicker than comparisons.
 void sort_columns(std::vector<uint64_t>& row, std::vector<uint64_t>& other, uint64_t all) {
     constexpr unsigned DIGIT = 9;
     constexpr size_t FEW = 48;
@@ -28,8 +28,8 @@ void sort_columns(std::vector<uint64_t>& row, std::vector<uint64_t>& other, uint
     }
 }
 
-// The entries of a row as columns with how often they came up, in order.
-void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found,
+// The tokens of a row as columns with their counts, in order.
+void sorted_row(const RowsPiece& piece, size_t row, const int32_t* columns, std::vector<uint64_t>& found,
                 std::vector<uint64_t>& other) {
     found.clear();
     uint64_t all = 0;  // every bit that is set in some column
@@ -45,21 +45,21 @@ void sorted_row(const Piece& piece, size_t row, const int32_t* columns, std::vec
 
 }  // namespace
 
-void totals(const std::vector<Piece>& pieces, size_t size, int64_t* rows, int64_t* times) {
-    for (const Piece& piece : pieces)
-        for (const Entry& entry : piece.entries)
+void totals(const std::vector<RowsPiece>& pieces, size_t size, int64_t* rows, int64_t* times) {
+    for (const RowsPiece& piece : pieces)
+        for (const TokenCount& entry : piece.entries)
             if (size_t(entry.number) < size) ++rows[entry.number], times[entry.number] += entry.times;
 }
 
-CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, bool all_kept, Times times, bool whole,
-                   const Run& run) {
-    CountsOf made;
+CountMatrix count_matrix(const std::vector<RowsPiece>& pieces, const int32_t* columns, bool all_kept, CountWeight times,
+                         bool whole, const Run& run) {
+    CountMatrix made;
     std::vector<size_t> first(pieces.size() + 1);
     for (size_t i = 0; i < pieces.size(); ++i) first[i + 1] = first[i] + pieces[i].ends.size();
     made.starts.assign(first.back() + 1, 0);
     size_t entries = 0;
-    for (const Piece& piece : pieces) entries += piece.entries.size();
-    share_out(pieces.size(), entries, run, [&](size_t i) {
+    for (const RowsPiece& piece : pieces) entries += piece.entries.size();
+    run_pieces(pieces.size(), entries, run, [&](size_t i) {
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
             int64_t n = all_kept ? int64_t(pieces[i].ends[row] - pieces[i].begin(row)) : 0;
             for (size_t at = pieces[i].begin(row); at < pieces[i].ends[row] && !all_kept; ++at)
@@ -74,7 +74,7 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, boo
         made.whole.reset(new int64_t[size]);
     else
         made.parts.reset(new double[size]);
-    share_out(pieces.size(), entries, run, [&](size_t i) {
+    run_pieces(pieces.size(), entries, run, [&](size_t i) {
         std::vector<uint64_t> found, other;
         for (size_t row = 0; row < pieces[i].ends.size(); ++row) {
             sorted_row(pieces[i], row, columns, found, other);
@@ -82,9 +82,9 @@ CountsOf matrix_of(const std::vector<Piece>& pieces, const int32_t* columns, boo
             for (uint64_t entry : found) {
                 made.columns[to] = int32_t(entry >> 32);
                 if (whole)
-                    made.whole[to++] = times == Times::once ? 1 : int64_t(uint32_t(entry));
+                    made.whole[to++] = times == CountWeight::once ? 1 : int64_t(uint32_t(entry));
                 else
-                    made.parts[to++] = worth(times, uint32_t(entry));
+                    made.parts[to++] = count_weight(times, uint32_t(entry));
             }
         }
     });

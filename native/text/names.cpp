@@ -23,15 +23,15 @@ Key key_of_text(std::string_view text) {
     return key_of(room.data(), text.size());
 }
 
-// The number of a sequence of words, hidden if it is not known; NONE if one of its words is passed over.
-int32_t sequence(Lexicon& lexicon, const std::vector<std::string_view>& words, size_t size) {
-    int32_t rest = Lexicon::NONE;
+// The number of a sequence of words, hidden if it is not known; NONE if one of its words is a stop word.
+int32_t sequence(Vocabulary& vocabulary, const std::vector<std::string_view>& words, size_t size) {
+    int32_t rest = Vocabulary::NONE;
     for (size_t i = 0; i < size; ++i) {
         Key key = key_of_text(words[i]);
-        int32_t word = lexicon.find_or_add(key, hash_of(key), words[i], false);
-        if (word == Lexicon::STOPPED) return Lexicon::NONE;
+        int32_t word = vocabulary.find_or_add(key, hash_of(key), words[i], false);
+        if (word == Vocabulary::STOPPED) return Vocabulary::NONE;
         key = key_of_sequence(rest, word);
-        rest = i ? lexicon.find_or_add(key, hash_of(key), {}, false) : word;
+        rest = i ? vocabulary.find_or_add(key, hash_of(key), {}, false) : word;
     }
     return rest;
 }
@@ -41,10 +41,10 @@ struct Item {
     int32_t number;
 };
 
-// Sorts names by their next eight bytes, then those which share them by the eight that follow, and so on.
-class Sorter {
+// Sorts names by their next eight bytes, then those with equal bytes by the eight that follow, and so on.
+class NameSorter {
   public:
-    Sorter(const std::string& text, const std::vector<int64_t>& ends) : text_(text), ends_(ends) {}
+    NameSorter(const std::string& text, const std::vector<int64_t>& ends) : text_(text), ends_(ends) {}
 
     std::vector<int32_t> order() {
         std::vector<Item> items(ends_.size());
@@ -110,38 +110,38 @@ class Sorter {
 
 }  // namespace
 
-void WordReader::name(const Texts& names, bool apart) {
-    lexicon.keep_free(names.rows);
+void TextReader::name(const Texts& names, bool apart) {
+    vocabulary.keep_free(names.rows);
     size_t most = 1;
     for (size_t round = 1; round <= most; ++round)  // words first, then longer and longer sequences of them
         for (size_t i = 0; i < names.rows; ++i) {
             auto parts = parts_of(names[i], apart);
-            if (round == 1) most = std::max(most, std::min<size_t>(parts.size(), plan.manner.most));
+            if (round == 1) most = std::max(most, std::min<size_t>(parts.size(), settings.tokenizer.max_n));
             if (parts.size() != round) continue;
             Key key = key_of_text(parts.back());
             if (round > 1) {
-                int32_t rest = sequence(lexicon, parts, round - 1), last = sequence(lexicon, {parts.back()}, 1);
-                if (rest == Lexicon::NONE || last == Lexicon::NONE) continue;
+                int32_t rest = sequence(vocabulary, parts, round - 1), last = sequence(vocabulary, {parts.back()}, 1);
+                if (rest == Vocabulary::NONE || last == Vocabulary::NONE) continue;
                 key = key_of_sequence(rest, last);
             }
-            lexicon.set(key, hash_of(key), round > 1 ? std::string_view{} : parts.back(), int32_t(i));
+            vocabulary.set(key, hash_of(key), round > 1 ? std::string_view{} : parts.back(), int32_t(i));
         }
 }
 
-void WordReader::names(const int32_t* numbers, size_t size, std::string& text, int64_t* ends) const {
+void TextReader::names(const int32_t* numbers, size_t size, std::string& text, int64_t* ends) const {
     for (size_t i = 0; i < size; ++i) {
-        lexicon.append_name(numbers[i], text);
+        vocabulary.append_name(numbers[i], text);
         ends[i] = int64_t(text.size());
     }
 }
 
-std::vector<int32_t> WordReader::order() const {
-    std::vector<int32_t> numbers(lexicon.size());
+std::vector<int32_t> TextReader::order() const {
+    std::vector<int32_t> numbers(vocabulary.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     std::string text;
     std::vector<int64_t> ends(numbers.size());
     names(numbers.data(), numbers.size(), text, ends.data());
-    return Sorter(text, ends).order();
+    return NameSorter(text, ends).order();
 }
 
 }  // namespace naively

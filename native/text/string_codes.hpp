@@ -17,17 +17,17 @@ class Dictionary {
 
     // The code of a text, or NONE.
     int32_t find(std::string_view text, const char* readable_to) const {
-        return slots_[place(key_of(text, readable_to), text)].code;
+        return slots_[slot_index(key_of(text, readable_to), text)].code;
     }
 
-    // Gives a text a code, if it has none yet; tells whether it had none.
+    // Gives a text a code, if it has none yet; returns whether it had none.
     bool add(std::string_view text, int32_t code) {
         Key key = key_of(text, text.data() + text.size());
-        size_t at = place(key, text);
+        size_t at = slot_index(key, text);
         if (slots_[at].code != NONE) return false;
         if (key.is_long()) {
-            key.low = long_.size();
-            long_.push_back({bytes_.size(), text.size()});
+            key.low = long_texts_.size();
+            long_texts_.push_back({bytes_.size(), text.size()});
             bytes_.insert(bytes_.end(), text.begin(), text.end());
         }
         slots_[at] = {key, code};
@@ -37,7 +37,7 @@ class Dictionary {
 
   private:
     // Texts of up to 15 bytes are their own key: the bytes, zeros, and the length in the last one. Of longer ones the
-    // key holds a hash; where their bytes are kept stands in `low` once they are in the table.
+    // key holds a hash; the index of their bytes is in `low` once they are in the table.
     struct Key {
         uint64_t low, high;
         bool is_long() const { return high >> 56 == 0xff; }
@@ -46,11 +46,11 @@ class Dictionary {
         Key key{0, 0};
         int32_t code = NONE;
     };
-    struct Kept {
+    struct StoredText {
         size_t start, size;
     };
 
-    static uint64_t mixed(uint64_t a, uint64_t b) {
+    static uint64_t mix_bits(uint64_t a, uint64_t b) {
         __extension__ typedef unsigned __int128 Wide;
         Wide product = Wide(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xe7037ed1a0b428db);
         return uint64_t(product) ^ uint64_t(product >> 64);
@@ -64,15 +64,15 @@ class Dictionary {
             for (size_t left = n; left > 8; left -= 8, p += 8) {
                 uint64_t word;
                 std::memcpy(&word, p, 8);
-                hash = mixed(hash, word);
+                hash = mix_bits(hash, word);
             }
             uint64_t last;
             std::memcpy(&last, text.data() + n - 8, 8);
-            hash = mixed(hash, last);
+            hash = mix_bits(hash, last);
             return {hash, 0xff00000000000000 | (hash >> 8)};
         }
         uint64_t words[2] = {0, 0};
-        if (readable_to - text.data() >= 16) {  // what follows the text may be read, too: quicker than byte by byte
+        if (readable_to - text.data() >= 16) {  // reading beyond the text is allowed, and quicker than byte by byte
             std::memcpy(words, text.data(), 16);
             words[0] &= n >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * n) - 1;
             words[1] &= n <= 8 ? 0 : (uint64_t{1} << 8 * (n - 8)) - 1;
@@ -84,18 +84,18 @@ class Dictionary {
     }
 
     // The slot of a text: its own, or the first empty one that it may take.
-    size_t place(Key key, std::string_view text) const {
-        size_t mask = slots_.size() - 1, at = mixed(key.is_long() ? 0 : key.low, key.high) & mask;
+    size_t slot_index(Key key, std::string_view text) const {
+        size_t mask = slots_.size() - 1, at = mix_bits(key.is_long() ? 0 : key.low, key.high) & mask;
         for (;; at = (at + 1) & mask) {
             const Slot& slot = slots_[at];
             if (slot.code == NONE) return at;
             if (slot.key.high != key.high) continue;
-            if (!key.is_long() ? slot.key.low == key.low : text == kept(slot)) return at;
+            if (!key.is_long() ? slot.key.low == key.low : text == stored(slot)) return at;
         }
     }
 
-    std::string_view kept(const Slot& slot) const {
-        const Kept& where = long_[slot.key.low];
+    std::string_view stored(const Slot& slot) const {
+        const StoredText& where = long_texts_[slot.key.low];
         return {bytes_.data() + where.start, where.size};
     }
 
@@ -105,14 +105,14 @@ class Dictionary {
         size_t mask = slots_.size() - 1;
         for (const Slot& slot : old) {
             if (slot.code == NONE) continue;
-            size_t at = mixed(slot.key.is_long() ? 0 : slot.key.low, slot.key.high) & mask;
+            size_t at = mix_bits(slot.key.is_long() ? 0 : slot.key.low, slot.key.high) & mask;
             while (slots_[at].code != NONE) at = (at + 1) & mask;
             slots_[at] = slot;
         }
     }
 
     std::vector<Slot> slots_;
-    std::vector<Kept> long_;
+    std::vector<StoredText> long_texts_;
     std::vector<char> bytes_;
     size_t size_ = 0;
 };

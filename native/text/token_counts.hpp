@@ -1,4 +1,4 @@
-// How often each number came up in one row.
+// Counts of the tokens of one row.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 
 namespace naively {
 
-struct Entry {
+struct TokenCount {
     int32_t number;
     uint32_t times;
 };
 
-// A small table that is emptied by a new row's stamp, so that a short row never pays for a long one before it.
-class Tally {
+// A small table that is emptied by a new row's stamp, so that a short row costs nothing for a long one before it.
+class TokenCounter {
   public:
-    // Begins a row of about so many numbers, whose entries are put behind those that are there already.
-    void begin(std::vector<Entry>& entries, size_t expected) {
+    // Begins a row of about so many numbers, whose entries are appended.
+    void begin(std::vector<TokenCount>& entries, size_t expected) {
         entries_ = &entries;
         first_ = entries.size();
         for (bits_ = FEWEST_BITS; bits_ < FIRST_BITS && size_t{1} << bits_ < 2 * expected;) ++bits_;
@@ -38,7 +38,7 @@ class Tally {
                 if (2 * (entries_->size() - first_) > mask) grow();
                 return;
             }
-            Entry& entry = (*entries_)[first_ + slot.entry];
+            TokenCount& entry = (*entries_)[first_ + slot.entry];
             if (entry.number == number) return void(++entry.times);
         }
     }
@@ -64,7 +64,7 @@ class Tally {
     }
 
     std::vector<Slot> slots_ = std::vector<Slot>(size_t{1} << FEWEST_BITS);
-    std::vector<Entry>* entries_ = nullptr;
+    std::vector<TokenCount>* entries_ = nullptr;
     size_t first_ = 0;
     unsigned bits_ = FEWEST_BITS;
     uint32_t row_ = 0;

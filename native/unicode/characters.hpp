@@ -12,13 +12,13 @@ constexpr const char* UNICODE_VERSION = "14.0.0";
 // Clusters are of scripts without spaces, where a letter and its marks are one.
 enum : uint8_t { WORD = 1, MARK = 2, CJK = 4, SPACE = 8, CASED = 16, IGNORED = 32, EMOJI = 64, CLUSTER = 128 };
 
-struct Letter {
-    int32_t lower;  // how far away the small letter is
+struct CharacterKind {
+    int32_t lower;  // the distance to the lowercase letter
     uint8_t is;
 };
 
 // clang-format off: many numbers, as dense as this script writes them
-constexpr Letter KINDS[] = {
+constexpr CharacterKind KINDS[] = {
     {0, 0}, {0, 8}, {0, 32}, {0, 1}, {32, 17}, {0, 17}, {1, 17}, {-121, 17}, {210, 17}, {206, 17}, {205, 17}, {79, 17},
     {202, 17}, {203, 17}, {207, 17}, {211, 17}, {209, 17}, {213, 17}, {214, 17}, {218, 17}, {217, 17}, {219, 17},
     {2, 17}, {-97, 17}, {-56, 17}, {-130, 17}, {10795, 17}, {-163, 17}, {10792, 17}, {-195, 17}, {69, 17}, {71, 17},

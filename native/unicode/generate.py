@@ -60,13 +60,13 @@ constexpr const char* UNICODE_VERSION = "{version}";
 // Clusters are of scripts without spaces, where a letter and its marks are one.
 enum : uint8_t {{ WORD = 1, MARK = 2, CJK = 4, SPACE = 8, CASED = 16, IGNORED = 32, EMOJI = 64, CLUSTER = 128 }};
 
-struct Letter {{
-    int32_t lower;  // how far away the small letter is
+struct CharacterKind {{
+    int32_t lower;  // the distance to the lowercase letter
     uint8_t is;
 }};
 
 // clang-format off: many numbers, as dense as this script writes them
-constexpr Letter KINDS[] = {{
+constexpr CharacterKind KINDS[] = {{
 {kinds}
 }};
 

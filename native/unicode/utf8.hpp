@@ -7,16 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "common/bytes.hpp"
 #include "unicode/characters.hpp"
 
 namespace naively {
 
 constexpr uint32_t CHARACTERS = 0x110000;
 
-// What is known of each character, in blocks of 128 of which equal ones are kept once.
-class Letters {
+// The kind of each character, in blocks of 128; equal blocks are stored once.
+class CharacterTable {
   public:
-    Letters() {
+    CharacterTable() {
         std::vector<uint8_t> kinds(CHARACTERS);
         size_t runs = std::size(RUNS);
         for (size_t i = 0; i < runs; ++i) {
@@ -26,14 +27,14 @@ class Letters {
         for (size_t block = 0; block < places_.size(); ++block) places_[block] = place_of(kinds.data() + 128 * block);
     }
 
-    const Letter& operator[](uint32_t character) const {
+    const CharacterKind& operator[](uint32_t character) const {
         return KINDS[blocks_[128 * size_t(places_[character >> 7]) + (character & 127)]];
     }
 
   private:
     uint16_t place_of(const uint8_t* block) {
         size_t known = blocks_.size() / 128;
-        for (size_t i = known; i-- > 0;)  // the last ones first: neighbours are alike
+        for (size_t i = known; i-- > 0;)  // the last ones first: neighbors are often equal
             if (!std::memcmp(blocks_.data() + 128 * i, block, 128)) return uint16_t(i);
         blocks_.insert(blocks_.end(), block, block + 128);
         return uint16_t(known);
@@ -43,12 +44,12 @@ class Letters {
     std::vector<uint8_t> blocks_;
 };
 
-inline const Letters& letters() {
-    static const Letters all;
+inline const CharacterTable& character_table() {
+    static const CharacterTable all;
     return all;
 }
 
-// The bytes of the character that begins here; they must have been found valid.
+// The number of bytes of the character that begins here, which must be valid.
 inline size_t length_at(const uint8_t* p) { return *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4; }
 
 inline uint32_t read(const uint8_t* p) {
@@ -72,7 +73,7 @@ inline char* write(uint32_t c, char* to) {
 // Whether a capital sigma ends a word, by the rule of str.lower: a cased letter before it and none after it, whatever
 // is ignored in between.
 inline bool ends_word(const uint8_t* begin, const uint8_t* sigma, const uint8_t* end) {
-    const Letters& known = letters();
+    const CharacterTable& known = character_table();
     uint8_t is = 0;
     for (const uint8_t* p = sigma; p != begin;) {
         do --p;
@@ -87,10 +88,10 @@ inline bool ends_word(const uint8_t* begin, const uint8_t* sigma, const uint8_t*
 
 constexpr size_t VALID = SIZE_MAX;
 
-// The first byte that is no UTF-8, or VALID. Halves of surrogate pairs are let in where they may be: Python's strings
+// The first byte that is no UTF-8, or VALID. Halves of surrogate pairs are accepted if `surrogates`: Python's strings
 // can hold them, UTF-8 cannot.
 inline size_t first_invalid(std::string_view text, bool surrogates) {
-    auto begin = reinterpret_cast<const uint8_t*>(text.data()), p = begin, end = begin + text.size();
+    auto begin = as_bytes(text.data()), p = begin, end = begin + text.size();
     auto follows = [&](size_t at) { return size_t(end - p) > at && (p[at] & 0xc0) == 0x80; };
     while (p != end) {
         uint64_t eight;
