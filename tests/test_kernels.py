@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -565,6 +566,35 @@ def many_answers(threads: int) -> list[np.ndarray]:
     assert scorer.log_joint(joint, threads) == scorer.posterior(fallback, shares, threads) == -1
     assert scorer.log_posterior(fallback, logarithms, threads) == scorer.choice(fallback, choices, threads) == -1
     return [joint, shares, logarithms, choices]
+
+
+def test_the_level_may_change_while_threads_count(level):
+    """Sums of whole numbers are exact at every level, so a call that starts at any of them counts the same."""
+    wanted = large("codes")
+    assert wanted.call(1) == -1
+
+    def count_often() -> bool:
+        counts = [large("codes") for _ in range(20)]
+        return all(count.call(2) == -1 and (count.filled[0] == wanted.filled[0]).all() for count in counts)
+
+    with ThreadPoolExecutor(3) as pool:
+        counted = [pool.submit(count_often) for _ in range(3)]
+        while not all(future.done() for future in counted):
+            for name in kernels.levels():
+                kernels.use_level(name)
+    kernels.use_level(level)
+    assert all(future.result() for future in counted)
+
+
+def test_the_largest_number_is_a_limit_of_the_module():
+    """Python reports the limits that the compiled loops keep: they have one home."""
+    shift, sums, y = np.zeros((1, 1)), np.zeros((3, 1, 1)), np.zeros(1, np.int32)
+    largest = kernels.LARGEST_NUMBER
+    assert kernels.count_moments(np.array([[largest]]), y, None, False, shift, sums) == -1
+    assert kernels.count_moments(np.array([[np.nextafter(largest, np.inf)]]), y, None, False, shift, sums) == 0
+    counts, most = np.zeros((1, 1)), kernels.LARGEST_COUNT
+    assert kernels.count_dense(np.array([[most]]), y, None, None, 0.0, counts) == -1
+    assert kernels.count_dense(np.array([[np.nextafter(most, np.inf)]]), y, None, None, 0.0, counts) == 0
 
 
 def test_answers_are_the_same_for_any_threads():

@@ -9,6 +9,22 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+LARGEST_NUMBER: float = 1e150
+
+LARGEST_COUNT: float = 1e290
+
+LARGEST_WEIGHT: float = 1e150
+
+SUM_ROUNDING: float = 1e-12
+
+MEAN_ROUNDING: float = 1e-14
+
+LEAST_RELATIVE_VARIANCE: float = 1e-18
+
+LEAST_VARIANCE: float = 1e-290
+
+LARGEST_VARIANCE: float = 1e300
+
 def levels() -> list[str]:
     """Instruction levels that this machine can run, best first."""
 
@@ -279,7 +295,7 @@ class Scorer:
         holes: bool,
     ) -> None:
         """
-        Add base - (x - centre)**2 * precision, summed over the columns; a hole (NaN) says nothing.
+        Add base - (x - center)**2 * precision, summed over the columns; a hole (NaN) says nothing.
         """
 
     def student(
@@ -292,7 +308,7 @@ class Scorer:
         holes: bool,
     ) -> None:
         """
-        Add base - power * log(1 + (x - centre)**2 * precision), summed over the columns.
+        Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.
         """
 
     def given(

@@ -14,11 +14,11 @@ from ..statistics import CodesAccumulator, CountsAccumulator, MomentsAccumulator
 from ..statistics.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
-LARGEST = 1e150
+LARGEST = _kernels.LARGEST_NUMBER
 # A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
+MOST_WEIGHT = _kernels.LARGEST_WEIGHT
 # Counts beyond this cannot be summed.
-LARGEST_COUNT = 1e290
+LARGEST_COUNT = _kernels.LARGEST_COUNT
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from .._kernels import LARGEST_COUNT
 from ..engines import memory
 from ..errors import InvalidInput
 from ..families import Words
@@ -15,9 +16,6 @@ from ..statistics.axis import Floats
 from ..threads import allowed
 from .base import Assumptions
 from .discrete import DiscreteNB
-
-# The sum of larger numbers over rows would overflow.
-LARGEST = 1e290
 
 
 class WordsNB(DiscreteNB):
@@ -41,8 +39,8 @@ class WordsNB(DiscreteNB):
         else:
             lows, highs = memory.ranges(memory.native(X), allowed())
             least, largest = float(lows.min()), float(highs.max())
-        if largest > LARGEST:
-            raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST:g} cannot be summed.")
+        if largest > LARGEST_COUNT:
+            raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST_COUNT:g} cannot be summed.")
         return least, largest
 
     @property

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels import SUM_ROUNDING
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
+from .arithmetic import checked_weight, divide, frozen, spread, take_away
 from .axis import Axis, Floats
 from .table import grid, labelled
 
@@ -136,7 +137,7 @@ class Moments:
         total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
         refuse(n < 0, classes, columns, a.n, b.n, "count")
         # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
-        slack = IMPOSSIBLE * (a.squares + a.n * (RESIDUE * a.shift) ** 2)
+        slack = IMPOSSIBLE * (a.squares + a.n * (SUM_ROUNDING * a.shift) ** 2)
         ssd = squares - total * divide(total, n)
         impossible = (ssd < -slack) | ((n == 0) & (ssd > slack))
         refuse(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
@@ -164,7 +165,7 @@ class Moments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
+    def agrees(self, other: Moments, tolerance: float = SUM_ROUNDING) -> bool:
         """Tell whether both describe the same numbers up to rounding."""
         _, _, a, b = self._beside(other)
         spread_of = np.sqrt(np.maximum(a.variance, b.variance))
