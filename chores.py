@@ -144,7 +144,7 @@ def fuzz(seconds: str = "600") -> int:
         for name in ("fuzz/texts.cpp", "text/reading.cpp", "text/names.cpp", "text/count_matrix.cpp")
     ]
     checks = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "-DNAIVELY_LEVEL=baseline"]
-    quietly("clang++", "-std=c++20", "-O1", "-g", *checks, *sources, "-o", target)
+    quietly("clang++", "-std=c++20", "-O1", "-g", f"-I{ROOT / 'native'}", *checks, *sources, "-o", target)
     return subprocess.run(
         [target, corpus, f"-max_total_time={seconds}", "-max_len=4096", "-print_final_stats=1"]
     ).returncode

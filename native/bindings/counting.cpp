@@ -102,17 +102,17 @@ bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, 
     check_offsets(offsets, c.size(), counts.shape(0), 0);
     require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
     Run run{1, interrupted};
+    const Kernels& level = kernels();
     auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
     // The codes are checked first: they come from a dictionary, and none of them is ever refused.
     for (size_t j = 0; j < c.size(); ++j)
         require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
     AllowedRange limits{-LARGEST_NUMBER, LARGEST_NUMBER, true};
-    if (!x.empty() &&
-        kernels().count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)}, limits,
-                                shift.data(), sums.data(), run) != NO_ROW)
+    if (!x.empty() && level.count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)},
+                                          limits, shift.data(), sums.data(), run) != NO_ROW)
         return false;
-    kernels().count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false,
-                          offsets.data(), counts.data(), run);
+    level.count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false,
+                      offsets.data(), counts.data(), run);
     total.data()[of_class] += 1.0;
     return true;
 }

@@ -55,7 +55,7 @@ class TextCodes {
         auto first = as_text(views.data());
         auto text_of = [&](size_t row) -> Text {
             const char* view = first + 16 * row;
-            int32_t where[4];
+            int32_t where[4] = {};
             std::memcpy(where, view, 16);
             if (where[0] >= 0 && where[0] <= 12) return {{view + 4, size_t(where[0])}, first + views.shape(0)};
             if (where[0] < 0 || where[2] < 0 || size_t(where[2]) >= buffers.size() || where[3] < 0 ||

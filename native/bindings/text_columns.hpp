@@ -91,7 +91,7 @@ struct ViewTexts : ColumnOfTexts {
         int32_t size, head, part, start;
     };
     View view(size_t row) const {
-        View found;
+        View found{};
         std::memcpy(&found, views.data() + 16 * row, 16);
         return found;
     }
@@ -130,7 +130,7 @@ struct StringTexts : ColumnOfTexts {
     }
 
     std::string_view view(nb::handle text) {
-        Py_ssize_t size;
+        Py_ssize_t size = 0;
         if (const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return {bytes, size_t(size)};
         PyErr_Clear();  // halves of surrogate pairs
         nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass"));

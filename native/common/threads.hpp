@@ -33,7 +33,7 @@ void run_pieces(size_t pieces, size_t cells, const Run& run, Work&& work) {
     auto take_pieces = [&](bool checks_signals) {
         using clock = std::chrono::steady_clock;
         auto last_check = checks_signals ? clock::now() : clock::time_point{};
-        for (size_t piece; !stop && (piece = next++) < pieces;) {
+        for (size_t piece = 0; !stop && (piece = next++) < pieces;) {
             try {
                 work(piece);
             } catch (...) {
@@ -51,7 +51,7 @@ void run_pieces(size_t pieces, size_t cells, const Run& run, Work&& work) {
     try {
         workers.reserve(useful);
         for (size_t t = 1; t < useful; ++t) workers.emplace_back(take_pieces, false);
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the work goes on with fewer threads
         // No more threads or memory: those threads that have started do the work.
     }
     take_pieces(true);

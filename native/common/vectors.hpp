@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <type_traits>
 
 #if defined(__AVX__)
@@ -17,8 +18,8 @@ namespace naively::NAIVELY_LEVEL {
 
 #if defined(__GNUC__)
 // The compiler's own vectors: it splits them where the machine's are shorter.
-typedef double Vec __attribute__((vector_size(LANES * sizeof(double))));
-typedef int64_t Mask __attribute__((vector_size(LANES * sizeof(int64_t))));
+using Vec __attribute__((vector_size(LANES * sizeof(double)))) = double;
+using Mask __attribute__((vector_size(LANES * sizeof(int64_t)))) = int64_t;
 
 // Through memcpy: a plain cast would promise an alignment that the data does not have.
 inline Vec load(const double* from) {
@@ -27,7 +28,7 @@ inline Vec load(const double* from) {
     return v;
 }
 inline Vec load(const float* from) {
-    typedef float Half __attribute__((vector_size(LANES * sizeof(float))));
+    using Half __attribute__((vector_size(LANES * sizeof(float)))) = float;
     Half h;
     std::memcpy(&h, from, sizeof h);
     return __builtin_convertvector(h, Vec);
@@ -80,14 +81,15 @@ inline void add_table_lines(const uint32_t* at, size_t size, const double* table
 }
 
 // log 2 in two parts; the first has so few digits that its product with an exponent is exact.
-constexpr double LOG2_HIGH = 0x1.62e42feep-1, LOG2_LOW = 0x1.a39ef35793c76p-33;
+constexpr double LOG2_HIGH = 0x1.62e42feep-1,  // NOLINT(modernize-use-std-numbers): a part of it
+    LOG2_LOW = 0x1.a39ef35793c76p-33;
 
 // exp(x) for x <= 0, within 2 units of the last place; 0 below -708, where doubles end.
 // x = n log 2 + r with |r| <= log(2) / 2; exp(r) by its series, then n is added to the exponent.
 inline Vec exponential(Vec x) {
     constexpr double shifter = 0x1.8p52;  // adding it rounds to a whole number, left in the low bits
     x = larger(x, all(-750.0));
-    Vec shifted = x * all(1.4426950408889634) + all(shifter);
+    Vec shifted = x * all(std::numbers::log2e) + all(shifter);
     Vec n = shifted - all(shifter);
     Vec r = (x - n * all(LOG2_HIGH)) - n * all(LOG2_LOW);
     Vec p = all(1.0 / 6227020800);

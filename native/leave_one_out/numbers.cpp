@@ -12,7 +12,7 @@ constexpr double HALF_LOG_TWO_PI = 0.91893853320467274178;
 
 // A product of many positive numbers: exponents are summed separately, so that it neither overflows nor underflows.
 class ScaledProduct {
-    typedef uint64_t Bits __attribute__((vector_size(LANES * sizeof(uint64_t))));
+    using Bits __attribute__((vector_size(LANES * sizeof(uint64_t)))) = uint64_t;
     Vec digits_ = all(1.0);
     Bits exponents_{};
     uint64_t factors_ = 0;
@@ -48,7 +48,10 @@ constexpr double SERIES_FROM = 12;  // from here on the series is exact
 double student_log_constant(double freedom) {
     double half = freedom / 2, up = half, ratio = 1;
     if (!(half > 0)) return NOT_A_NUMBER;
-    for (; up < SERIES_FROM; up += 1) ratio *= up / (up + 0.5);  // Γ(x + 1) = x Γ(x)
+    while (up < SERIES_FROM) {  // Γ(x + 1) = x Γ(x)
+        ratio *= up / (up + 0.5);
+        up += 1;
+    }
     return up == half ? series(half) : series(up) + 0.5 * std::log(up / half) + std::log(ratio);
 }
 
@@ -260,7 +263,7 @@ class ClassLanes {
         for (size_t k = 0; k < rows.n_classes; ++k) next[k + 1] = next[k] + (next[k + 1] + LANES - 1) / LANES * LANES;
         rows_.resize(next.back());
         for (size_t k = 0; k < rows.n_classes; ++k)
-            std::fill(rows_.begin() + next[k], rows_.begin() + next[k + 1], last[k]);
+            std::fill(rows_.begin() + ptrdiff_t(next[k]), rows_.begin() + ptrdiff_t(next[k + 1]), last[k]);
         for (size_t row = begin; row < end; ++row)
             places_.push_back(next[size_t(rows.classes[row])]++), rows_[places_.back()] = row;
     }

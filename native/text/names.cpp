@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string_view> parts_of(std::string_view name, bool apart) {
     std::vector<std::string_view> parts;
-    for (size_t space; apart && (space = name.find(' ')) != name.npos; name.remove_prefix(space + 1))
+    for (size_t space = 0; apart && (space = name.find(' ')) != name.npos; name.remove_prefix(space + 1))
         parts.push_back(name.substr(0, space));
     parts.push_back(name);
     return parts;

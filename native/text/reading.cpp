@@ -86,6 +86,7 @@ void read_round(TextReader& words, const std::vector<size_t>& cuts, size_t bytes
         }
     });
     std::vector<Renumbering> numbers;
+    numbers.reserve(fresh.size());
     for (const Vocabulary& own : fresh) numbers.push_back(merge(words.vocabulary, own, shown, hidden));
     if (!fresh.empty()) run_pieces(size, bytes, run, [&](size_t i) { renumber(pieces[i].entries, numbers[i]); });
 }
@@ -140,7 +141,8 @@ InvalidText TextReader::first_invalid_text(const Texts& texts, const Run& run) {
     for (size_t row = 0; row < texts.rows; ++row) {
         size_t size = texts[row].size();
         if (size >= TEXT_BYTES_END) return {row, size, true};
-        if ((bytes += size + 16) < PIECE_BYTES && row + 1 < texts.rows) continue;
+        bytes += size + 16;
+        if (bytes < PIECE_BYTES && row + 1 < texts.rows) continue;
         cuts.push_back(row + 1);
         bytes = 0;
     }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/hashing.hpp"
+
 namespace naively {
 
 class Dictionary {
@@ -50,23 +52,17 @@ class Dictionary {
         size_t start, size;
     };
 
-    static uint64_t mix_bits(uint64_t a, uint64_t b) {
-        __extension__ typedef unsigned __int128 Wide;
-        Wide product = Wide(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xe7037ed1a0b428db);
-        return uint64_t(product) ^ uint64_t(product >> 64);
-    }
-
     static Key key_of(std::string_view text, const char* readable_to) {
         size_t n = text.size();
         if (n > 15) {
             uint64_t hash = n;
             const char* p = text.data();
             for (size_t left = n; left > 8; left -= 8, p += 8) {
-                uint64_t word;
+                uint64_t word = 0;
                 std::memcpy(&word, p, 8);
                 hash = mix_bits(hash, word);
             }
-            uint64_t last;
+            uint64_t last = 0;
             std::memcpy(&last, text.data() + n - 8, 8);
             hash = mix_bits(hash, last);
             return {hash, 0xff00000000000000 | (hash >> 8)};

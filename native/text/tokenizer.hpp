@@ -35,7 +35,7 @@ class Tokenizer {
     // The text must be valid UTF-8, and no longer than 2 GiB.
     void scan(std::string_view text) {
         if (buffer_.size() < 2 * text.size() + 64) buffer_.resize(2 * text.size() + 64);  // lowercase may be longer
-        begin_ = at_ = as_bytes(text.data());
+        begin_ = at_ = as_bytes(text);
         end_ = at_ + text.size();
         to_ = buffer_.data();
         separated_ = true;
@@ -108,7 +108,7 @@ class Tokenizer {
             }
         }
 #endif
-        for (uint8_t c; at != end && uint8_t((c = ascii_[*at]) - 1) < BEYOND - 1; ++at) *to++ = char(c);
+        for (uint8_t c = 0; at != end && uint8_t((c = ascii_[*at]) - 1) < BEYOND - 1; ++at) *to++ = char(c);
         size_t taken = size_t(at - at_);
         at_ = at, to_ = to;
         return taken;

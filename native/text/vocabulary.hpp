@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/huge_pages.hpp"
+#include "text/hashing.hpp"
 
 namespace naively {
 
@@ -24,13 +25,6 @@ struct Key {
     int32_t last() const { return int32_t(low); }
 };
 
-inline uint64_t mix_bits(uint64_t a, uint64_t b) {
-    a ^= 0x9e3779b97f4a7c15, b ^= 0xe7037ed1a0b428db;
-    __extension__ typedef unsigned __int128 Wide;
-    Wide product = Wide(a) * b;
-    return uint64_t(product) ^ uint64_t(product >> 64);
-}
-
 inline Key key_of_sequence(int32_t rest, int32_t last) {
     return {uint64_t(uint32_t(rest)) << 32 | uint32_t(last), 0xfeull << 56};
 }
@@ -39,7 +33,7 @@ inline Key key_of_sequence(int32_t rest, int32_t last) {
 inline Key key_of(const char* text, size_t size) {
     static_assert(std::endian::native == std::endian::little, "the masks count bytes from the lowest");
     if (size > 15) {
-        uint64_t hash = size, word;
+        uint64_t hash = size, word = 0;
         const char* p = text;
         for (size_t left = size; left > 8; left -= 8, p += 8) std::memcpy(&word, p, 8), hash = mix_bits(hash, word);
         std::memcpy(&word, text + size - 8, 8);

@@ -22,7 +22,7 @@ class CharacterTable {
         size_t runs = std::size(RUNS);
         for (size_t i = 0; i < runs; ++i) {
             size_t begin = RUNS[i] >> 8, end = i + 1 < runs ? RUNS[i + 1] >> 8 : CHARACTERS;
-            std::memset(kinds.data() + begin, RUNS[i] & 0xff, end - begin);
+            std::memset(kinds.data() + begin, int(RUNS[i] & 0xff), end - begin);
         }
         for (size_t block = 0; block < places_.size(); ++block) places_[block] = place_of(kinds.data() + 128 * block);
     }
@@ -78,11 +78,14 @@ inline bool ends_word(const uint8_t* begin, const uint8_t* sigma, const uint8_t*
     for (const uint8_t* p = sigma; p != begin;) {
         do --p;
         while ((*p & 0xc0) == 0x80);
-        if (!((is = known[read(p)].is) & IGNORED)) break;
+        is = known[read(p)].is;
+        if (!(is & IGNORED)) break;
     }
     if (!(is & CASED)) return false;
-    for (const uint8_t* p = sigma + 2; p != end; p += length_at(p))
-        if (!((is = known[read(p)].is) & IGNORED)) return !(is & CASED);
+    for (const uint8_t* p = sigma + 2; p != end; p += length_at(p)) {
+        is = known[read(p)].is;
+        if (!(is & IGNORED)) return !(is & CASED);
+    }
     return true;
 }
 
@@ -91,10 +94,10 @@ constexpr size_t VALID = SIZE_MAX;
 // The first byte that is no UTF-8, or VALID. Halves of surrogate pairs are accepted if `surrogates`: Python's strings
 // can hold them, UTF-8 cannot.
 inline size_t first_invalid(std::string_view text, bool surrogates) {
-    auto begin = as_bytes(text.data()), p = begin, end = begin + text.size();
+    auto begin = as_bytes(text), p = begin, end = begin + text.size();
     auto follows = [&](size_t at) { return size_t(end - p) > at && (p[at] & 0xc0) == 0x80; };
     while (p != end) {
-        uint64_t eight;
+        uint64_t eight = 0;
         for (; end - p >= 8; p += 8) {
             std::memcpy(&eight, p, 8);
             if (eight & 0x8080808080808080) break;
