@@ -41,7 +41,7 @@ def count(y, numbers, codes, offsets, words) -> None:
     assert kernels.count_dense(numbers, y, None, 0.0, None, np.zeros(shape)) == -1
     assert kernels.count_sparse(*words, y, None, None, 0.0, np.zeros((CLASSES, 1_000))) == -1
     assert kernels.count_moments(numbers, y, None, False, np.zeros(shape), np.zeros((3, *shape))) == -1
-    kernels.ranges(numbers, np.zeros(COLUMNS), np.zeros(COLUMNS))
+    kernels.column_ranges(numbers, np.zeros(COLUMNS), np.zeros(COLUMNS))
 
 
 def score(rng, numbers, codes, offsets, words) -> None:
@@ -78,17 +78,17 @@ def leave_one_out(y, numbers, codes, offsets, words) -> None:
     columns = np.tile([1.0, 9.0, float(ROWS), 0.0, 1.0, 0.0], (COLUMNS, 1))
     out = np.zeros((ROWS, CLASSES))
     tables = padded(logs), padded(counts), seen, np.zeros(len(seen)), totals, columns
-    assert kernels.left_codes(codes, y, None, np.arange(COLUMNS + 1) * 9, *tables, out) == -1
+    assert kernels.leave_one_out_codes(codes, y, None, np.arange(COLUMNS + 1) * 9, *tables, out) == -1
     shape = COLUMNS, CLASSES
     moments = totals, np.zeros(shape), totals * 1.0, np.full(shape, 1e-14)
-    assert kernels.left_numbers(numbers, y, None, *moments, "bayes", 1.0, 0.0, out) == -1
+    assert kernels.leave_one_out_numbers(numbers, y, None, *moments, "bayes", 1.0, 0.0, out) == -1
     texts = np.zeros((1_000, CLASSES))
     np.add.at(texts, (words[1], y.repeat(40)), 1.0)
     group, mass = np.zeros(1_000, np.uint8), texts.sum(axis=0, keepdims=True)
     of_words = padded(texts), texts.sum(axis=1), group, mass
     kernels.word_weights(*of_words, np.ones((1, 2)), 0.5, np.zeros((1_000, CLASSES)))
     pieces = np.zeros((2, CLASSES, ROWS), np.float32)
-    kernels.left_words(words[0].astype(np.int64), words[1], y, None, *of_words, 0.5, pieces)
+    kernels.leave_one_out_words(words[0].astype(np.int64), words[1], y, None, *of_words, 0.5, pieces)
 
 
 def padded(table):

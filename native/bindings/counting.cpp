@@ -106,7 +106,7 @@ bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, 
     auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
     // The codes are checked first: they come from a dictionary, and none of them is ever refused.
     for (size_t j = 0; j < c.size(); ++j)
-        require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code without room.");
+        require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code lies outside its column.");
     AllowedRange limits{-LARGEST_NUMBER, LARGEST_NUMBER, true};
     if (!x.empty() && level.count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)},
                                           limits, shift.data(), sums.data(), run) != NO_ROW)
@@ -117,7 +117,7 @@ bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, 
     return true;
 }
 
-void ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
+void column_ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     Matrix view = matrix(x);
     require(least.shape(0) == view.columns && largest.shape(0) == view.columns,
             "There must be a place for each column.");
@@ -156,9 +156,9 @@ void bind_counting(nb::module_& m) {
           "counts[class] += weight for each row.");
     m.def(
         "count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-        "holes"_a, "offsets"_a.noconvert(), "counts"_a.noconvert(), "threads"_a = 1,
+        "allow_missing"_a, "offsets"_a.noconvert(), "counts"_a.noconvert(), "threads"_a = 1,
         "counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones\n"
-        "unless holes are allowed.");
+        "unless missing values are allowed.");
     m.def(
         "count_dense", &count_dense, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
         "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
@@ -167,15 +167,15 @@ void bind_counting(nb::module_& m) {
           "weights"_a.noconvert().none(), "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(),
           "threads"_a = 1, "The same for a sparse matrix, given as its three arrays (CSR).");
     m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-          "holes"_a, "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
+          "allow_missing"_a, "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
           "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses "
           "numbers\n"
-          "beyond 1e150, and NaN unless holes are allowed.");
+          "beyond 1e150, and NaN unless missing values are allowed.");
     m.def("count_row", &count_row, "numbers"_a, "codes"_a, "of_class"_a, "shift"_a.noconvert(), "sums"_a.noconvert(),
           "offsets"_a.noconvert(), "counts"_a.noconvert(), "total"_a.noconvert(),
           "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
-    m.def("ranges", &ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(), "threads"_a = 1,
-          "Least and largest value of each column.");
+    m.def("column_ranges", &column_ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(),
+          "threads"_a = 1, "Least and largest value of each column.");
 
     m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(),
           "out"_a.noconvert(), "threads"_a = 1,

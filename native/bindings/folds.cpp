@@ -67,9 +67,9 @@ void assign_folds(Classes classes, Weights weights, Keys keys, Totals fold_rows,
 }  // namespace
 
 void bind_folds(nb::module_& m) {
-    m.def("deal", &assign_folds, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "keys"_a.noconvert(),
-          "loads"_a.noconvert(), "met"_a.noconvert(), "used"_a.noconvert(), "out"_a.noconvert(),
-          "Deal rows into folds, each class evenly; rows of no weight get -1. What was dealt before is carried along.");
+    m.def("assign_folds", &assign_folds, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "keys"_a.noconvert(),
+          "fold_rows"_a.noconvert(), "class_rows"_a.noconvert(), "used"_a.noconvert(), "out"_a.noconvert(),
+          "Split rows into stratified folds; rows of weight 0 get -1. Earlier rows are taken into account.");
 }
 
 }  // namespace naively

@@ -37,7 +37,7 @@ nb::object encoded(const T* y, size_t n) {
 }
 
 // The index of each label among the known ones, which are sorted. None if one is not there.
-nb::object places(Labels known, Labels y) {
+nb::object find_labels(Labels known, Labels y) {
     require_aligned(known), require_aligned(y);
     size_t n = y.shape(0);
     std::unique_ptr<int32_t[]> codes(new int32_t[n]);
@@ -50,7 +50,7 @@ nb::object places(Labels known, Labels y) {
     return owned(std::move(codes), n);
 }
 
-nb::object encode(AnyVector y) {
+nb::object encode_labels(AnyVector y) {
     switch (type_of(y)) {
         case Type::i64: return encoded(static_cast<const int64_t*>(y.data()), y.shape(0));
         case Type::i32: return encoded(static_cast<const int32_t*>(y.data()), y.shape(0));
@@ -62,10 +62,10 @@ nb::object encode(AnyVector y) {
 }  // namespace
 
 void bind_labels(nb::module_& m) {
-    m.def("encode", &encode, "y"_a,
+    m.def("encode_labels", &encode_labels, "y"_a,
           "Whole-number labels in order, and the code of each row; None if the labels lie too far apart.");
-    m.def("places", &places, "known"_a.noconvert(), "y"_a.noconvert(),
-          "The place of each label among the known ones, which are sorted; None if one is not among them.");
+    m.def("find_labels", &find_labels, "known"_a.noconvert(), "y"_a.noconvert(),
+          "The index of each label among the known ones, which are sorted; None if one is not among them.");
 }
 
 }  // namespace naively

@@ -65,11 +65,11 @@ WordCounts word_counts(const ConstTable& documents, const ConstVector& totals, c
                        const ConstTable& class_words, double pseudo_count) {
     size_t words = documents.shape(0), classes = class_words.shape(1);
     require(totals.shape(0) == words && group.shape(0) == words, "There must be a number for each word.");
-    require(classes > 0 && pseudo_count > 0, "There must be a class, and something imagined.");
+    require(classes > 0 && pseudo_count > 0, "There must be a class, and a pseudo-count above 0.");
     for (size_t i = 0; i < words; ++i)
         require(group(i) < class_words.shape(0), "A word is of a group that is not there.");
     PaddedTable table = padded(documents, words, (classes + LANES - 1) / LANES * LANES,
-                               "The texts must be padded to a multiple of four classes.");
+                               "The documents must be padded to a multiple of four classes.");
     return {table, totals.data(), group.data(), class_words.data(), class_words.shape(0), classes, pseudo_count};
 }
 
@@ -77,7 +77,7 @@ void word_weights(ConstTable documents, ConstVector totals, WordGroups group, Co
                   ConstTable group_weights, double pseudo_count, Table out, int threads) {
     WordCounts counts = word_counts(documents, totals, group, class_words, pseudo_count);
     require(group_weights.shape(0) == counts.groups && group_weights.shape(1) == 2,
-            "Each group has two ways to speak.");
+            "Each group must have two weights.");
     require(out.shape(0) == documents.shape(0) && out.shape(1) == counts.classes,
             "There must be a weight for each word and class.");
     without_gil(threads,
@@ -95,7 +95,7 @@ void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Wei
     for (size_t i = 0; i < words.shape(0); ++i)
         require(words(i) >= 0 && size_t(words(i)) < documents.shape(0), "There is no such word.");
     require(out.shape(0) == 2 * counts.groups && out.shape(1) == counts.classes,
-            "There must be a place for each piece.");
+            "The output must be [group and kind, class, row].");
     LabeledRows rows = labeled_rows(classes, weights, n, counts.classes);
     without_gil(threads, [&](const Run& run) {
         kernels().leave_one_out_words({starts.data(), words.data(), n}, rows, counts, out.data(), run);
@@ -106,21 +106,22 @@ void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Wei
 
 void bind_leave_one_out(nb::module_& m) {
     m.def(
-        "left_codes", &leave_one_out_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-        "offsets"_a.noconvert(), "logs"_a.noconvert(), "n"_a.noconvert(), "met"_a.noconvert(), "kept"_a.noconvert(),
-        "totals"_a.noconvert(), "columns"_a.noconvert(), "out"_a.noconvert(), "threads"_a = 1,
-        "out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.");
-    m.def("word_weights", &word_weights, "texts"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(),
-          "mass"_a.noconvert(), "mix"_a.noconvert(), "imagined"_a, "out"_a.noconvert(), "threads"_a = 1,
-          "What each word says about each class, in two ways that count as the mix of its group says.");
-    m.def("left_words", &leave_one_out_words, "starts"_a.noconvert(), "words"_a.noconvert(), "classes"_a.noconvert(),
-          "weights"_a.noconvert().none(), "texts"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(),
-          "mass"_a.noconvert(), "imagined"_a, "out"_a.noconvert(), "threads"_a = 1,
-          "The same of rows as if they had never been counted, out[group and way, class, row].");
-    m.def("left_numbers", &leave_one_out_numbers, "x"_a.noconvert(), "classes"_a.noconvert(),
+        "leave_one_out_codes", &leave_one_out_codes, "x"_a.noconvert(), "classes"_a.noconvert(),
+        "weights"_a.noconvert().none(), "offsets"_a.noconvert(), "log_probabilities"_a.noconvert(), "n"_a.noconvert(),
+        "seen"_a.noconvert(), "declared"_a.noconvert(), "totals"_a.noconvert(), "columns"_a.noconvert(),
+        "out"_a.noconvert(), "threads"_a = 1,
+        "out[row] += log P(row | class) by the counts of all other rows. Refuses rows that cannot have been counted.");
+    m.def("word_weights", &word_weights, "documents"_a.noconvert(), "totals"_a.noconvert(), "group"_a.noconvert(),
+          "class_words"_a.noconvert(), "group_weights"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
+          "threads"_a = 1, "out[word, class]: the two log-odds of each word, times the two weights of its group.");
+    m.def("leave_one_out_words", &leave_one_out_words, "starts"_a.noconvert(), "words"_a.noconvert(),
+          "classes"_a.noconvert(), "weights"_a.noconvert().none(), "documents"_a.noconvert(), "totals"_a.noconvert(),
+          "group"_a.noconvert(), "class_words"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(), "threads"_a = 1,
+          "Leave-one-out sums of the log-odds of the words of each row, out[group and kind, class, row].");
+    m.def("leave_one_out_numbers", &leave_one_out_numbers, "x"_a.noconvert(), "classes"_a.noconvert(),
           "weights"_a.noconvert().none(), "n"_a.noconvert(), "mean"_a.noconvert(), "ssd"_a.noconvert(),
-          "grain"_a.noconvert(), "estimate"_a, "worth"_a, "epsilon"_a, "out"_a.noconvert(), "threads"_a = 1,
-          "out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.");
+          "rounding"_a.noconvert(), "estimate"_a, "prior_rows"_a, "epsilon"_a, "out"_a.noconvert(), "threads"_a = 1,
+          "out[row] += log p(row | class) by the densities of all other rows. Refuses infinite numbers.");
 }
 
 }  // namespace naively

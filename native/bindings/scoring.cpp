@@ -190,16 +190,18 @@ class PyScorer {
 }  // namespace
 
 void bind_scoring(nb::module_& m) {
-    nb::class_<PyScorer>(m, "Scorer", "Adds up what columns say about classes, block by block, and answers.")
+    nb::class_<PyScorer>(m, "Scorer",
+                         "Adds up the contributions of columns to the scores of classes, block by block, and answers.")
         .def(
             "__init__", [](PyScorer* at, ConstVector log_prior) { new (at) PyScorer(kernels(), log_prior); },
             "log_prior"_a)
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
         .def("temper", &PyScorer::rescale, "scale"_a, "bias"_a.none() = nb::none(),
-             "Answer with bias + scale * (all that was added), whenever it was or will be.")
-        .def("codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
-             "against"_a = false, "holes"_a = true,
-             "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.")
+             "Answer with bias + scale * (the sum of all that was or will be added).")
+        .def(
+            "codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
+            "against"_a = false, "allow_missing"_a = true,
+            "Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are missing.")
         .def("pairs", &PyScorer::pairs, "x"_a.noconvert(), "offsets"_a.noconvert(), "first"_a.noconvert(),
              "second"_a.noconvert(), "lines"_a.noconvert(), "table"_a.noconvert(),
              "Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.")
@@ -207,17 +209,17 @@ void bind_scoring(nb::module_& m) {
              "against"_a = false, "Add x * table[column], or table[column] where x > threshold.")
         .def("sparse", &PyScorer::sparse, "starts"_a, "columns"_a, "values"_a, "threshold"_a.none(),
              "table"_a.noconvert(), "against"_a = false, "The same for a sparse matrix.")
-        .def("normal", &PyScorer::normal, "x"_a.noconvert(), "centre"_a.noconvert(), "precision"_a.noconvert(),
-             "base"_a.noconvert(), "holes"_a,
-             "Add base - (x - center)**2 * precision, summed over the columns; a hole (NaN) says nothing.")
-        .def("student", &PyScorer::student, "x"_a.noconvert(), "centre"_a.noconvert(), "precision"_a.noconvert(),
-             "power"_a.noconvert(), "base"_a.noconvert(), "holes"_a,
+        .def("normal", &PyScorer::normal, "x"_a.noconvert(), "center"_a.noconvert(), "precision"_a.noconvert(),
+             "base"_a.noconvert(), "allow_missing"_a,
+             "Add base - (x - center)**2 * precision, summed over the columns; a missing value (NaN) adds nothing.")
+        .def("student", &PyScorer::student, "x"_a.noconvert(), "center"_a.noconvert(), "precision"_a.noconvert(),
+             "power"_a.noconvert(), "base"_a.noconvert(), "allow_missing"_a,
              "Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.")
         .def("given", &PyScorer::given, "scores"_a.noconvert(), "against"_a = false, "Add these scores [row, class].")
         .def("log_joint", &PyScorer::log_joint, "out"_a.noconvert(), "threads"_a = 1,
-             "The sums; -inf where the prior, or what was added against, rules a class out.")
+             "The sums; -inf where the prior, or what was added against, excludes a class.")
         .def("posterior", &PyScorer::posterior, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
-             "Probabilities; rows that rule out every class get the fallback (logarithms).")
+             "Probabilities; rows that exclude every class get the fallback (logarithms).")
         .def("log_posterior", &PyScorer::log_posterior, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "Logarithms of the probabilities.")
         .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,

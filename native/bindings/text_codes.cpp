@@ -114,16 +114,16 @@ void bind_text_codes(nb::module_& m) {
     nb::class_<TextCodes>(m, "TextCodes", "Codes of texts, by a dictionary that grows or stays as it is.")
         .def(nb::init<>())
         .def("add", &TextCodes::add, "texts"_a, "codes"_a, "Give texts their codes; those that have one keep it.")
-        .def_rw("next", &TextCodes::next_, "The code of the next text that was never met.")
+        .def_rw("next", &TextCodes::next_, "The code of the next new text.")
         .def("encode", &TextCodes::encode, "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a,
              "missing"_a, "unseen"_a, "out"_a.noconvert(),
-             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met "
-             "get new\n"
-             "codes; returned are the rows in which they were met first.")
+             "Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW_CODE, new texts "
+             "get\n"
+             "new codes; returned are the rows in which they occur first.")
         .def("encode_views", &TextCodes::encode_views, "views"_a.noconvert(), "buffers"_a, "valid"_a.none(),
              "skipped"_a, "missing"_a, "unseen"_a, "out"_a.noconvert(),
              "The same for views of texts (Arrow's string_view).");
-    m.attr("NEW") = Dictionary::NONE;
+    m.attr("NEW_CODE") = Dictionary::NONE;
 }
 
 }  // namespace naively

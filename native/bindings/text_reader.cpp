@@ -146,7 +146,7 @@ class PyTextReader {
 
     void name(ColumnOfTexts& texts, bool apart) {
         require(!words_.vocabulary.size() && !words_.vocabulary.hidden() && !words_.settings.hash_width,
-                "Names are given to a lexicon that is empty.");
+                "Names are given to an empty vocabulary.");
         require(texts.rows < size_t(Vocabulary::MOST), "A thousand million names are too many.");
         texts.check(1);
         without_gil(1, [&](const Run&) { words_.name(texts, apart); });
@@ -180,7 +180,7 @@ class PyTextReader {
              ClassWords& sums, int threads) {
         LabeledRows rows = labeled_rows(classes, weights, read.size(), n_classes);
         CountWeight how = count_weight_of(times);
-        require(read.columns() <= size(), "These rows were read by another lexicon.");
+        require(read.columns() <= size(), "These rows were read by another vocabulary.");
         locked(false, threads, [&](const Run& run) { words_.add(read.pieces, 0, rows, how, sums, run); });
     }
 
@@ -256,8 +256,8 @@ std::unique_ptr<ColumnOfTexts> column(int64_t first, bool surrogates, bool check
 }
 
 void bind_rows(nb::module_& m) {
-    nb::class_<ColumnOfTexts>(m, "Texts",
-                              "Rows of text where they lie. `first` is the number of the first row, for messages.")
+    nb::class_<ColumnOfTexts>(m, "TextColumn",
+                              "Rows of text in memory. `first` is the number of the first row, for messages.")
         .def_static(
             "strings", [](nb::list texts, int64_t first) { return column<StringTexts>(first, true, false, texts); },
             "texts"_a, "first"_a = 0, "A few strings; None is missing.")
@@ -267,8 +267,8 @@ void bind_rows(nb::module_& m) {
                bool surrogates) { return column<BufferTexts>(first, surrogates, false, starts, data, valid, skipped); },
             "starts"_a.noconvert(), "data"_a.noconvert(), "valid"_a.none(), "skipped"_a, "first"_a = 0,
             "surrogates"_a = false,
-            "Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it "
-            "says so.")
+            "Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are accepted if\n"
+            "`surrogates`.")
         .def_static(
             "views",
             [](Bytes views, std::vector<Bytes> buffers, std::optional<Bytes> valid, size_t skipped, int64_t first) {
@@ -277,23 +277,22 @@ void bind_rows(nb::module_& m) {
             "views"_a.noconvert(), "buffers"_a, "valid"_a.none(), "skipped"_a, "first"_a = 0,
             "Views of texts (Arrow's string_view).")
         .def("__len__", [](const ColumnOfTexts& texts) { return texts.rows; })
-        .def("check", &ColumnOfTexts::check, "threads"_a = 1, "Refuse what is no text.")
+        .def("check", &ColumnOfTexts::check, "threads"_a = 1, "Refuse what is not valid UTF-8.")
         .def_prop_ro(
             "bytes", [](const ColumnOfTexts& texts) { return texts.bytes(); }, "About how many bytes there are.");
     nb::class_<TokenRows>(m, "TokenRows", "The numbers of rows of text, as they were read.")
         .def(nb::init<>())
         .def("__len__", &TokenRows::size)
         .def("matrix", &TokenRows::matrix, "columns"_a.noconvert().none(), "times"_a = "all", "threads"_a = 1,
-             "Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or "
-             "nothing if\n"
-             "that is negative. The counts are int64, of times 'log' float64.")
-        .def("totals", &TokenRows::totals, "size"_a, "In how many rows each number came up, and how often in all.")
+             "Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or is\n"
+             "dropped if that is negative. The counts are int64, of times 'log' float64.")
+        .def("totals", &TokenRows::totals, "size"_a, "In how many rows each number occurs, and how often in all.")
         .def("unknown", &TokenRows::unknown, "How many tokens of each row had no number.");
     nb::class_<ClassWords>(m, "ClassWords", "Sums of words for each class, which grow.")
         .def(nb::init<>())
         .def("add", &add_tables, "times"_a.noconvert(), "rows"_a.noconvert(), "Add such tables to the sums.")
         .def("tables", &tables_of, "classes"_a, "columns"_a, "place"_a = nb::none(),
-             "The sums, and the rows that each number came up in, both [class, number]; place says which line each "
+             "The sums, and the rows that hold each number, both [class, number]; place says which line each "
              "code has.");
 }
 
@@ -301,8 +300,8 @@ void bind_rows(nb::module_& m) {
 
 void bind_text_reader(nb::module_& m) {
     bind_rows(m);
-    nb::class_<PyTextReader>(m, "Words",
-                             "Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.")
+    nb::class_<PyTextReader>(m, "TokenReader",
+                             "Reads texts by a vocabulary that grows or stays as it is, or by a hash of fixed width.")
         .def(
             "__init__",
             [](PyTextReader* at, const std::string& unit, bool lower, bool marks, bool pairs, int64_t least,
@@ -312,11 +311,11 @@ void bind_text_reader(nb::module_& m) {
             "unit"_a = "words", "lower"_a = true, "marks"_a = false, "pairs"_a = true, "least"_a = 1, "most"_a = 1,
             "width"_a = 0, "unicode"_a = false)
         .def("__len__", &PyTextReader::size)
-        .def("stop", &PyTextReader::stop, "texts"_a, "Pass these words over wherever they are met.")
-        .def("name", &PyTextReader::name, "texts"_a, "apart"_a,
-             "Give names the numbers 0, 1, …; taken apart, they are words with a space between.")
+        .def("stop", &PyTextReader::stop, "texts"_a, "Skip these words everywhere.")
+        .def("name", &PyTextReader::name, "texts"_a, "split"_a,
+             "Give names the numbers 0, 1, …; if they are split, spaces separate their words.")
         .def("read", &PyTextReader::read, "texts"_a, "rows"_a, "learn"_a, "threads"_a = 1,
-             "Read texts, and put their numbers behind the rows.")
+             "Read texts, and append their numbers to the rows.")
         .def("read_lists", &PyTextReader::read_lists, "starts"_a.noconvert(), "tokens"_a, "rows"_a, "learn"_a,
              "threads"_a = 1, "The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].")
         .def("count", &PyTextReader::count, "texts"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
@@ -326,7 +325,7 @@ void bind_text_reader(nb::module_& m) {
              "n_classes"_a, "times"_a, "sums"_a, "threads"_a = 1, "The same for rows that were read before.")
         .def("score", &PyTextReader::score, "texts"_a, "times"_a, "table"_a.noconvert(), "out"_a.noconvert(),
              "lengths"_a.noconvert().none() = nb::none(), "squares"_a.noconvert().none() = nb::none(), "threads"_a = 1,
-             "out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. "
+             "out[row, class] += table[number, class] for each token of a row; those beyond the table add nothing. "
              "With lengths,\n"
              "squares[row] += times² * lengths[number].")
         .def("spans", &PyTextReader::spans, "texts"_a, "row"_a = 0,
@@ -334,8 +333,8 @@ void bind_text_reader(nb::module_& m) {
         .def("names", &PyTextReader::names, "numbers"_a.noconvert(),
              "The ends of names in one text, and that text as UTF-8.")
         .def("order", &PyTextReader::order, "All numbers, in the order of their names.")
-        .def("memory", &PyTextReader::memory, "The bytes that the lexicon takes.");
-    m.attr("UNICODE") = UNICODE_VERSION;
+        .def("memory", &PyTextReader::memory, "The bytes that the vocabulary takes.");
+    m.attr("UNICODE_VERSION") = UNICODE_VERSION;
 }
 
 }  // namespace naively

@@ -146,5 +146,5 @@ def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def ranges(x: npt.NDArray[Any], threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
-    _kernels.ranges(x, least, largest, threads)
+    _kernels.column_ranges(x, least, largest, threads)
     return least, largest

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import poch, polygamma, psi
 
-from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, left_numbers
+from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, leave_one_out_numbers
 from ..errors import InvalidSetting
 from ..statistics import Axis, Moments
 from ..statistics.accumulators import as_codes, as_weights
@@ -275,7 +275,9 @@ class Bells:
         x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
         worth = max(float(self.settings.smoothing), LIGHTEST)
         how = (self._how, worth, self.family.epsilon)
-        check_scored(left_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads))
+        check_scored(
+            leave_one_out_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads)
+        )
         return out
 
     def log_belief(self) -> float:

@@ -308,7 +308,7 @@ def restore(estimator: Any, before: dict[str, Any]) -> None:
 def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the classes in order, and the code of each row's class."""
     if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
-        found: Any = _kernels.encode(in_line(y))
+        found: Any = _kernels.encode_labels(in_line(y))
         if found is not None:
             return found[0].astype(y.dtype), found[1]
     classes, codes = np.unique(y, return_inverse=True)
@@ -318,7 +318,7 @@ def encoded(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 def codes_among(known: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the code of each row's class among the known ones."""
     if known.dtype == INT64 and y.dtype == INT64:
-        places: Any = _kernels.places(known, in_line(y))
+        places: Any = _kernels.find_labels(known, in_line(y))
         if places is not None:
             return places  # type: ignore[no-any-return]
     number = "biuf"

@@ -29,7 +29,7 @@ def texts_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[Any]:
     Errors count rows from the first on.
     """
     if isinstance(X, list) and len(X) <= FEW and all(type(text) is str or (holes and text is None) for text in X):
-        yield _kernels.Texts.strings(X, first)
+        yield _kernels.TextColumn.strings(X, first)
         return
     if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
         yield from texts_of_strings(X, holes, first)
@@ -47,7 +47,7 @@ def texts_of_strings(X: Any, holes: bool, first: int) -> Iterator[Any]:
         batch = batch if isinstance(batch, list) else batch.tolist()
         plain = set(map(type, batch)) == {str}
         if plain and sum(map(str.isascii, batch)) >= ASCII * len(batch):
-            yield _kernels.Texts.strings(batch, first + begin)
+            yield _kernels.TextColumn.strings(batch, first + begin)
             continue
         rows = 0
         for array, surrogates in arrays_of_strings(batch, first + begin):
@@ -184,6 +184,6 @@ def lying(array: Any, first: int = 0, surrogates: bool = False) -> Any:
     """Return an Arrow array of texts as the kernels read it."""
     found = laid(array)
     if found.views is not None:
-        return _kernels.Texts.views(*found.views, found.bits, found.skipped, first)
+        return _kernels.TextColumn.views(*found.views, found.bits, found.skipped, first)
     assert found.plain is not None
-    return _kernels.Texts.buffer(*found.plain, found.bits, found.skipped, first, surrogates)
+    return _kernels.TextColumn.buffer(*found.plain, found.bits, found.skipped, first, surrogates)

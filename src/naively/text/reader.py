@@ -157,7 +157,7 @@ class TextReader:
         """Return the tokens of one text that have a number, and where they lie in it."""
         if self.tokens.calls:
             raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
-        found = self._words.spans(_kernels.Texts.strings([text]))
+        found = self._words.spans(_kernels.TextColumn.strings([text]))
         if not text.isascii():
             coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
             before = np.concatenate([[0], np.cumsum((coded & 0xC0) != 0x80)]).tolist()  # characters that begin before

@@ -91,7 +91,7 @@ class Tokens:
         least, most = self.ngrams
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
-        return _kernels.Words(*manner, self.rules == "unicode")
+        return _kernels.TokenReader(*manner, self.rules == "unicode")
 
     def to_json(self) -> dict[str, Any]:
         """Return what differs from the usual as plain data; of a function its name."""
