@@ -36,7 +36,7 @@ const std::vector<const Kernels*>& levels() {
 std::atomic<const Kernels*> chosen{nullptr};
 std::vector<std::string> level_names() {
     std::vector<std::string> names;
-    for (auto level : levels()) names.push_back(level->level);
+    for (auto level : levels()) names.emplace_back(level->level);
     return names;
 }
 
