@@ -27,8 +27,8 @@ from ..model.tuning import (
     GRID,
     MOST_SCORES,
     UNTUNED,
-    Book,
     Task,
+    TextbookScores,
     Tuning,
     held_out,
     sample,
@@ -96,7 +96,7 @@ class Tuner:
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
         found = held_out(model, joint, truth_of(rows, counts), rows.weights, parameters.has_empirical_prior)
-        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, book=before.book))
+        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
 
     def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
@@ -136,7 +136,7 @@ class Tuner:
     def _calibrated_instead(self, rows: Rows) -> Tuning:
         """Return the temperature of the textbook model where the joint model was not better than it."""
         before = self.state.tuning
-        return replace(self._tuned(rows, calibrated=True), declined=before.declined, book=before.book)
+        return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
 
     def _fitted_scale(self, rated: ScoredRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
@@ -168,18 +168,18 @@ class Tuner:
         model.copies = copies
         part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
         found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
-        book, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
-        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > parameters.recipe.textbook_price
+        textbook, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
+        declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
         hints = without_screening_remarks(self.state.schema.hints)
         if screened is not None and not declined:  # the textbook model uses all columns
             hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
         self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
-        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, book=book, rows=float(found.rows))
+        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, textbook=textbook, rows=float(found.rows))
         if declined:
             return replace(usual, declined=loss)
         usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
-        return replace(usual, loss_before=book.log_loss, loss_after=loss)
+        return replace(usual, loss_before=textbook.log_loss, loss_after=loss)
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
@@ -206,7 +206,9 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
-def _textbook_scores(fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
+def _textbook_scores(
+    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool
+) -> TextbookScores:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
     out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
@@ -215,7 +217,7 @@ def _textbook_scores(fitted_model: FittedClassifier, rows: Rows, y: Codes, weigh
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
     posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
     scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
-    return Book(scores.log_loss, scores.accuracy)
+    return TextbookScores(scores.log_loss, scores.accuracy)
 
 
 def calibrated_state(

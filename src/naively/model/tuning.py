@@ -33,7 +33,7 @@ SWEEPS = 3
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
 
-class Book(NamedTuple):
+class TextbookScores(NamedTuple):
     """How well the text-book model answers the rows that weights were fitted on, each left out."""
 
     log_loss: float
@@ -59,7 +59,7 @@ class Tuning:
     loss_after: float | None = None
     rows: float = 0.0
     learned: JointFit | None = None  # how strongly columns taken together are believed
-    book: Book | None = None  # beside it, the text book on the same rows
+    textbook: TextbookScores | None = None  # beside it, the text book on the same rows
     refined: RefinedFit | None = None  # how far single values are adjusted
     declined: float | None = None  # the loss expected of the joint model, if the textbook's was no greater and is kept
 
@@ -75,9 +75,9 @@ class Tuning:
         bias = self.bias_of(classes)
         beside: dict[str, Any] = {} if self.refined is None else {"refined": self.refined.to_json()}
         if self.learned is not None:
-            beside = {"learned": self.learned.to_json(), "book": list(self.book or ())}
+            beside = {"learned": self.learned.to_json(), "textbook": list(self.textbook or ())}
         if self.declined is not None:
-            beside = {"declined": self.declined, "book": list(self.book or ())}
+            beside = {"declined": self.declined, "textbook": list(self.textbook or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
@@ -95,15 +95,15 @@ class Tuning:
         own: dict[str, Any] = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
             own["learned"] = JointFit.from_json(data["learned"], len(classes))
-        if "book" in data:
-            own["book"] = Book(*map(float, data["book"]))
+        if "textbook" in data:
+            own["textbook"] = TextbookScores(*map(float, data["textbook"]))
         if "declined" in data:
             own["declined"] = float(data["declined"])
         if "refined" in data:
             own["refined"] = RefinedFit.from_json(data["refined"], len(classes), moved or {})
         return cls(**(dict(data) | own))
 
-    def say_smoothing(self) -> list[str]:
+    def smoothing_lines(self) -> list[str]:
         """Say how much is smoothed, if that was chosen."""
         if isinstance(self.smoothing, dict):
             each = ", ".join(f"{name} {by:g}" for name, by in list(self.smoothing.items())[:8])
@@ -112,32 +112,32 @@ class Tuning:
             return [f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out"]
         return []
 
-    def say_book(self, usual: bool) -> list[str]:
+    def textbook_lines(self, usual: bool) -> list[str]:
         """Compare the joint model with the textbook model; usual says whether the prior is the class proportions."""
-        if self.learned is None or self.book is None:
+        if self.learned is None or self.textbook is None:
             return []
-        book = f"a leave-one-out log loss of {self.book.log_loss:.3g} and accuracy {self.book.accuracy:.1%}"
+        book = f"a leave-one-out log loss of {self.textbook.log_loss:.3g} and accuracy {self.textbook.accuracy:.1%}"
         ours = f"{self.loss_after:.3g} (corrected) and {self.learned.accuracy:.1%} (weights fitted on these rows)"
         other = "cross_validate, which fits weights anew in each fold, says how good it is on others"
         shares = "" if usual else ", classes being as frequent as they are among them,"
         return [f"on these rows{shares} the textbook model has {book}; the joint model has {ours}; {other}"]
 
-    def say_declined(self, usual: bool) -> list[str]:
+    def declined_lines(self, usual: bool) -> list[str]:
         """Say why the textbook model is kept where a joint model was fitted; usual as above."""
-        if self.declined is None or self.book is None:
+        if self.declined is None or self.textbook is None:
             return []
         rows = "" if self.held_out else f" on {self.rows:.10g} rows"
         rows += "" if usual else ", classes being as frequent as they are among them,"
         kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss{rows}"
-        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
+        both = f"is {self.textbook.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
         more = "more rows, or weights that stand for numbers of rows, may help it"
         if not self.fresh:
             more = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
         return [f"{kept} {both}, which was not kept; {more}"]
 
-    def say(self) -> list[str]:
+    def summary_lines(self) -> list[str]:
         """Say what was chosen, and what it was worth."""
-        lines = self.say_smoothing()
+        lines = self.smoothing_lines()
         if self.calibrated:
             biases = ", with a bias for each class" if self.bias is not None else ""
             stale = "" if self.fresh else "; rows or settings have changed since"
