@@ -142,9 +142,15 @@ def escaped(line: str) -> str:
 
 
 def from_the_root(app: Any, path: Any, docname: str, content: list[str]) -> None:
-    """Let the links of a page that lies in the root of the repository lead to the same pages from here."""
-    text = content[0].replace("](docs/", "](../")
-    content[0] = re.sub(r"\]\((ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md", lambda m: f"]({m[1].lower()}.md", text)
+    """Let the links of a page that lies in the root of the repository lead to the same places from here."""
+    content[0] = re.sub(r"(?<=\]\()[\w-][\w./-]*(?=[)#])", lambda link: from_development(link[0]), content[0])
+
+
+def from_development(target: str) -> str:
+    """Return a path of the repository, relative to the folder of the pages on development."""
+    if target in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        return target.lower()
+    return f"../{target.removeprefix('docs/')}" if target.startswith("docs/") else f"../../{target}"
 
 
 def language_of(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
