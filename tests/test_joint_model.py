@@ -301,7 +301,7 @@ def test_weights_of_other_columns_are_not_kept(fitted, tmp_path):
     _, X, y = fitted
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     nb.columns = ["island", "sex"]
-    with pytest.warns(StaleWarning, match="text-book"):
+    with pytest.warns(StaleWarning, match="textbook"):
         before = nb.predict_proba(X)
     twin = kept(nb, tmp_path)
     assert np.array_equal(twin.predict_proba(X), before)
@@ -360,7 +360,7 @@ def test_the_text_book_is_one_setting_away(fitted):
     book = nv.NaiveBayes(model="textbook").fit(X, y)
     with pytest.raises(InvalidSetting, match="textbook"):
         nb.predict_interval(X)
-    with pytest.raises(InvalidSetting, match="held out"):
+    with pytest.raises(InvalidSetting, match="held-out"):
         nb.calibrate(X, y, held_out=True)
     nb.model = "textbook"
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))

@@ -12,12 +12,13 @@ import pytest
 import naively as nv
 from naively.data.frame import frame_of
 from naively.errors import StaleWarning
+from naively.estimator import tuner
 from naively.model.joint.label_terms import LabelTerms
 from naively.model.joint.linear_terms import LinearTerms
 from naively.model.joint.number_terms import BinTerms, DensityTerms
 from naively.model.joint.pair_terms import PairTerms
 from naively.model.joint.terms import LeaveOneOut, Term
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 CLASSES, FRESH = 3, 20_000
 
@@ -173,7 +174,7 @@ WAYS = {
 def kept():
     """Let the joint model be kept, though columns that are independent are the textbook's own case."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(9.0, 0.0))
+        patch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))
         yield
 
 

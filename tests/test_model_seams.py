@@ -25,7 +25,7 @@ from naively.model.joint.terms import LeaveOneOut, Term
 from naively.model.joint.weight_fitting import columns_alone, start_weights
 from naively.model.joint.word_terms import WORD_TERMS
 from naively.model.table_model import TableModel
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 
 def flowers(rows=150):
@@ -41,7 +41,7 @@ NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
 
 
 def either_or(rows=600, noise=150, seed=0, labels=True):
@@ -71,7 +71,7 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
     X, y = flowers()
     with monkeypatch.context() as patched:
-        patched.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
+        patched.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
         nb = nv.NaiveBayes().fit(X[:80], y[:80])
     assert nb.tuning_.declined is not None
     with warnings.catch_warnings():
@@ -135,7 +135,7 @@ def test_both_models_are_compared_under_the_same_prior():
     usual = nv.NaiveBayes().fit(X, y).tuning_
     for prior in ("uniform", [0.98, 0.01, 0.01]):
         other = nv.NaiveBayes(prior=prior).fit(X, y).tuning_
-        assert other.book == usual.book
+        assert other.textbook == usual.textbook
         assert other.loss_after == usual.loss_after
 
 

@@ -12,11 +12,12 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import StaleWarning
+from naively.estimator import tuner
 from naively.model.joint.associations import HeldOutRows
 from naively.model.joint.rare_classes import RareClasses, label_scores, label_scores_left_out, laplace_ratios, rarity
 from naively.model.joint.terms import Term
 from naively.model.recipe import RECIPE
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 
 def drawn(seed, sizes, columns=20, numbers=0, asked=60):
@@ -91,7 +92,7 @@ def test_a_class_is_as_rare_as_it_is_without_the_row():
 @pytest.mark.slow
 def test_rare_classes_gain_and_the_others_do_not_lose(monkeypatch):
     sizes, found = [300, 300, 2, 4, 8], {"with": [], "without": []}
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(9.0, 0.0))  # the joint model is kept
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))  # the joint model is kept
     for seed in range(8):
         (X, y), (asked, truth) = drawn(seed, sizes)
         for name, least in (("with", 20.0), ("without", 1e-9)):
@@ -109,7 +110,7 @@ def test_rare_classes_are_nearly_as_well_off_as_in_the_textbook_model(monkeypatc
         (X, y), (asked, truth) = drawn(seed, [200, 200, 2, 4, 8], columns=8 + seed % 8, numbers=seed % 4)
         both = [losses(nv.NaiveBayes(model=model).fit(X, y), asked, truth) for model in ("auto", "textbook")]
         with monkeypatch.context() as patch:  # without evidence of their own, and without the comparison
-            patch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(9.0, 0.0))
+            patch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))
             patch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, rare_rows=1e-9))
             found.append([*both, losses(nv.NaiveBayes().fit(X, y), asked, truth)])
     ours, book, before = np.mean(found, axis=0)
@@ -132,7 +133,7 @@ def fitted():
     """Return a model that believes the textbook of its rare classes, and its rows."""
     (X, y), _ = drawn(1, [200, 200, 3, 5], columns=12, numbers=4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(9.0, 0.0))  # the joint model is kept
+        patch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))  # the joint model is kept
         nb = nv.NaiveBayes().fit(X, y)
     assert any(piece.kind == "rare" for piece in nb.tuning_.learned.weights)
     return nb, X, y

@@ -370,7 +370,7 @@ def test_adjustments_of_other_classes_are_refused(tmp_path, monkeypatch):
 
 def test_rows_that_come_make_it_stale_until_it_is_fitted_anew():
     nb = fitted()
-    with pytest.warns(StaleWarning, match="The old adjustments are still used"):
+    with pytest.warns(StaleWarning, match="The old offsets are still used"):
         nb.partial_fit(X[:5], Y[:5])
     assert not nb.calibrated_
     assert "rows or settings have changed" in nb.summary()

@@ -20,7 +20,7 @@ from naively.estimator.state import state_of_counts
 from naively.model.joint.model import JointModel
 from naively.model.joint.weight_fitting import effective_weights
 from naively.model.table_model import TableModel
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 
 def either_or(rows, seed=0):
@@ -178,7 +178,7 @@ def test_models_that_fit_no_weights_keep_no_rows():
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
 
 
 def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
@@ -206,7 +206,7 @@ def test_on_usual_tables_the_joint_model_is_kept():
     for X, y in (flowers(), load_wine(return_X_y=True), either_or(60)):
         tuning = nv.NaiveBayes().fit(X, y).tuning_
         assert tuning.declined is None
-        assert tuning.loss_after < tuning.book.log_loss
+        assert tuning.loss_after < tuning.textbook.log_loss
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():

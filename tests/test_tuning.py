@@ -19,7 +19,7 @@ from naively.errors import InvalidInput, InvalidSetting
 from naively.model.calibration import ScoredRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import sample
+from naively.model.tuning import tuning_sample
 
 from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
@@ -252,7 +252,7 @@ def test_held_out_rows_are_asked_as_they_are():
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
     assert nb.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
-    assert "on rows held out" in nb.summary()
+    assert "on held-out rows" in nb.summary()
     again = NaiveBayes.from_counts(nb.counts_, nb.schema_).calibrate(NEW[:900], NEW_Y[:900], held_out=True)
     assert again.calibrated_
 
@@ -450,7 +450,7 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
     assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
     assert found == pytest.approx(tried(**nb.smoothing_), rel=1e-9)
     assert found < min(tried(by, by) for by in RECIPE.smoothing_grid) - 2
-    assert found <= min(tried(*each) for each in itertools.product(RECIPE.smoothing_grid, repeat=2)) + 2
+    assert found <= min(tried(*each) for each in itertools.product(RECIPE.smoothing_grid, RECIPE.smoothing_grid)) + 2
 
 
 def test_a_column_with_its_own_smoothing_keeps_it():
@@ -480,7 +480,7 @@ def test_the_summary_says_what_was_chosen():
 
     assert lines[0].startswith("smoothing: ")
     assert lines[1].startswith("calibrated: probabilities are softened by ")
-    assert lines[2].startswith("with that, the log-loss of 600 rows is ")
+    assert lines[2].startswith("with that, the log loss of 600 rows is ")
     assert (softened(0.5), softened(2.0)) == ("softened by 2", "sharpened by 2")
     assert (
         "smoothing: 1, for there were no rows"
@@ -564,9 +564,9 @@ def test_samples_are_rows_in_their_order():
     from naively.counting.rows import rows_of
 
     rows = rows_of(NEW, NEW_Y, None, None)
-    taken = sample(rows, 300)
+    taken = tuning_sample(rows, 300, RECIPE)
 
     assert taken.target.rows == 300
-    assert_array_equal(sample(rows, 300).target.codes, taken.target.codes)
-    assert sample(rows, 10**6) is rows
+    assert_array_equal(tuning_sample(rows, 300, RECIPE).target.codes, taken.target.codes)
+    assert tuning_sample(rows, 10**6, RECIPE) is rows
     assert ROWS < 256  # so small tables are taken whole

@@ -84,13 +84,13 @@ def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
         return _summary_of_weights(fitted)
     if parameters.model != "textbook":
         usual = parameters.has_empirical_prior
-        declined = tuning.say_declined(usual) if parameters.model == "auto" else []
-        return [*(declined or [_reason_for_textbook(fitted)]), *tuning.say()]
+        declined = tuning.declined_lines(usual) if parameters.model == "auto" else []
+        return [*(declined or [_reason_for_textbook(fitted)]), *tuning.summary_lines()]
     if parameters.chooses_smoothing and tuning.smoothing is None:
-        return ["smoothing: 1, for there were no rows to choose it with", *tuning.say()]
+        return ["smoothing: 1, for there were no rows to choose it with", *tuning.summary_lines()]
     if not tuning.calibrated and not parameters.chooses_smoothing:
         return []
-    return replace(tuning, fresh=fitted.is_calibrated).say()
+    return replace(tuning, fresh=fitted.is_calibrated).summary_lines()
 
 
 def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
@@ -100,7 +100,7 @@ def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
         return ["columns: each contributes by itself, for columns or classes have changed since weights were fitted"]
     stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
     lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
-    return [*tuning.say_smoothing(), *lines, *tuning.say_book(fitted.parameters.has_empirical_prior), *stale]
+    return [*tuning.smoothing_lines(), *lines, *tuning.textbook_lines(fitted.parameters.has_empirical_prior), *stale]
 
 
 def _reason_for_textbook(fitted: FittedClassifier) -> str:

@@ -26,12 +26,12 @@ from ..model.scorer import AdditiveModel
 from ..model.tuning import (
     MOST_SCORES,
     UNTUNED,
-    Book,
-    Task,
+    TextbookScores,
     Tuning,
-    held_out,
-    sample,
-    tuned,
+    TuningTask,
+    tune_on_held_out_rows,
+    tune_smoothing_and_temperature,
+    tuning_sample,
 )
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
@@ -89,13 +89,14 @@ class Tuner:
             )
         fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
-        rows = sample(rows, MOST_SCORES // len(counts.classes), self.parameters.recipe)
+        rows = tuning_sample(rows, MOST_SCORES // len(counts.classes), parameters.recipe)
         model = untuned_model(fitted_model, fitted_model.smoothing)
         joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
-        found = held_out(model, joint, truth_of(rows, counts), rows.weights, parameters.has_empirical_prior)
-        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, book=before.book))
+        scored = ScoredRows.of(joint, truth_of(rows, counts), rows.weights)
+        found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
+        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
 
     def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
@@ -120,23 +121,23 @@ class Tuner:
                 "calibrate(X, y, held_out=True)."
             )
         parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
-        task = Task(
+        task = TuningTask(
             lambda smoothing: untuned_model(fitted_model, smoothing),
             fitted_model.counts,
             rows,
             prior_without_row(parameters, fitted_model.all_counts),
             parameters.threads,
             [by for by in parameters.recipe.smoothing_grid if by >= 1 or parameters.estimate != "map"],
-            self._fitted_scale if calibrated else self._given_scale,
             parameters.recipe,
+            self._fitted_scale if calibrated else self._given_scale,
         )
         given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
-        return tuned(task, given, calibrated)
+        return tune_smoothing_and_temperature(task, given, calibrated)
 
     def _calibrated_instead(self, rows: Rows) -> Tuning:
         """Return the temperature of the textbook model where the joint model was not better than it."""
         before = self.state.tuning
-        return replace(self._tuned(rows, calibrated=True), declined=before.declined, book=before.book)
+        return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
 
     def _fitted_scale(self, rated: ScoredRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
@@ -168,18 +169,18 @@ class Tuner:
         model.copies = copies
         part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
         found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
-        book, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
-        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > parameters.recipe.textbook_price
+        textbook, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
+        declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
         hints = without_screening_remarks(self.state.schema.hints)
         if screened is not None and not declined:  # the textbook model uses all columns
             hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
         self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
-        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, book=book, rows=float(found.rows))
+        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, textbook=textbook, rows=float(found.rows))
         if declined:
             return replace(usual, declined=loss)
         usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
-        return replace(usual, loss_before=book.log_loss, loss_after=loss)
+        return replace(usual, loss_before=textbook.log_loss, loss_after=loss)
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
@@ -206,7 +207,9 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
-def _textbook_scores(fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
+def _textbook_scores(
+    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool
+) -> TextbookScores:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
     out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
@@ -215,7 +218,7 @@ def _textbook_scores(fitted_model: FittedClassifier, rows: Rows, y: Codes, weigh
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
     posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
     scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
-    return Book(scores.log_loss, scores.accuracy)
+    return TextbookScores(scores.log_loss, scores.accuracy)
 
 
 def calibrated_state(

@@ -10,21 +10,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
-from .._kernels import Scorer
+from .._kernels import LARGEST_NUMBER, SUM_ROUNDING, Scorer
 from .._types import Codes, Floats, Matrix
 from ..errors import InvalidInput, InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis, Moments
-from ..stats.arithmetic import RESIDUE
 from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
 from .family import Settings, check_scored, listed_parts, rounded_number, row_blocks, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
-# A larger number of events is taken for this: its logarithms stay finite.
-LARGEST = 1e150
-# The same for fourth powers.
+# A larger number of events is taken for this: its fourth power stays finite.
 MOST = 1e60
 
 
@@ -152,7 +149,7 @@ class PoissonLikelihood:
         return estimated_rate(self._how, self.summary, self.settings.column_smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
-        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST))[..., None]
+        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
         if self._how == "bayes":
             terms = log_negative_binomial(x, rate_posterior(summary, self.settings.column_smoothing))
         else:
@@ -214,7 +211,7 @@ class PoissonLikelihood:
         if self._how != "map":
             return 0.0
         weight, usual = max(self.settings.column_smoothing, LIGHTEST), overall_rate(self.summary)
-        edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
+        edge = np.flatnonzero((weight * usual[:, 0] < 1 - SUM_ROUNDING) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
                 f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} "

@@ -72,7 +72,7 @@ class WordAssociations:
         out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(weights, dtype=np.float64)
         counts = (self.texts, self.totals, self.group, self.mass, pseudo)
-        _kernels.left_words(starts, words, y, taken, *counts, out, allowed(x.threads))
+        _kernels.leave_one_out_words(starts, words, y, taken, *counts, out, allowed(x.threads))
         return dict(zip(self.terms, out, strict=False))
 
     def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
