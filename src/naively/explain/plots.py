@@ -21,7 +21,7 @@ from ..errors.message import Setting
 from ..judge.scores import BINS, Scores
 from .evidence import JOINT, OWN, Evidence
 
-# The colours of several models, told apart also by those who see no red or green (Okabe and Ito).
+# The colors of several models, also for readers who see no red or green (Okabe and Ito).
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 FOR, AGAINST = COLOURS[0], COLOURS[1]
 SIZE = 300
@@ -75,7 +75,7 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
     whole = alt.Chart(alt.InlineData(values=points)).encode(color=model_colors(alt, list(named)))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
     sure = alt.X("confidence:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1]))
-    right = alt.Y("right:Q", title="share that was right", scale=alt.Scale(domain=[0, 1]))
+    right = alt.Y("right:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
     ends = alt.InlineData(values=[{"confidence": 0, "right": 0}, {"confidence": 1, "right": 1}])
     layers = [
         alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=right),

@@ -133,7 +133,7 @@ def scores_of(term: ScoreTerm, x: Matrix, threads: int = 1) -> Floats:
 
 
 def check_scored(row: int) -> None:
-    """Raise the error of a row that could not be scored, if there was one (the kernels say -1 if not)."""
+    """Raise the error of a row that could not be scored, if there was one (the kernels return -1 if not)."""
     if row >= 0:
         raise RowRefused(row, None, "infinity or no number", "only finite numbers can be scored.")
 

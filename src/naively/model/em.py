@@ -135,7 +135,7 @@ class Mixture:
 
     @cached_property
     def base(self) -> Counts:
-        """The labelled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
+        """The labeled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
         alike = self.counted(np.full((self.frame.rows, len(self.classes)), 1 / self.weights.sum()))
         return self.hard + alike
 
@@ -221,7 +221,7 @@ class Mixture:
 
 
 def log_prior_density(model: TableModel, key: str) -> float:
-    """Return the logarithm of the prior's density at one part of the model; an error says which columns it is about."""
+    """Return the logarithm of the prior's density at one part of the model; an error names its columns."""
     try:
         return model.textbook.likelihoods[key].log_prior_density()
     except InvalidSetting as error:
@@ -318,7 +318,7 @@ def best_start(mixture: Mixture) -> Counts:
 
 
 def warn_unsettled(path: Sequence[float], weight: float) -> None:
-    """Say, as scikit-learn does, that the steps came to an end before they changed nothing."""
+    """Warn, as scikit-learn does, that the steps ended before they converged."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning

@@ -56,7 +56,7 @@ class ChosenRidge(NamedTuple):
 def fit_refined(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, place: Codes) -> RefinedFit:
     """Return the offsets of values, from rows that were counted; again gives all of them, if these are some.
 
-    Those that are read again have codes of their own for classes; place says which each is here.
+    Those that are read again have codes of their own for classes; place maps them to those here.
     """
     first, frame = make(Grid((), ())), frame_of(rows.source)
     recipe = first.recipe
