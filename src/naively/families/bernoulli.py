@@ -18,7 +18,7 @@ from ..stats.arithmetic import take_away
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
-from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, presence, weighted_row_sums
+from .wide import Split, add_products, entries, known_by_this_row_alone, presence, stored_cells, weighted_row_sums
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
 # they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
@@ -32,17 +32,26 @@ POWERS = (
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Flags, each there or not. P(there | class) = (n + λ) / (N + 2·λ) under ``bayes``: a flag has two values.
+    """Flags, each present or absent: P(present | class) = (n + λ) / (N + 2·λ) under ``bayes``.
 
     Dividing by N + d·λ, with d the number of flags, as some lecture notes do, gives two probabilities that do not sum
     to 1 unless d is 2.
 
     Parameters
     ----------
-    threshold : float or None
-        A cell above it is there. None: cells are 0 or 1 already, or the share of a row in which the flag is there.
-    smoothing : float or array, optional
-        λ of this column, one for all flags or one each; by default the model's.
+    threshold : float or None, default=0.0
+        A cell above it is present. None: cells are 0 or 1 already, or the proportion of a row in which the flag is
+        present.
+    smoothing : float or array-like of shape (n_features,), optional
+        The pseudo-count λ of this column, one for all flags or one each; by default the model's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"X": nv.Bernoulli()}, model="textbook")
+    >>> nb.fit({"X": np.array([[1, 0], [0, 1], [1, 1]])}, ["a", "b", "a"]).predict({"X": np.array([[1, 0]])})
+    array(['a'], dtype='<U1')
     """
 
     threshold: float | None = 0.0
@@ -181,7 +190,7 @@ class FlagLikelihood:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y = row_weights(weights, x.shape[0]), np.asarray(y)
         none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
-        for rows in row_blocks(x.shape[0], cell_count(x) // max(x.shape[0], 1) + 1):
+        for rows in row_blocks(x.shape[0], stored_cells(x) // max(x.shape[0], 1) + 1):
             absent = Split(*(part[rows] for part in none))
             out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
         return out

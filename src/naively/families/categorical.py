@@ -26,15 +26,22 @@ from .wide import Split
 
 @dataclass(frozen=True)
 class Categorical:
-    """One label a row. P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, Laplace's formula.
+    """One label a row: P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, Laplace's rule.
 
     Parameters
     ----------
     smoothing : float, optional
-        λ of this column; by default the model's.
-    spread : "even" or "overall"
-        Whether each value gets λ, or λ is shared out by how frequent the values are overall (the m-estimate; a
-        declared value never met counts as one row then, so that it stays possible).
+        The pseudo-count λ of this column; by default the model's.
+    spread : {"even", "overall"}, default="even"
+        Whether each value gets λ, or λ is distributed by how frequent the values are overall (the m-estimate; a
+        declared value that was never seen counts as one row then, so that it stays possible).
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"color": nv.Categorical(smoothing=0.5)}, model="textbook")
+    >>> nb.fit({"color": ["red", "blue", "red"]}, ["a", "b", "a"]).predict({"color": "red"})
+    array(['a'], dtype='<U1')
     """
 
     smoothing: Smoothing | None = None
@@ -147,7 +154,7 @@ class LogTable:
         n = np.column_stack([self.n, np.zeros(len(self.n))])
         sides = self._sides(n, total, len(self.values), overall, self.settings.column_smoothing)
         part, whole = proportion_cumulants(*sides)
-        silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
+        silent = (np.arange(len(common)) == len(self.values)) & (not self._slot)
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
     def _log_unseen(self, total: Floats, size: Numeric, common: Numeric) -> Floats:

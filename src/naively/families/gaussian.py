@@ -29,19 +29,26 @@ FARTHEST = 1e60
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Numbers around a centre.
+    """Numbers around a center, with a normal or Student-t density for each class.
 
-    ``mle`` is the normal density with the class's mean and variance. ``bayes`` (the default) does not trust them
-    blindly: a normal–inverse-gamma prior, worth λ rows with the column's pooled variance, gives a Student-t density, so
-    that constant columns, classes of one row and other units of measurement need no special care. ``map`` is the normal
-    density at the mode of that posterior. λ is the smoothing; without any, all three are ``mle``.
+    ``mle`` is the normal density with the mean and variance of the class. ``bayes`` (the default) has a
+    normal–inverse-gamma prior worth λ rows with the column's pooled variance, which gives a Student-t density: constant
+    columns, classes of one row and other units of measurement need no special care. ``map`` is the normal density at
+    the mode of that posterior. λ is the smoothing; with 0, all three are ``mle``.
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default=0.0
         Added to every variance.
     smoothing : float, optional
-        λ of this column; by default the model's.
+        The pseudo-count λ of this column; by default the model's.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"size": nv.Gaussian(smoothing=2.0)}, model="textbook")
+    >>> nb.fit({"size": [1.0, 2.0, 8.0, 9.0]}, ["a", "a", "b", "b"]).predict({"size": 7.5})
+    array(['b'], dtype='<U1')
     """
 
     epsilon: float = 0.0

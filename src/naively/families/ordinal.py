@@ -32,7 +32,7 @@ MANY = 1 << 12
 
 @dataclass(frozen=True)
 class Ordinal:
-    """One level a row. P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbours share their counts.
+    """One level a row: P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbors share their counts.
 
     ñ = (1 − t)·n + t·(n₋ / 4 + n / 2 + n₊ / 4), with n₋ and n₊ the counts of the levels below and above (beyond the
     ends, of the end itself) and t = M / (N + M), M = tie·λ·S². So few rows are smoothed, and many hardly.
@@ -42,9 +42,17 @@ class Ordinal:
     levels : sequence, optional
         The levels in their order, lowest first. By default those of a type that has an order, or numbers by size.
     smoothing : float, optional
-        λ of this column; by default the model's.
-    tie : float
-        How strongly neighbours share: 0 is ``categorical``.
+        The pseudo-count λ of this column; by default the model's.
+    tie : float, default=1.0
+        How strongly neighbors share: 0 is ``categorical``.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> size = nv.Ordinal(levels=["small", "medium", "large"])
+    >>> nb = nv.NaiveBayes(families={"size": size}, model="textbook")
+    >>> nb.fit({"size": ["small", "large", "large"]}, ["a", "b", "b"]).predict({"size": "medium"})
+    array(['b'], dtype='<U1')
     """
 
     levels: tuple[Label, ...] | None = None

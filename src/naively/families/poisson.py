@@ -27,16 +27,23 @@ MOST = 1e60
 
 @dataclass(frozen=True)
 class Poisson:
-    """Numbers of events, one rate for each class.
+    """Numbers of events, with a rate for each class.
 
-    ``mle`` takes the mean for the rate. ``bayes`` puts a gamma prior on the rate, worth λ rows with the column's
-    overall rate, which gives a negative binomial; ``map`` takes the mode of that posterior for the rate. λ is the
-    smoothing; without any, all three are ``mle``.
+    ``mle`` takes the mean for the rate. ``bayes`` has a gamma prior on the rate, worth λ rows with the column's overall
+    rate, which gives a negative binomial; ``map`` takes the mode of that posterior for the rate. λ is the smoothing;
+    with 0, all three are ``mle``.
 
     Parameters
     ----------
     smoothing : float, optional
-        λ of this column; by default the model's.
+        The pseudo-count λ of this column; by default the model's.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"visits": nv.Poisson()}, model="textbook")
+    >>> nb.fit({"visits": [0, 1, 7, 9]}, ["a", "a", "b", "b"]).predict({"visits": 6})
+    array(['b'], dtype='<U1')
     """
 
     smoothing: float | None = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .words import Words
 
 
-class Vocabulary(Sequence[Any]):
+class ModelWords(Sequence[Any]):
     """The words of a model, in the order of their columns; their names are looked up when they are needed.
 
     A name is a text or, for the columns of a hash, a number.
@@ -90,7 +90,7 @@ class TextWeights:
     """The likelihood of a column of texts: that of a matrix of its words, which is made only where that is needed."""
 
     family: Words
-    words: Vocabulary
+    words: ModelWords
     inner: WordWeights | FlagLikelihood
     idf: Floats | None
 
@@ -172,7 +172,7 @@ def text_likelihood(
     keep = kept_tokens(family, table, float(np.sum(rows)))
     if family.aside:
         keep &= ~table.lexicon.sequences(table.size, spaced=True)
-    words = Vocabulary(table, np.flatnonzero(keep).astype(np.int32))
+    words = ModelWords(table, np.flatnonzero(keep).astype(np.int32))
     settings = settings.each(len(words), word_smoothing(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
@@ -189,7 +189,7 @@ def text_likelihood(
     return TextWeights(family, words, inner, idf)
 
 
-def word_smoothing(family: Words, words: Vocabulary) -> Smoothing | None:
+def word_smoothing(family: Words, words: ModelWords) -> Smoothing | None:
     """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
     if family.smoothing is None or isinstance(family.smoothing, (float, int)) or words.numbered:
         return family.smoothing

@@ -77,7 +77,7 @@ def entries(x: Matrix, threshold: float | None = None) -> tuple[Places, Places, 
     return (rows, columns, values) if counts.all() else (rows[counts], columns[counts], values[counts])
 
 
-def cell_count(x: Matrix) -> int:
+def stored_cells(x: Matrix) -> int:
     """Return how many cells there are to look at: those that a sparse matrix holds."""
     return int(x.nnz if sparse.issparse(x) else x.size)
 

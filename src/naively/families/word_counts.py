@@ -19,7 +19,7 @@ from ..stats.arithmetic import take_away
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, check_scored, listed_parts, padded, row_blocks, row_weights, scores_of
-from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, row_sums, weighted_row_sums
+from .wide import Split, add_products, entries, known_by_this_row_alone, row_sums, stored_cells, weighted_row_sums
 
 if TYPE_CHECKING:
     from .words import Words
@@ -141,7 +141,7 @@ class WordWeights:
         """Return the log-likelihood of each row as if it had never been counted."""
         y, w = np.asarray(y), row_weights(weights, x.shape[0])
         out = np.empty((x.shape[0], len(self.classes)))
-        per_row = cell_count(x) // max(x.shape[0], 1) + 1
+        per_row = stored_cells(x) // max(x.shape[0], 1) + 1
         for rows in row_blocks(x.shape[0], per_row * (len(self.classes) if self.family.complement else 1)):
             if self.family.complement:
                 out[rows] = self._complement_without(x[rows], y[rows], w[rows])

@@ -21,38 +21,64 @@ from .word_counts import WordWeights
 
 @dataclass(frozen=True, repr=False)
 class Words:
-    """Counts of words. Each class draws its words one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
+    """Counts of words, drawn one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
+
+    All parameters after `smoothing` are for columns of texts.
 
     Parameters
     ----------
-    complement : bool
-        Score a class by how little the words fit all *other* classes (Rennie et al., 2003): better where classes
-        are many and of different size. The scores are then no logarithms of a probability.
-    norm : bool
-        With ``complement``, divide the weights of each class by their sum.
-    smoothing : float or array, optional
-        λ of this column, one for all words or one each; by default the model's.
-    bernoulli : bool
-        Of texts: look at whether a word is there, not how often, and let absent words speak, too.
-    times : "all", "once" or "log"
-        Of texts: what is counted of a word that occurs n times in a text: n, 1, or log(1 + n).
-    min_df, max_df : int or float
-        Of texts: words in fewer or more texts than this say nothing; a fraction is a share of all texts. They are
-        counted all the same.
+    complement : bool, default=False
+        Score a class by how little the words fit all *other* classes (Rennie et al., 2003): better where classes are
+        many and of different size. The scores are then no log probabilities.
+    norm : bool, default=False
+        With `complement`, divide the weights of each class by their sum.
+    smoothing : float or array-like of shape (n_words,), optional
+        The pseudo-count λ of this column, one for all words or one each; by default the model's.
+    bernoulli : bool, default=False
+        Count whether a word is present, not how often, and let absent words contribute, too.
+    times : {"all", "once", "log"}, default="all"
+        What a word that occurs n times in a text counts: n, 1, or log(1 + n).
+    min_df : int or float, default=1
+        Words in fewer texts contribute nothing; a fraction is a proportion of all texts. They are counted all the same.
+    max_df : int or float, default=1.0
+        Words in more texts contribute nothing; a fraction is a proportion of all texts.
     max_words : int, optional
-        Of texts: only so many words speak, the commonest.
-    idf : bool
-        Of texts: let words in few texts count for more, by 1 + log((1 + texts) / (1 + texts with the word)).
+        Only so many words contribute, the most frequent.
+    idf : bool, default=False
+        Weight words by their rarity, 1 + log((1 + texts) / (1 + texts with the word)).
     vocabulary : sequence of str, optional
-        Of texts: the only words that are counted.
+        The only words that are counted.
     hash_width : int, optional
-        Of texts: so many columns, one of which each word gets by its hash: a bound on memory, but no names.
-    unit, ngram_range, lowercase, cjk, marks, rules, stop_words, preprocessor, tokenizer
-        Of texts: what a word is, see `naively.text.Tokens`. ``ngram_range`` is by default (1, 1), and ``rules`` are
-        "unicode": emoji are words, and no word ends at a vowel sign.
+        So many columns, one of which each word gets by its hash: a bound on memory, but no names.
+    unit : {"words", "characters", "inside"}, default="words"
+        What a token is: words, characters, or characters inside words alone.
+    ngram_range : tuple of int, optional
+        The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Of texts: whether pairs of words are counted beside single words, for models that weigh evidence; the text book
-        leaves them out, unless they are ``ngram_range``. By default they are if all texts together are not too long.
+        Whether pairs of words are counted beside single words, for the joint and the refined model; textbook naive
+        Bayes leaves them out, unless they are `ngram_range`. By default they are if all texts together are not too
+        long.
+    lowercase : bool, default=True
+        Whether texts are converted to lower case.
+    cjk : {"pairs", "words"}, default="pairs"
+        Whether ideographs are counted one by one with their pairs, or as words.
+    marks : bool, default=False
+        With ``rules="python"``, whether combining marks are part of the word.
+    rules : {"python", "unicode"}, default="unicode"
+        What a word is. With "unicode" emoji are words, and no word ends at a vowel sign.
+    stop_words : sequence of str, default=()
+        Words that are not counted.
+    preprocessor : callable, optional
+        A function that changes each text before it is split.
+    tokenizer : callable, optional
+        A function that splits each text into words.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"text": nv.Words(complement=True)}, model="textbook")
+    >>> nb.fit({"text": ["good day", "bad day", "good"]}, ["a", "b", "a"]).predict({"text": "good"})
+    array(['a'], dtype='<U1')
     """
 
     complement: bool = False
