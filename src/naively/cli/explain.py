@@ -135,11 +135,11 @@ def parts_of(evidence: Any, name: str, at: int) -> dict[str, Any]:
 
 
 def words_in(evidence: Any, name: str) -> dict[str, Any]:
-    """Return what each word of a text said, the strongest first."""
+    """Return the contribution of each word of a text, the strongest first."""
     if name not in evidence.behind.texts:
         return {}
-    said = evidence.behind.texts[name].said(0)
-    order = said.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(said.names))
+    words = evidence.behind.texts[name].contributions(0)
+    order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
     names = list(map(str, evidence.classes))
-    scores = [dict(zip(names, said.scores[at].tolist(), strict=True)) for at in order]
-    return {"words": [{"word": said.names[at], "scores": by} for at, by in zip(order, scores, strict=True)]}
+    scores = [dict(zip(names, words.scores[at].tolist(), strict=True)) for at in order]
+    return {"words": [{"word": words.names[at], "scores": by} for at, by in zip(order, scores, strict=True)]}

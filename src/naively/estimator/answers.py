@@ -32,12 +32,12 @@ Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
 Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]
 
 
-def joint_log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
+def joint_log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row, class) up to a constant of the row."""
     return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_joint, rows, threads), X)
 
 
-def log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
+def log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(class | row) of each row and class."""
     return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_posterior, rows, threads), X)
 
