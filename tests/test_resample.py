@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 import naively as nv
 from naively.data import block
 from naively.errors import InvalidInput
-from naively.judge.fold_assignment import Dealer
+from naively.judge.stratified_folds import StratifiedFolds
 from naively.model import leave_one_out as resample
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
@@ -279,7 +279,7 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
     target = nv.read.target.target_of(labels)
-    dealt = Dealer(5, 0).deal(target.labels, target.codes)
+    dealt = StratifiedFolds(5, 0).assign(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
     scores = crossed(table, labels, folds=5, families={"visits": "poisson"})

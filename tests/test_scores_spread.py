@@ -90,7 +90,7 @@ def test_folds_of_single_rows_vary_as_rows_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     scores = nv.cross_validate(X, y, folds=LeaveOneOut(), model="textbook")
-    alone = nv.Scores.of_places(scores.posterior, scores.truth, scores.classes)
+    alone = nv.Scores.from_indices(scores.posterior, scores.truth, scores.classes)
     assert scores.spread["log_loss"] == pytest.approx(alone.spread["log_loss"])
     assert scores.to_dict()["spread_over"] == "rows"
 

@@ -49,7 +49,7 @@ def command(
     held in memory, 8 bytes for each row and class.
     """
     from ..estimator import predict_files as streaming
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
     nb = inputs.loaded(model, settings, threads)
     file = inputs.opened(files, reading)
@@ -60,7 +60,9 @@ def command(
     if as_json:
         rows, sure, right = (part.tolist() for part in found._bins)
         table = [
-            {"rows": whole(n), "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n
+            {"rows": as_row_count(n), "said": s / n, "right": r / n}
+            for n, s, r in zip(rows, sure, right, strict=True)
+            if n
         ]
         print_json({**found.to_dict(), "reliability": table})
     elif not quiet:

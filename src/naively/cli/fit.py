@@ -252,8 +252,8 @@ def missing_cells(nb: Classifier, found: Fitted, cells: int) -> str:
 
 def verdict(scores: Scores) -> str:
     """Return in a sentence how good the answers to held-out rows are, beside the constant answer that costs least."""
-    from ..judge.metrics import written as said
-    from ..judge.score_table import always, is_decided
+    from ..judge.metrics import score_text as said
+    from ..judge.score_report import baseline_title, uses_costs
 
     def told(one: Scores, name: str) -> str:
         return said(name, getattr(one, name), math.nan if one is scores.baseline else scores.spread[name])
@@ -261,20 +261,20 @@ def verdict(scores: Scores) -> str:
     where = "rows held out"
     if scores.reject is not None:
         where = f"the {percent(scores.coverage)} of held-out rows that are answered"
-    accurate, priced = not math.isnan(scores.accuracy), is_decided(scores)
+    accurate, priced = not math.isnan(scores.accuracy), uses_costs(scores)
     parts = [f"accuracy {told(scores, 'accuracy')} on {where}"] if accurate else []
     parts += [f"mean cost {told(scores, 'mean_cost')}{'' if accurate else ' on rows held out'}"] if priced else []
     constant = scores.baseline
     beside = [] if math.isnan(constant.accuracy) or not accurate else [told(constant, "accuracy")]
     beside += [f"mean cost {told(constant, 'mean_cost')}"] if priced else []
     folds = f"({len(scores._of_folds)}-fold cross-validation)"
-    line = f"{', '.join(parts)} {folds}; {clean(always(scores))}: {', '.join(beside)}"
+    line = f"{', '.join(parts)} {folds}; {clean(baseline_title(scores))}: {', '.join(beside)}"
     return line[0].upper() + line[1:]
 
 
 def is_worse(one: Scores, other: Scores) -> bool:
     """Tell whether the log loss is above that of another by as much as is shown: what looks the same is no worse."""
-    from ..judge.metrics import written as said
+    from ..judge.metrics import score_text as said
 
     figures = [said("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
     return one.log_loss > other.log_loss and figures[0] != figures[1]
@@ -310,12 +310,12 @@ def written(out: str | None) -> str:
 def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
     from ..counting.notes import about_target
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
     from . import views
 
     counts = nb.counts_
     return {
-        "rows": whole(counts.rows.sum()),
+        "rows": as_row_count(counts.rows.sum()),
         "target": nb.schema_.target,
         "classes": views.class_facts(counts),
         "columns": column_facts(nb, found),

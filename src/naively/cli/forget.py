@@ -50,7 +50,7 @@ def command(
     It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and
     nothing is changed. No file of the rows that stay is needed.
     """
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
     file = inputs.opened(files, reading)
     inputs.spare(out, file)
@@ -70,6 +70,6 @@ def command(
     nb.save(out)
     left = float(nb.counts_.rows.sum())
     if as_json:
-        print_json({"forgotten": whole(before - left), "rows": whole(left), "model": out})
+        print_json({"forgotten": as_row_count(before - left), "rows": as_row_count(left), "model": out})
     elif not quiet:
         click.echo(f"Wrote {out}: {amount(before - left)} rows forgotten, {amount(left)} left.")

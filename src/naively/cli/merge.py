@@ -28,13 +28,13 @@ def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> No
     several places can learn together without sharing a row.
     """
     from ..estimator import merge as merging
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
     with noted(quiet):
         nb = merging.merge([inputs.loaded(model) for model in models], names=models)
     nb.save(out)
     rows = float(nb.counts_.rows.sum())
     if as_json:
-        print_json({"models": list(models), "rows": whole(rows), "model": out})
+        print_json({"models": list(models), "rows": as_row_count(rows), "model": out})
     elif not quiet:
         click.echo(f"Wrote {out}: {amount(rows)} rows of {len(models)} models.")

@@ -49,14 +49,14 @@ def facts(nb: Any, model: str) -> dict[str, Any]:
     """Return what a model holds as data."""
     from .. import __version__
     from ..counting.notes import about_target
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
     from . import views
 
     counts = nb.counts_
     return {
         "model": model,
         "version": __version__,
-        "rows": whole(counts.rows.sum()),
+        "rows": as_row_count(counts.rows.sum()),
         "target": nb.schema_.target,
         "classes": views.class_facts(counts),
         "columns": views.column_facts(nb),
@@ -109,10 +109,10 @@ def one_column(nb: Any, name: str, as_json: bool) -> None:
 
 def lines_of(data: dict[str, Any], nb: Any) -> list[dict[str, Any]]:
     """Return the lines of such a table as data: labels of classes as they are, numbers of rows as whole numbers."""
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
     labels = {str(label): label for label in nb.counts_.classes.labels}
-    kept = {"class": lambda label: labels.get(label, label), "numbers": whole}
+    kept = {"class": lambda label: labels.get(label, label), "numbers": as_row_count}
     columns = {title: [kept[title](cell) if title in kept else cell for cell in cells] for title, cells in data.items()}
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 

@@ -35,7 +35,7 @@ def classes(counts: Counts) -> Table:
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, that of the most mutual information first."""
     from ..data.schema import NOUNS, said
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
     told = nb._information()
     facts = [
@@ -44,7 +44,7 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
             "holds": NOUNS[column.type],
             "family": said(column),
             "written": None if column.written is None or column.written.plain else str(column.written),
-            "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else whole(gaps),
+            "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else as_row_count(gaps),
             "bits": known(told.get(column.name)),
         }
         for column in nb.schema_
@@ -54,9 +54,9 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
 
 def class_facts(counts: Counts) -> list[dict[str, Any]]:
     """Return the rows of each class, as whole numbers if weights do not make them fractions."""
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
-    return [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, whole(counts.rows), strict=True)]
+    return [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, as_row_count(counts.rows), strict=True)]
 
 
 def known(told: Information | None) -> float | None:
@@ -91,21 +91,21 @@ def columns(facts: list[dict[str, Any]], most: int = MOST_COLUMNS, where: str = 
 
 def scores(found: Scores, book: Scores | None = None) -> Table:
     """Return the scores with their spread, beside those of the textbook, if known, and of always the same answer."""
-    from ..judge.metrics import written
-    from ..judge.score_table import always, is_over_folds, lines_of
+    from ..judge.metrics import score_text
+    from ..judge.score_report import baseline_title, has_comparable_folds, score_lines
 
-    columns = {"model": found, "textbook": book, clean(always(found)): found.baseline}
+    columns = {"model": found, "textbook": book, clean(baseline_title(found)): found.baseline}
     beside = {title: one for title, one in columns.items() if one is not None}
     shown = table("", *beside, right=range(1, len(beside) + 1))
-    for title, name in lines_of(found):
+    for title, name in score_lines(found):
         if name is None:
             shown.add_row(title)
             continue
         spreads = [{} if one is found.baseline else one.spread for one in beside.values()]
         figures = [getattr(one, name) for one in beside.values()]
-        cells = [written(name, f, s.get(name, math.nan)) for f, s in zip(figures, spreads, strict=True)]
+        cells = [score_text(name, f, s.get(name, math.nan)) for f, s in zip(figures, spreads, strict=True)]
         shown.add_row(title, *cells)
-    over = "folds" if is_over_folds(found) else "rows"
+    over = "folds" if has_comparable_folds(found) else "rows"
     shown.caption, shown.caption_justify = f"± is the standard error over {over}", "left"
     return shown
 

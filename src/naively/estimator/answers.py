@@ -24,9 +24,9 @@ from ..explain.interval import interval, prior_known, tail_of
 from ..explain.report import importance, information, probabilities, summary
 from ..explain.text_evidence import telling
 from ..families.family import enumerated
-from ..judge.decision import decide, expected_cost, labelled_cost
-from ..judge.outcomes import fitting
-from ..judge.scores import Scores, together
+from ..judge.decision import cost_and_choices, decide, expected_cost
+from ..judge.score_inputs import matching_label
+from ..judge.scores import Scores, joined_scores
 from ..model.em import Expected
 from ..model.joint.model import TogetherModel
 from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
@@ -124,7 +124,7 @@ class Answers:
         posterior = self.predict_proba(X)
         if isinstance(self.cost, str):
             return decide(posterior, self.cost, self.reject, numbers_among(self.classes_))
-        cost, choices = labelled_cost(self.cost, self.classes_)
+        cost, choices = cost_and_choices(self.cost, self.classes_)
         chosen = decide(posterior, cost, self.reject)
         if self.reject is None:
             return np.asarray(choices[chosen])
@@ -132,7 +132,7 @@ class Answers:
 
     def expected_cost(self, X: Any) -> Floats:
         """Return what each choice is expected to cost, as [row, choice]."""
-        cost, _ = labelled_cost(self.cost, self.classes_)
+        cost, _ = cost_and_choices(self.cost, self.classes_)
         return expected_cost(self.predict_proba(X), cost)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Floats, Floats]:
@@ -205,7 +205,7 @@ class Answers:
         labels = counts.classes.labels
         adjusted = isinstance(model, TogetherModel) and model.adjusts
         tuning = ("adjusted" if adjusted else "fixed") if self._in_use.calibrated else None
-        return Scores.of_places(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
+        return Scores.from_indices(posterior, truth, labels, rows.weights, *scored_by(self, labels), tuning)
 
     def _leave_one_out(self, rows: FileRows) -> Scores:
         """Return the same of rows in files, read a block at a time."""
@@ -213,7 +213,7 @@ class Answers:
         def ask(table: Any, weights: Any) -> Scores:
             return self.leave_one_out(table, target=rows.of_target, sample_weight=weights)
 
-        return together(self._blocks_of(rows, ask))
+        return joined_scores(self._blocks_of(rows, ask))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | None = None) -> float:
         """Return the proportion of rows whose answer by `predict` is their true class, as scikit-learn means it.
@@ -233,14 +233,14 @@ class Answers:
         weights = None if sample_weight is None else np.concatenate([part[2] for part in parts])
         if isinstance(self.cost, str):
             return Scores.from_labels(labels, answers, None, weights, self.cost, self.reject).skill
-        return Scores.from_labels(labels, answers, None, weights)._mean_right
+        return Scores.from_labels(labels, answers, None, weights)._accuracy_of_all
 
     def _judged(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> tuple[list[Any], Any, Any]:
         """Return the true label of each row, the answer to it, and its weight."""
         rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
         known = hard(rows)
         own = self.classes_.tolist()
-        labels = [fitting(label, own) for label in known.labels]
+        labels = [matching_label(label, own) for label in known.labels]
         return [labels[code] for code in known.codes.tolist()], self.predict(rows.source).tolist(), rows.weights
 
     def _blocks_of(self, rows: FileRows, ask: Any) -> list[Any]:

@@ -18,8 +18,8 @@ from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
+from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
 from ..model.joint.fitting import enough, laid_out
 from ..model.joint.screening import Used, anew, narrow, narrowed, screened_of, union_of
 from ..model.leave_one_out import dealt_rows, hard, some
@@ -49,7 +49,7 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int, tuning: str = "refit")
 
     Where all rows were kept while they were counted, they are answered as the same table in memory would be.
     """
-    threads, which, seed = allowed(nb.threads), range(len(rows.source.paths)), seed_of(nb.random_state)
+    threads, which, seed = allowed(nb.threads), range(len(rows.source.paths)), seed_from_random_state(nb.random_state)
     rows.passes = rows.passes[0], rows.passes[0] + 2 + MORE[nb.model]  # the last to score
     rows.gathering = True
     counter = TableCounter(rows.schema(nb.families, nb.model != "textbook"), list(nb.classes or ()))
@@ -145,8 +145,8 @@ def together_apart(
 
 def dealing(counter: TableCounter, folds: int, seed: int) -> Callable[[Labelled], Codes]:
     """Return what splits the rows of one pass into folds, block by block, always the same way."""
-    dealer = Dealer(folds, seed)
-    return lambda part: dealer.deal(list(counter.classes.places), part.y, part.own)
+    stratified = StratifiedFolds(folds, seed)
+    return lambda part: stratified.assign(list(counter.classes.places), part.y, part.own)
 
 
 def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
@@ -203,7 +203,7 @@ def answered(
     weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
     chosen = tuning if nb._leaves_open else None
     how = (met[truth], labels, weighed, *scored_by(nb, labels), chosen, fold)
-    return [Scores.of_places(posterior, *how) for posterior in posteriors]
+    return [Scores.from_indices(posterior, *how) for posterior in posteriors]
 
 
 def ask(

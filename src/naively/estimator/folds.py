@@ -52,7 +52,7 @@ def scores_of_folds(
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
     tuning = None if not nb._leaves_open else "fixed" if held is not None else "refit"
-    return Scores.of_places(posterior, truth, labels, weights, *scored_by(nb, labels), tuning, fold)
+    return Scores.from_indices(posterior, truth, labels, weights, *scored_by(nb, labels), tuning, fold)
 
 
 def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:

@@ -20,8 +20,8 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
 from ..explain.evidence import Evidence
-from ..judge.decision import decide, expected_cost, labelled_cost, most_probable
-from ..judge.outcomes import fitting
+from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
+from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
 from .classifier import Classifier
 from .settings import numbers_among, scored_by
@@ -154,7 +154,7 @@ def decisions(nb: Classifier, posterior: Floats, costly: bool) -> dict[str, Any]
     if isinstance(nb.cost, str):
         numbers = decide(posterior, nb.cost, nb.reject, numbers_among(nb.classes_))
         return {"answer": pa.array(numbers, from_pandas=True)}
-    cost, choices = labelled_cost(nb.cost, nb.classes_)
+    cost, choices = cost_and_choices(nb.cost, nb.classes_)
     plain = cost is None and nb.reject is None
     chosen = most_probable(posterior) if plain else decide(posterior, cost, nb.reject)
     none = chosen < 0
@@ -221,7 +221,7 @@ def scored(
     posterior, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     posterior = np.pad(posterior, [(0, 0), (0, len(places) - posterior.shape[1])])
     classes, heavy = tuple(places), weights if weight else None
-    return Scores.of_places(posterior, truth, classes, heavy, *scored_by(nb, classes, len(nb.classes_)))
+    return Scores.from_indices(posterior, truth, classes, heavy, *scored_by(nb, classes, len(nb.classes_)))
 
 
 def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: dict[Any, int]) -> tuple[Any, Any, Any]:
@@ -234,7 +234,7 @@ def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: d
             f" has no class: its cell in column {target!r} is missing. Leave such rows out.",
             column=target,
         )
-    truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
+    truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
     return nb.predict_proba(asked_of(nb, batch)), truth, weights_of(batch, weight)
 
 

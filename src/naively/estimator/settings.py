@@ -16,7 +16,7 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Settings, Words
 from ..families import proportions as shares
-from ..judge.decision import Priced, labelled_cost
+from ..judge.decision import CostMatrix, cost_and_choices
 from ..model.calibration import LARGEST, SMALLEST
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
@@ -226,11 +226,11 @@ def scored_by(nb: Any, classes: Any, known: int | None = None) -> tuple[Any, flo
         return nb.cost, nb.reject
     labels = np.empty(len(classes), dtype=object)
     labels[:] = classes
-    matrix, choices = labelled_cost(nb.cost, labels[:known])
+    matrix, choices = cost_and_choices(nb.cost, labels[:known])
     if matrix is None:
         return None, nb.reject
     more = np.full((len(labels) - len(matrix), matrix.shape[1]), 1.0 if isinstance(nb.cost, dict) else np.nan)
-    return Priced(np.vstack([matrix, more]), tuple(choices.tolist())), nb.reject
+    return CostMatrix(np.vstack([matrix, more]), tuple(choices.tolist())), nb.reject
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -265,7 +265,7 @@ class Tuned(Fresh):
         # The joint model is weighed under the shares of the classes, whatever prior is asked for: so is this one here.
         prior = empirical_without(settings_of(self, self.prior_smoothing))
         posterior = left_out(model, counts, out, y, prior, allowed(self.threads))
-        scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
+        scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
         return Book(scores.log_loss, scores.accuracy)
 
     def _refine(self, rows: Rows, again: Again | None) -> Tuning:

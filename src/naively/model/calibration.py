@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats
-from ..judge.scores import LEAST
+from ..judge.scored_rows import LEAST_PROBABILITY
 
 # The scale stays within these, whatever the rows say.
 SMALLEST, LARGEST = 1e-3, 1e2
@@ -64,7 +64,7 @@ class Rated(NamedTuple):
     def loss(self, scale: float = 1.0, bias: Floats | None = None) -> float:
         """Return the log-loss of all rows together, in nats."""
         # Sums, not products of vectors: for those the threads of BLAS would be woken each time.
-        return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST)).sum())
+        return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST_PROBABILITY)).sum())
 
 
 def fitted(rated: Rated, biased: bool = True) -> Fit:
@@ -118,7 +118,7 @@ def derivatives(rated: Rated, at: Floats) -> tuple[Floats, Floats]:
     scale, bias = float(np.exp(at[0])), at[1:]
     shares = rated.posterior(scale, bias if len(bias) else None)
     own = rated.of_truth(shares)
-    w = rated.weights * (own / (own + LEAST))  # a row at the floor pulls no more
+    w = rated.weights * (own / (own + LEAST_PROBABILITY))  # a row at the floor pulls no more
     joint = np.where(np.isneginf(rated.joint), 0.0, rated.joint)
     mean = (shares * joint).sum(axis=0)
     apart = w * shares * (joint - mean)

@@ -18,7 +18,7 @@ from ..errors.message import RowNumber, Setting
 from ..families import Settings
 from ..families import proportions as shares
 from ..families.family import row_weights
-from ..judge.fold_assignment import Dealer
+from ..judge.stratified_folds import StratifiedFolds
 from ..stats import Counts
 from ..stats.arithmetic import take_away
 from .joint.model import TogetherModel
@@ -242,7 +242,7 @@ def rest_of(train: Places, test: Places, n: int) -> Places | None:
 def dealt_rows(rows: Rows, folds: int, seed: Any) -> list[Places]:
     """Return the rows of each fold: each has its share of every class, and rows of no weight are in none."""
     target = hard(rows)
-    dealt = Dealer(folds, seed).deal(target.labels, target.codes, rows.weights)
+    dealt = StratifiedFolds(folds, seed).assign(target.labels, target.codes, rows.weights)
     dealt = np.where(dealt < 0, folds, dealt).astype(np.int32)
     order = np.argsort(narrow(dealt), kind="stable")
     return np.split(order, np.cumsum(np.bincount(dealt, minlength=folds + 1))[:-1])[:folds]
