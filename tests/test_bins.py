@@ -14,7 +14,6 @@ import naively as nv
 from naively import Bins
 from naively.cli import main
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
-from naively.estimator import fit_files as files
 from naively.families.bins import cuts_of, named_bins
 
 RNG = np.random.default_rng(3)
@@ -196,7 +195,7 @@ def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
     nb, seen = NaiveBayes(families=FAMILIES, model=model), []
 
-    done = files.fit(nb, tmp_path / "rows.csv", "label", folds=5, progress=lambda *at: seen.append(at))
+    done = nv.fit_files(nb, tmp_path / "rows.csv", "label", cv=5, progress=lambda *at: seen.append(at))
 
     assert done.rows == 400
     assert done.scores.accuracy > 0.85
@@ -213,7 +212,7 @@ def test_kept_counts_share_their_cuts(tmp_path):
         )
     for paths, read in (("[01].csv", 2), ("*.csv", 1)):
         nb = NaiveBayes(families=FAMILIES)
-        assert len(files.fit(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
+        assert len(nv.fit_files(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
     assert nb.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
 
 

@@ -176,10 +176,10 @@ def test_a_chart_has_a_bar_for_each_part():
 def test_answers_look_up_no_more_tables_than_before():
     """Parts are kept for explanations; a score is still a single look at the sum of both."""
     nb, _ = learned()
-    tables = nb._table_model.tables
+    tables = nb.fitted_.model.tables
 
-    assert isinstance(nb._table_model.model.likelihoods[CODES], Lookups)
-    assert nb._table_model.model.likelihoods[CODES] is tables.codes
+    assert isinstance(nb.fitted_.model.model.likelihoods[CODES], Lookups)
+    assert nb.fitted_.model.model.likelihoods[CODES] is tables.codes
     assert len(tables.codes.tables) == len(tables.linear)
 
 

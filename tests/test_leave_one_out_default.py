@@ -17,15 +17,17 @@ from naively.model.joint.influence import Doubt
 from naively.model.joint.terms import Piece
 from naively.model.joint.weights import Problem
 
+from .retuned import retune
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def with_all_weights(nb, X, y):
     """Return leave-one-out scores under weights that every row helped to fit."""
-    before = nb._tuning
-    nb._keep(replace(before, learned=replace(before.learned, doubt=None)))
+    before = nb.tuning_
+    retune(nb, replace(before, learned=replace(before.learned, doubt=None)))
     scores = nb.leave_one_out(X, y)
-    nb._keep(before)
+    retune(nb, before)
     return scores
 
 
@@ -177,10 +179,10 @@ def test_the_summary_names_what_its_losses_are():
 def test_a_model_from_an_older_file_still_answers_and_says_fixed():
     X, y = load_iris(return_X_y=True)
     nb = nv.NaiveBayes().fit(X, y)
-    data = nb._tuning.learned.to_json()
+    data = nb.tuning_.learned.to_json()
     del data["doubt"]
-    learned = type(nb._tuning.learned).from_json(data, 3)
-    nb._keep(replace(nb._tuning, learned=learned))
+    learned = type(nb.tuning_.learned).from_json(data, 3)
+    retune(nb, replace(nb.tuning_, learned=learned))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert nb.leave_one_out(X, y).tuning == "fixed"

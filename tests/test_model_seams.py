@@ -11,6 +11,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
+from naively.data.frame import frame_of
+from naively.estimator import tuner
+from naively.estimator.models import joint_model
 from naively.model.joint.fitting import without_noise
 from naively.model.joint.learned import Learned, at_first, whole
 from naively.model.joint.model import TogetherModel
@@ -34,7 +37,7 @@ NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
 
 
 def either_or(rows=600, noise=150, seed=0, labels=True):
@@ -64,17 +67,17 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
     X, y = flowers()
     with monkeypatch.context() as patched:
-        patched.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+        patched.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
         nb = nv.NaiveBayes().fit(X[:80], y[:80])
     assert nb.tuning_.declined is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nv.StaleWarning)
         nb.partial_fit(X[80:], y[80:]).calibrate(X, y)
     assert nb.tuning_.declined is None
-    assert isinstance(nb._table_model, TogetherModel)
+    assert isinstance(nb.fitted_.model, TogetherModel)
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
-    assert isinstance(twin._table_model, TogetherModel)
+    assert isinstance(twin.fitted_.model, TogetherModel)
     assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
 
 
@@ -107,7 +110,7 @@ def test_a_declined_model_is_silent_about_rows_while_it_keeps_the_first(better_b
         warnings.simplefilter("error")
         for begin in range(0, 90, 30):
             nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
-    assert nb._first is not None
+    assert nb.fitted_.state.first_rows is not None
     assert nb.tuning_.declined is not None
 
 
@@ -146,7 +149,7 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table():
 def test_other_columns_tell_by_missing_values_where_these_count():
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
-    model = nb._table_model
+    model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
     assert len(model.rest.parts[LABELS].names) == 150 - len(model.counted.grid.names)
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
@@ -242,8 +245,8 @@ def test_light_rows_find_the_columns_that_rows_find():
 def test_light_rows_show_the_gain_of_all_other_columns():
     X, y = weak(missing=False)
     nb = nv.NaiveBayes(missing="value").fit(X, y)
-    model = nb._together(None)
-    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
+    model = joint_model(nb.fitted_, None)
+    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
     sample = model.sample(columns, y.astype(np.int32), np.ones(len(y)))
     assert REST in without_noise(sample, model.counted.prior).wide
     light = replace(sample, weights=np.full(len(y), 1 / len(y)))
@@ -266,7 +269,10 @@ def test_numbers_of_light_rows_are_measured_like_rows():
     X, y = flowers()
     y = np.array(["a", "b", "c"])[y]
     book = nv.NaiveBayes(model="textbook")
-    bits = [book.fit(X, y, sample_weight=weight)._measured.told for weight in (None, np.full(len(y), 1 / len(y)))]
+    bits = [
+        book.fit(X, y, sample_weight=weight).fitted_.state.information.measured.told
+        for weight in (None, np.full(len(y), 1 / len(y)))
+    ]
     assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
 
 
@@ -304,7 +310,9 @@ def test_remarks_on_columns_do_not_pile_up():
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
     old = "7 of 9 columns show no gain on their own and are not used."
-    nb._schema = replace(nb._schema, hints=(old, *nb._schema.hints))
+    state = nb.fitted_.state
+    schema = replace(state.schema, hints=(old, *state.schema.hints))
+    nb.fitted_ = replace(nb.fitted_, state=replace(state, schema=schema))
     nb.calibrate(X, y)
     assert sum("columns show no gain" in hint for hint in nb.schema_.hints) == 1
     assert old not in nb.schema_.hints
@@ -315,7 +323,7 @@ def test_remarks_on_columns_left_out_are_not_made_of_the_textbook(better_book):
     X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
-    assert type(nb._table_model) is TableModel
+    assert type(nb.fitted_.model) is TableModel
     assert "show no gain" not in nb.summary()
 
 
@@ -326,7 +334,7 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb = nv.NaiveBayes().fit(X, y)
     made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
     assert len(made) == 1
-    nb._live_counter().together = None
+    nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
 
@@ -338,9 +346,9 @@ def test_bell_curves_are_read_once_also_where_a_class_is_rare(monkeypatch):
     X, y = flowers()
     X, y = X[(y < 2) | (np.arange(len(y)) < 20)], y[(y < 2) | (np.arange(len(y)) < 20)]
     nb = nv.NaiveBayes().fit(X, y)
-    model = nb._together(None)
+    model = joint_model(nb.fitted_, None)
     assert model.counted.rare.classes
-    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
+    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
     left = Left(model.counted, model.sample(columns, y.astype(np.int32), np.ones(len(y))))
     values = dict(left.values())
     assert all(left._bell(at) is values[Piece("value", BELL, (at,))] for at in range(4))

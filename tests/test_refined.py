@@ -15,7 +15,6 @@ from naively import cli as commands
 from naively.counting import file_sample as kept
 from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
-from naively.estimator import fit_files as files
 from naively.model.refined.features import row_hashes, scaled_words
 from naively.model.refined.fitting import PASSES, hashes_of
 from naively.model.refined.model import RefinedModel
@@ -141,7 +140,7 @@ def test_values_that_tell_classes_apart_move_more_easily():
 
 
 def refined_model(nb):
-    model = nb._table_model
+    model = nb.fitted_.model
     assert isinstance(model, RefinedModel)
     return model
 
@@ -153,7 +152,7 @@ def test_words_of_a_row_left_out_are_those_of_a_model_without_it():
     for row in (0, 7, 123):
         rest = np.arange(len(y)) != row
         other = nv.NaiveBayes(model="textbook").fit(WORDS[rest], LABELS[rest])
-        log_p = other._table_model.book.likelihoods["X"].log_p
+        log_p = other.fitted_.model.book.likelihoods["X"].log_p
         expected = (scaled_words(WORDS[[row]]) @ log_p.T)[0]
         assert_allclose(said[row] - said[row].mean(), expected - expected.mean(), atol=1e-9)
 
@@ -379,7 +378,9 @@ def test_values_that_come_later_are_not_mistaken_for_others():
     before = nb.tuning_.refined.moved["same 0"]
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:3].assign(**{"same 0": "a new first label"}), Y[:3])
-    table_now = refined_model(nb)._moved_on(nb.tuning_.refined, "same 0", nb._table_model.labels[0].table.values.labels)
+    table_now = refined_model(nb)._moved_on(
+        nb.tuning_.refined, "same 0", nb.fitted_.model.labels[0].table.values.labels
+    )
 
     assert not table_now[0].any()
     assert_array_equal(table_now[1:4].T, before.table)
@@ -389,7 +390,7 @@ def test_a_new_class_leaves_it_to_the_text_book():
     nb = fitted()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:1], ["d"])
-    assert not isinstance(nb._table_model, RefinedModel)
+    assert not isinstance(nb.fitted_.model, RefinedModel)
 
 
 def test_merged_models_are_the_text_book_until_calibrated():
@@ -438,16 +439,16 @@ def test_columns_that_say_nothing_do_no_harm():
 
 
 def test_each_fold_adjusts_anew():
-    refined = nv.cross_validate(X, Y, model="refined", folds=3)
+    refined = nv.cross_validate(X, Y, model="refined", cv=3)
 
-    assert refined.log_loss < nv.cross_validate(X, Y, folds=3, model="textbook").log_loss
+    assert refined.log_loss < nv.cross_validate(X, Y, cv=3, model="textbook").log_loss
 
 
 def test_files_of_few_rows_are_fitted_as_tables_are(tmp_path):
     path = tmp_path / "rows.csv"
     X.assign(label=Y).to_csv(path, index=False)
     nb = nv.NaiveBayes(model="refined")
-    done = files.fit(nb, path, "label")
+    done = nv.fit_files(nb, path, "label")
 
     assert done.rows == len(Y)
     assert_allclose(nb.predict_proba(X), fitted().predict_proba(X), atol=1e-9)
@@ -460,7 +461,7 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "KEPT", 1000)
     told = []
     nb = nv.NaiveBayes(model="refined")
-    files.fit(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
+    nv.fit_files(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
     passes = sum(rows == len(y_all) for rows, _, _ in told)
 
     assert nb.tuning_.refined.passes == passes - 1 <= PASSES + 1
@@ -485,7 +486,7 @@ def test_the_command_line_fits_it(tmp_path):
         "label",
         "--model",
         "refined",
-        "--folds",
+        "--cv",
         "3",
         "-o",
         str(tmp_path / "m.parquet"),

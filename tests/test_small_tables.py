@@ -14,9 +14,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import naively as nv
 from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
-from naively.estimator import fit_files as files
-from naively.estimator import folds
-from naively.estimator.classifier import holding
+from naively.estimator import folds, tuner
+from naively.estimator.fitted_model import FittedModel
+from naively.estimator.state import state_of_counts
 from naively.model.joint.learned import fitting
 from naively.model.joint.model import TogetherModel
 from naively.model.table_model import TableModel
@@ -40,7 +40,7 @@ def flowers(rows=150):
 
 
 def kind(nb):
-    return type(nb._table_model)
+    return type(nb.fitted_.model)
 
 
 # -- folds -------------------------------------------------------------------------------------------------------------
@@ -49,9 +49,9 @@ def kind(nb):
 @pytest.mark.parametrize("rows", [50, 55, 62])
 def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch):
     X, y = either_or(rows)
-    kinds, before = [], folds.posterior_of
-    monkeypatch.setattr(folds, "posterior_of", lambda nb, *rest: kinds.append(kind(nb)) or before(nb, *rest))
-    scores = nv.cross_validate(X, y, folds=10)
+    kinds, before = [], folds._posterior_of
+    monkeypatch.setattr(folds, "_posterior_of", lambda f, *rest: kinds.append(type(f.model)) or before(f, *rest))
+    scores = nv.cross_validate(X, y, cv=10)
     assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [TogetherModel] * 10
     others, truth = either_or(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
@@ -61,23 +61,23 @@ def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch)
 def test_folds_of_fewer_rows_score_the_textbook_which_is_kept():
     X, y = either_or(49)
     assert kind(nv.NaiveBayes().fit(X, y)) is TableModel
-    both = [nv.cross_validate(X, y, folds=5, model=model).posterior for model in ("auto", "textbook")]
+    both = [nv.cross_validate(X, y, cv=5, model=model).posterior for model in ("auto", "textbook")]
     assert np.array_equal(*both)
 
 
 def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
     X, y = either_or(60)
     with pytest.warns(LeftOutWarning, match="A fold leaves 6 rows of 2 classes"):
-        nv.cross_validate(X, y, folds=[(np.arange(6), np.arange(6, 60))])
+        nv.cross_validate(X, y, cv=[(np.arange(6), np.arange(6, 60))])
 
 
 def test_files_score_what_is_kept_too(tmp_path):
     X, y = either_or(56)
     X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
     nb = nv.NaiveBayes()
-    done = files.fit(nb, tmp_path / "few.csv", "label", folds=5)
+    done = nv.fit_files(nb, tmp_path / "few.csv", "label", cv=5)
     assert kind(nb) is TogetherModel
-    assert done.scores.accuracy > 0.9 > done.book.accuracy
+    assert done.scores.accuracy > 0.9 > done.textbook_scores.accuracy
 
 
 # -- rows that come bit by bit -----------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
 def test_rows_are_dropped_when_there_are_enough():
     X, y = either_or(MOST + 20)
     nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:MOST], y[20:MOST])
-    assert nb._first is None
+    assert nb.fitted_.state.first_rows is None
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[MOST:], y[MOST:])
 
@@ -161,15 +161,15 @@ def test_rows_of_one_class_are_not_kept_for_ever():
     nb = nv.NaiveBayes()
     for begin in range(0, MOST + 100, 20):
         nb.partial_fit(X[begin : begin + 20], ["same"] * 20)
-    assert nb._first is None
+    assert nb.fitted_.state.first_rows is None
     assert kind(nb) is TableModel
 
 
 def test_models_that_fit_no_weights_keep_no_rows():
     X, y = flowers(40)
-    assert nv.NaiveBayes(model="textbook").fit(X, y)._first is None
-    assert nv.NaiveBayes().fit(*flowers(60))._first is None
-    assert isinstance(nv.NaiveBayes().fit(X, y)._first, FirstRows)
+    assert nv.NaiveBayes(model="textbook").fit(X, y).fitted_.state.first_rows is None
+    assert nv.NaiveBayes().fit(*flowers(60)).fitted_.state.first_rows is None
+    assert isinstance(nv.NaiveBayes().fit(X, y).fitted_.state.first_rows, FirstRows)
 
 
 # -- no worse than the textbook ----------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_models_that_fit_no_weights_keep_no_rows():
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
 
 
 def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
@@ -238,7 +238,7 @@ def test_texts_of_numbers_come_in_frames_and_dicts():
     for _ in range(4):
         nb.partial_fit(rows(6), ["p", "q"] * 3)
     assert nb.counts_.rows.sum() == 64
-    assert not nb._tuning.learned is nb._tuning.declined is None  # fitted, or compared with the textbook model
+    assert not nb.tuning_.learned is nb.tuning_.declined is None  # fitted, or compared with the textbook model
 
 
 def test_forgetting_of_first_rows_is_never_having_seen_them():
@@ -266,7 +266,7 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     )
     counts = nv.count(X[:60], y[:60])
     for nb in (fresh, used):
-        holding(nb, counts, counts.schema)
+        nb.fitted_ = FittedModel(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
     assert used.smoothing_ == fresh.smoothing_ == 1.0
 
 

@@ -28,14 +28,14 @@ from .text_cases import CLASSES, NEW, TEXTS, Y, written
 MODELS = ["textbook", "auto", "refined"]
 FAMILIES: dict[str, Any] = {
     "words": nv.Words(),
-    "pairs": nv.Words(ngrams=(1, 2), times="log"),
+    "pairs": nv.Words(ngram_range=(1, 2), times="log"),
     "complement": nv.Words(complement=True, norm=True),
     "bernoulli": nv.Words(bernoulli=True),
-    "characters": nv.Words(unit="inside", ngrams=(1, 3), times="once"),
+    "characters": nv.Words(unit="inside", ngram_range=(1, 3), times="once"),
     "vocabulary": nv.Words(vocabulary=("free", "the", "lunch", "never")),
     "hash": nv.Words(hash_width=32),
     "idf": nv.Words(idf=True),
-    "function": nv.Words(tokenize=str.split, lowercase=False),
+    "function": nv.Words(tokenizer=str.split, lowercase=False),
 }
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -132,7 +132,7 @@ ESTIMATED = {
 
 
 @pytest.mark.parametrize("settings", ESTIMATED.values(), ids=ESTIMATED)
-@pytest.mark.parametrize("counted", [nv.Words(), nv.Words(ngrams=(1, 2)), nv.Words(pairs=True)], ids=str)
+@pytest.mark.parametrize("counted", [nv.Words(), nv.Words(ngram_range=(1, 2)), nv.Words(pairs=True)], ids=str)
 def test_what_is_estimated_may_change_without_the_texts(counted, settings):
     """Counts under other settings are the model that was fitted with them."""
     nb, family = fitted(counted), replace(counted, **settings)
@@ -145,7 +145,7 @@ def test_what_is_estimated_may_change_without_the_texts(counted, settings):
 @pytest.mark.parametrize("named", ["words", nv.Words, nv.Words()], ids=["name", "class", "value"])
 def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
     """Texts stay taken apart as they were."""
-    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
     other = nv.NaiveBayes.from_counts(nb.counts_, nb.schema_, model="textbook", families={"text": named})
 
     assert other.schema_ == nb.schema_
@@ -154,7 +154,7 @@ def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
 
 def test_counts_alone_tell_how_texts_were_taken_apart():
     """Without a schema the columns are what the statistics say."""
-    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
 
     assert_allclose(
         nv.NaiveBayes.from_counts(nb.counts_, model="textbook").predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12
@@ -177,7 +177,9 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("family", [nv.Words(pairs=True), nv.Words(min_df=2, ngrams=(1, 1))], ids=["pairs", "min_df"])
+@pytest.mark.parametrize(
+    "family", [nv.Words(pairs=True), nv.Words(min_df=2, ngram_range=(1, 1))], ids=["pairs", "min_df"]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_words_left_out_say_what_words_say_that_were_never_counted(family, weighted):
     """The pieces of evidence of a row are those of the counts without it, in every way that words speak."""
@@ -210,9 +212,7 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
 def test_folds_are_answered_as_by_models_that_never_saw_them(family, model):
     """cross_validate is fitting the other rows."""
     folds = [(np.setdiff1d(np.arange(120), np.arange(k, 120, 3)), np.arange(k, 120, 3)) for k in range(3)]
-    scores = nv.cross_validate(
-        TEXTS, Y, folds=folds, model=model, families=None if family is None else {"text": family}
-    )
+    scores = nv.cross_validate(TEXTS, Y, cv=folds, model=model, families=None if family is None else {"text": family})
     for train, test in folds:
         nb = fitted(family, model, [TEXTS[i] for i in train], [Y[i] for i in train])
         assert_allclose(scores.posterior[test], nb.predict_proba([TEXTS[i] for i in test]), atol=1e-6)
@@ -241,7 +241,7 @@ def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
             nb.fit(TEXTS, y)
         return
     nb.fit(TEXTS, y).save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet", tokenize=family.tokenize)
+    back = nv.load(tmp_path / "m.parquet", tokenizer=family.tokenizer)
 
     assert back.expected_.counts.agrees(nb.expected_.counts)
     assert_allclose(back.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-6)
@@ -259,8 +259,8 @@ def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypat
         monkeypatch.setattr(refining, "CHOOSING", 70)
         monkeypatch.setattr(tuning, "MOST_ROWS", 70)
     order = np.random.default_rng(5).permutation(len(TEXTS))
-    nb = fitted(model=model, threads=1)
-    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], threads=3)
+    nb = fitted(model=model, n_jobs=1)
+    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], n_jobs=3)
 
     assert other.counts_ == nb.counts_
     assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-5)
@@ -315,7 +315,7 @@ def test_a_model_is_the_same_after_a_file_a_pickle_and_a_copy(family, model, tmp
     """Counts, answers and what each word says; functions are given again, and learning goes on."""
     nb = fitted(family, model)
     nb.save(tmp_path / "m.parquet")
-    functions = {"tokenize": family.tokenize} if family.tokenize else {}
+    functions = {"tokenizer": family.tokenizer} if family.tokenizer else {}
     others = [nv.load(tmp_path / "m.parquet", **functions), pickle.loads(pickle.dumps(nb)), copy.copy(nb)]
     others += [copy.deepcopy(nb), clone(nb).fit(TEXTS, Y)]
     texts, labels = written(7, 5)
@@ -329,7 +329,7 @@ def test_a_model_is_the_same_after_a_file_a_pickle_and_a_copy(family, model, tmp
 SETTINGS = {
     "all": nv.Words(
         complement=True, norm=True, smoothing=0.5, times="log", min_df=2, max_df=0.9, max_words=30, idf=True,
-        ngrams=(1, 3), lowercase=False, cjk="words", marks=True, stop_words=("the",),
+        ngram_range=(1, 3), lowercase=False, cjk="words", marks=True, stop_words=("the",),
     ),
     "pairs": nv.Words(pairs=True, bernoulli=True, min_df=0.01),
     "no pairs": nv.Words(pairs=False),
@@ -351,12 +351,12 @@ def test_all_settings_are_kept_in_a_file(family, tmp_path):
 
 def test_a_model_without_its_function_says_which_one(tmp_path):
     """Whoever forgets the function is told the line to write; counts can be looked at all the same."""
-    fitted(nv.Words(tokenize=str.split)).save(tmp_path / "m.parquet")
+    fitted(nv.Words(tokenizer=str.split)).save(tmp_path / "m.parquet")
     nb = nv.load(tmp_path / "m.parquet")
 
     assert nb.counts_.rows.sum() == len(TEXTS)
     for ask in (nb.predict, lambda X: nb.partial_fit(X, ["ham"] * len(X)), nb.explain):
-        with pytest.raises(InvalidInput, match=r"split.*naively.load\(path, tokenize=…\)"):
+        with pytest.raises(InvalidInput, match=r"split.*naively.load\(path, tokenizer=…\)"):
             ask(NEW)
 
 

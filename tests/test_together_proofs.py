@@ -216,13 +216,13 @@ def test_every_piece_of_evidence_is_left_out_as_if_its_row_had_been_forgotten():
     X, y = mixed(600, np.random.default_rng(0))
     X = X[["n0", "n1", "n2", "w0", "w1"]].mask(np.random.default_rng(3).random((600, 5)) < 0.05)
     nb = auto(X, y)
-    left, met = said_by_piece(nb._table_model, X, y, np.ones(600)), set()
+    left, met = said_by_piece(nb.fitted_.model, X, y, np.ones(600)), set()
     for row in range(0, 600, 60):
         without = copy.copy(nb)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)
             without.forget(X.iloc[[row]], y[[row]])
-        model = without._table_model
+        model = without.fitted_.model
         for piece, said in said_by_piece(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
             met.add(piece.block)
             assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece

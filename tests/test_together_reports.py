@@ -12,7 +12,6 @@ import naively as nv
 from naively.cli import main
 from naively.counting import file_sample as sample
 from naively.errors import InvalidSetting
-from naively.estimator import fit_files as files
 from naively.model.joint.summary import said_of_weights
 from naively.model.joint.terms import Piece
 
@@ -79,12 +78,12 @@ def test_kinds_of_evidence_are_named_with_their_weights():
 
 def test_folds_choose_weights_anew_or_hold_them(fitted):
     nb, X, y = fitted
-    anew, held = (nv.cross_validate(X, y, folds=5, model="auto", tuning=how) for how in ("refit", "fixed"))
+    anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
     assert (anew.tuning, held.tuning) == ("refit", "fixed")
     assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
     some = range(0, len(X), 15)
     folds = [(np.delete(np.arange(len(X)), row), [row]) for row in some]
-    each = nv.cross_validate(X, y, folds=folds, model="auto", tuning="fixed")
+    each = nv.cross_validate(X, y, cv=folds, model="auto", tuning="fixed")
     left = nb.leave_one_out(X, y)
     assert left.tuning == "adjusted"
     # Bins may be put together anew with one row less, and the joint evidence keeps its number of rows.
@@ -93,16 +92,16 @@ def test_folds_choose_weights_anew_or_hold_them(fitted):
 
 def test_where_nothing_is_chosen_nothing_is_held():
     X, y = penguins()
-    anew, held = (nv.cross_validate(X, y, folds=5, model="textbook", tuning=how) for how in ("refit", "fixed"))
+    anew, held = (nv.cross_validate(X, y, cv=5, model="textbook", tuning=how) for how in ("refit", "fixed"))
     assert anew.tuning is None
     assert np.array_equal(anew.posterior, held.posterior)
 
 
 def test_a_temperature_is_held_too():
     X, y = penguins()
-    held = nv.cross_validate(X, y, folds=5, model="textbook", temperature="auto", tuning="fixed")
+    held = nv.cross_validate(X, y, cv=5, model="textbook", temperature="auto", tuning="fixed")
     found = nv.NaiveBayes(model="textbook", temperature="auto").fit(X, y)
-    as_set = nv.cross_validate(X, y, folds=5, model="textbook", temperature=found.temperature_)
+    as_set = nv.cross_validate(X, y, cv=5, model="textbook", temperature=found.temperature_)
     assert held.tuning == "fixed"
     if found.tuning_.bias is None:
         assert np.allclose(held.posterior, as_set.posterior)
@@ -112,8 +111,8 @@ def test_a_temperature_is_held_too():
 
 def test_a_fold_is_taken_out_of_pairs_as_well(fitted):
     nb, X, y = fitted
-    given = nv.cross_validate(X, y, folds=5, model="auto", families=nb.schema_)
-    assert given.log_loss == pytest.approx(nv.cross_validate(X, y, folds=5, model="auto").log_loss, abs=0.03)
+    given = nv.cross_validate(X, y, cv=5, model="auto", families=nb.schema_)
+    assert given.log_loss == pytest.approx(nv.cross_validate(X, y, cv=5, model="auto").log_loss, abs=0.03)
 
 
 def test_a_tuning_that_means_nothing_is_refused():
@@ -126,11 +125,11 @@ def test_a_tuning_that_means_nothing_is_refused():
 
 
 def test_folds_of_a_file_are_answered_by_the_text_book_as_well(in_a_file):
-    done = files.fit(nv.NaiveBayes(model="auto"), in_a_file, "species", folds=5)
-    book = files.fit(nv.NaiveBayes(model="textbook"), in_a_file, "species", folds=5)
-    assert np.allclose(done.book.posterior, book.scores.posterior, atol=1e-9)
-    assert np.array_equal(done.book.truth, done.scores.truth)
-    assert done.scores.log_loss < done.book.log_loss
+    done = nv.fit_files(nv.NaiveBayes(model="auto"), in_a_file, "species", cv=5)
+    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
+    assert np.allclose(done.textbook_scores.posterior, book.scores.posterior, atol=1e-9)
+    assert np.array_equal(done.textbook_scores.truth, done.scores.truth)
+    assert done.scores.log_loss < done.textbook_scores.log_loss
     assert book.book is None
 
 
@@ -138,12 +137,12 @@ def test_passes_are_counted(in_a_file, tmp_path, monkeypatch):
     """Few rows are kept while they are counted, and need no other pass."""
 
     def passes(model, **how):
-        return files.fit(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
+        return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
 
-    assert [passes("textbook"), passes("textbook", folds=5), passes("auto"), passes("auto", folds=5)] == [1, 1, 1, 1]
+    assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
     monkeypatch.setattr(sample, "KEPT", 100)
-    assert [passes("textbook"), passes("textbook", folds=5)] == [1, 2]
-    assert [passes("auto"), passes("auto", folds=5)] == [2, 3]
+    assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
+    assert [passes("auto"), passes("auto", cv=5)] == [2, 3]
     assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]
 
 

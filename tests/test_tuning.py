@@ -20,6 +20,7 @@ from naively.model.calibration import LARGEST, SMALLEST, Rated, fitted
 from naively.model.scorer import softened
 from naively.model.tuning import GRID, sample
 
+from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
 from .textbook import book, crossed
 
@@ -172,7 +173,7 @@ def test_calibrated_evidence_adds_up(kind):
     nb, table = learned(kind)
     plain = nb.predict_joint_log_proba(table)
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
+    retune(nb, replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
 
     evidence = nb.explain(table)
     joint = nb.predict_joint_log_proba(table)
@@ -191,7 +192,7 @@ def test_fractions_say_what_becomes_of_the_products():
     row = {"colour": "red", "shape": "flat"}
     before = nb.explain(row).fractions()
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
+    retune(nb, replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
     evidence = nb.explain(row)
 
     *lines, last = evidence.fractions().splitlines()
@@ -371,7 +372,7 @@ def test_what_was_not_calibrated_never_warns():
 
 def test_a_class_that_comes_later_has_no_bias():
     nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
-    nb._keep(replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
+    retune(nb, replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
     with pytest.warns(StaleWarning):
         nb.partial_fit(FRAME[:3], ["b2"] * 3)
     plain = book().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
@@ -486,13 +487,13 @@ def test_cross_validation_chooses_in_each_fold():
     """Each fold is answered as by a model that was fitted to the others alone."""
     X, y = FRAME[:90], Y[:90]
     folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = crossed(X, y, folds=folds, smoothing="auto", temperature="auto")
-    dealt = crossed(X, y, folds=3, temperature="auto")
+    scores = crossed(X, y, cv=folds, smoothing="auto", temperature="auto")
+    dealt = crossed(X, y, cv=3, temperature="auto")
 
     for train, test in folds:
         nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < crossed(X, y, folds=3).log_loss
+    assert dealt.log_loss < crossed(X, y, cv=3).log_loss
 
 
 # -- hostile input -----------------------------------------------------------------------------------------------------

@@ -539,7 +539,7 @@ def test_rows_without_a_label_are_learned_by_fit_alone():
         nv.cross_validate(X, FEW, **EM)
     with pytest.raises(InvalidInput, match="each row's own label took part in it"):
         nb.leave_one_out(X, Y)
-    assert nv.cross_validate(X, Y, folds=3, **EM).accuracy > 0.8
+    assert nv.cross_validate(X, Y, cv=3, **EM).accuracy > 0.8
     assert not nb.expected_.stale
 
 

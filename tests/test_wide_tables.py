@@ -15,10 +15,11 @@ from sklearn.preprocessing import StandardScaler
 
 import naively as nv
 from naively.cli import main
-from naively.estimator import fit_files as files
 from naively.model.joint import screening
 from naively.model.joint.column_screen import Rating, beyond_chance, cut_numbers
 from naively.model.joint.other_columns import REST
+
+from .retuned import retune
 
 NEW = 1000
 
@@ -166,15 +167,15 @@ def test_folds_choose_their_columns_anew():
     """With columns chosen on all rows, random labels would look as if they were predicted."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(120, 1500)), rng.integers(0, 2, 120)
-    assert abs(nv.cross_validate(X, y, folds=5).log_loss - np.log(2)) < 0.06
+    assert abs(nv.cross_validate(X, y, cv=5).log_loss - np.log(2)) < 0.06
     best = np.abs(np.corrcoef(X.T, y)[-1, :-1]).argsort()[-110:]  # what a leak would do
-    assert nv.cross_validate(X[:, best], y, folds=5).log_loss < 0.55
+    assert nv.cross_validate(X[:, best], y, cv=5).log_loss < 0.55
 
 
 def test_folds_do_not_take_over_a_choice_that_has_seen_them():
     X, y, *_ = numbers(200, 400, 0)
     nb = nv.NaiveBayes().fit(X, y)
-    given, own = (nv.cross_validate(X, y, folds=5, families=f) for f in (nb.schema_, None))
+    given, own = (nv.cross_validate(X, y, cv=5, families=f) for f in (nb.schema_, None))
     assert np.array_equal(given.posterior, own.posterior)
 
 
@@ -266,11 +267,11 @@ def test_rows_left_out_are_answered_as_if_never_counted(wide):
     nb, X, y, *_ = wide
     scores = nb.leave_one_out(X, y)
     assert scores.log_loss < entropy(y)
-    weights = nb._tuning
+    weights = nb.tuning_
     for row in (0, 7):
         rest = nv.NaiveBayes(families=nb.schema_)
         rest.fit(X.drop(index=row), np.delete(y, row))
-        rest._tuning = weights
+        retune(rest, weights)
         assert np.allclose(rest.predict_proba(X.iloc[[row]])[0], scores.posterior[row], atol=0.02)
 
 
@@ -315,7 +316,7 @@ def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
     screen = screening.screen
     monkeypatch.setattr(screening, "screen", lambda *given: chosen.append(screen(*given)) or chosen[-1])
     nb = nv.NaiveBayes()
-    done = files.fit(nb, tmp_path / "wide.parquet", "label", folds=4)
+    done = nv.fit_files(nb, tmp_path / "wide.parquet", "label", cv=4)
     assert len({one.fold.size for one in chosen}) > 1  # on all rows, and on those outside each fold
     assert "n0" in used(nb)
     assert 0.2 < done.scores.log_loss < 0.65

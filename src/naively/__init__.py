@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .data.schema import Column, Schema
     from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
+    from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
@@ -36,6 +37,8 @@ _HOMES = {
     "cross_validate": "estimator.cross_validation",
     "Evidence": "explain.evidence",
     "Expected": "model.em",
+    "FileFit": "estimator.fit_files",
+    "fit_files": "estimator.fit_files",
     "File": "data.files",
     "merge": "estimator.merge",
     "Scores": "judge.scores",
@@ -69,6 +72,7 @@ __all__ = [
     "Evidence",
     "Expected",
     "File",
+    "FileFit",
     "Gaussian",
     "LeftOutWarning",
     "Moments",
@@ -88,6 +92,7 @@ __all__ = [
     "cross_validate",
     "decide",
     "expected_cost",
+    "fit_files",
     "load",
     "merge",
     "plots",

@@ -78,7 +78,7 @@ class TableCounter:
         return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state | {"_room": -1})  # sums may be of an earlier time than the codes
         self._make_readers()
 
     def fresh(self) -> TableCounter:

@@ -326,7 +326,7 @@ def count(
     ignore: Sequence[str] = (),
     weight: str | None = None,
     progress: Any = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Counts:
     """Count a table or files: the rows of each class, and a statistic for each column.
 
@@ -355,5 +355,5 @@ def count(
             " are for files; give a table without those columns.",
         )
     counter = TableCounter(rows.schema(schema))
-    count_rows(counter, rows, allowed(threads))
+    count_rows(counter, rows, allowed(n_jobs))
     return counter.value()

@@ -215,14 +215,14 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
     n, codes = rows.target.rows, hard(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
-            raise InvalidInput(Setting("folds", folds), f" must lie between 2 and the number of rows, {n}.")
+            raise InvalidInput(Setting("cv", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in dealt_rows(rows, int(folds), seed))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
-            Setting("folds", folds),
+            Setting("cv", folds),
             " means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test).",
         )
     for pair in folds:
@@ -259,7 +259,7 @@ def places(which: Any, n: int) -> Places:
     if at.dtype == bool and at.shape == (n,):
         return np.flatnonzero(at)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < -n or at.max() >= n)):
-        raise InvalidInput(f"folds must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
+        raise InvalidInput(f"cv must hold pairs (train, test) of places among the {n} rows; found {which!r}.")
     at = at.astype(np.intp, copy=False)
     return np.where(at < 0, at + n, at) if at.size and at.min() < 0 else at
 

@@ -91,6 +91,9 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
 class TableModel:
     """P(class | row) for rows of a table, estimated from counts under a schema."""
 
+    no_interval: str | None = None  # why the probabilities have no credible interval, if they have none
+    adjusts = False  # whether leave-one-out scores take rows out of weights, too
+
     def __init__(
         self,
         counts: Counts,

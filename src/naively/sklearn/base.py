@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .._threads import allowed
@@ -35,15 +34,13 @@ AnyAccumulator: TypeAlias = Any
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A naive Bayes classifier over one matrix."""
 
-    threads: int | None
+    n_jobs: int | None
     n_features_in_: int
     _counted: FittedCounts
     _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
     _place: Foreign | None = None  # of the rows it was fitted with, if they came from another library than NumPy
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        "threads": [None, Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [None, Integral]}
 
     # -- what each classifier defines ----------------------------------------------------------------------------
 
@@ -182,7 +179,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         sample_weight: ColumnLike,
         learned: FittedCounts | None,
     ) -> Self:
-        weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.threads, cell_count(X))
+        weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.n_jobs, cell_count(X))
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
@@ -255,7 +252,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
         rows = X if plain else memory.native(self._check_X(X))
-        threads = allowed(self.threads, cell_count(rows) * len(self._counted.classes))
+        threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
             return ask(model, {COLUMN: rows}, threads, holes=False, **how)
         except RowRefused:

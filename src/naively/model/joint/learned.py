@@ -43,6 +43,10 @@ class Learned:
     doubt: Doubt | None = None  # how far the weights would move without a row
     copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
 
+    def summary_lines(self, model: Any) -> list[str]:
+        """Return which weights were fitted, and by how much they lower the log loss, a line for each."""
+        return self.say(model.owners)
+
     def say(self, owners: Sequence[str]) -> list[str]:
         """Say which kinds of evidence are believed, and what that bought; owners are columns by place in it."""
         met = {piece.kind for piece in self.weights}

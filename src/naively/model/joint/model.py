@@ -46,6 +46,8 @@ class Scores(Model):
 class TogetherModel(TableModel):
     """P(class | row) by weighed pieces of evidence, estimated from counts under a schema with a grid."""
 
+    no_interval = "has joint terms of several columns"
+
     def __init__(
         self,
         counts: Counts,
@@ -192,7 +194,7 @@ class TogetherModel(TableModel):
         return Sample(labels, columns[CELLS], y, weights, wide, usual, self.copies)
 
     @property
-    def adjusts(self) -> bool:
+    def adjusts(self) -> bool:  # type: ignore[override]
         """Whether rows are left out of the weights, too."""
         return self.learned is not None and self.learned.doubt is not None
 

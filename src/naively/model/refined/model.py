@@ -38,6 +38,8 @@ PARAMETERS = 1 << 21
 class RefinedModel(TableModel):
     """P(class | row) by naive Bayes with the evidence of single values adjusted."""
 
+    no_interval = "has offsets of single values"
+
     def __init__(
         self,
         counts: Counts,

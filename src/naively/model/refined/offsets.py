@@ -33,6 +33,10 @@ class Refined:
     rows: int
     passes: int
 
+    def summary_lines(self, model: Any) -> list[str]:
+        """Return which offsets were fitted, and by how much they lower the log loss, a line for each."""
+        return self.say()
+
     def say(self) -> list[str]:
         """Say what was adjusted, and what that bought."""
         values = sum(len(moved.values) for moved in self.moved.values())
