@@ -300,9 +300,9 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
 def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: float, worse: bool) -> None:
-    from naively.cli.fit import is_worse
+    from naively.cli.fit import is_visibly_worse
 
-    assert is_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
+    assert is_visibly_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
 
 
 def test_forget_says_that_a_model_was_weighted(tmp_path: Path) -> None:

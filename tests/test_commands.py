@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.cli.progress import Bar
+from naively.cli.progress import ProgressBar
 
 ROOT = Path(__file__).resolve().parents[1]
 PENGUINS = ROOT / "examples" / "penguins.csv"
@@ -147,7 +147,7 @@ def test_a_bar_shows_rows_rate_and_time_on_a_terminal_only(monkeypatch):
         stream = io.StringIO()
         stream.isatty = lambda terminal=terminal: terminal
         monkeypatch.setattr(sys, "stderr", stream)
-        with Bar("Counting", quiet) as bar:
+        with ProgressBar("Counting", quiet) as bar:
             bar(1_500, 10_000, 40_000)
             bar(3_000, 20_000, 40_000)
         shown = stream.getvalue()

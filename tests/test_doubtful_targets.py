@@ -150,7 +150,7 @@ def test_an_option_that_changes_nothing_is_said_to(option):
 
 
 def test_the_default_is_never_advised_to_do_what_changes_nothing():
-    from naively.cli.fit import too_sure as advice
+    from naively.cli.fit import overconfidence_advice as advice
 
     pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)
     nb = nv.NaiveBayes().fit("t.csv", target="y")
