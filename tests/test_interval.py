@@ -104,10 +104,10 @@ def test_cumulants_add_up_to_what_is_predicted(kind):
     asked |= met_in_both
     nb = book(families=named(KINDS[kind])).fit(table, y)
     model = nb.fitted_.model
-    prior = prior_known(model.model, nb.counts_.rows, 1.0)
+    prior = prior_known(model.textbook, nb.counts_.rows, 1.0)
 
     (known,) = model.each_block(
-        lambda _, columns: log_joint(model.model, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
+        lambda _, columns: log_joint(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
     )
 
     predicted = known.mean + known.variance / 2 + known.third / 6 + known.fourth / 24

@@ -356,10 +356,10 @@ def test_folds_dealt_out_leave_what_counting_the_others_gives():
     rows = nv.counting.rows_of(source, labels, None, weights)
     whole = nv.engines.tables.TableCounter(rows.schema(families))
     splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
-    parts = resample.counted_apart(whole, [resample.some(rows, test) for test in splits], 1)
+    parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
 
     for test, part in zip(splits, parts, strict=True):
         others = np.setdiff1d(np.arange(len(table)), test)
-        expected = resample.counted(resample.some(rows, others), whole.value(), 1)
+        expected = resample.counts_of_rows(resample.rows_at(rows, others), whole.value(), 1)
         assert whole.less(part).agrees(expected)
         assert whole.less(part).classes.labels == expected.classes.labels

@@ -15,12 +15,12 @@ import naively as nv
 from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
 from naively.estimator import folds, tuner
-from naively.estimator.fitted_model import FittedModel
+from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.state import state_of_counts
-from naively.model.joint.learned import fitting
-from naively.model.joint.model import TogetherModel
+from naively.model.joint.model import JointModel
+from naively.model.joint.weight_fitting import effective_weights
 from naively.model.table_model import TableModel
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 
 def either_or(rows, seed=0):
@@ -52,7 +52,7 @@ def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch)
     kinds, before = [], folds._posterior_of
     monkeypatch.setattr(folds, "_posterior_of", lambda f, *rest: kinds.append(type(f.model)) or before(f, *rest))
     scores = nv.cross_validate(X, y, cv=10)
-    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [TogetherModel] * 10
+    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [JointModel] * 10
     others, truth = either_or(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
     assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
@@ -76,7 +76,7 @@ def test_files_score_what_is_kept_too(tmp_path):
     X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
     nb = nv.NaiveBayes()
     done = nv.fit_files(nb, tmp_path / "few.csv", "label", cv=5)
-    assert kind(nb) is TogetherModel
+    assert kind(nb) is JointModel
     assert done.scores.accuracy > 0.9 > done.textbook_scores.accuracy
 
 
@@ -91,7 +91,7 @@ def test_batches_of_ten_rows_reach_the_default_model():
         for begin in range(0, 100, 10):
             nb.partial_fit(X[begin : begin + 10], y[begin : begin + 10])
             kinds.append(kind(nb))
-    assert kinds == [TableModel] * 4 + [TogetherModel] * 6
+    assert kinds == [TableModel] * 4 + [JointModel] * 6
     whole = nv.NaiveBayes().fit(X, y)
     assert nb.calibrated_  # learned anew when rows had doubled
     assert np.array_equal(nb.predict_proba(X), whole.predict_proba(X))
@@ -124,7 +124,7 @@ def test_forgotten_rows_are_forgotten_among_those_kept():
     nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).forget(X[:10], y[:10])
     nb.partial_fit(X[40:], y[40:])
     whole = nv.NaiveBayes().fit(X[10:], y[10:])
-    assert kind(nb) is TogetherModel
+    assert kind(nb) is JointModel
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
 
 
@@ -145,7 +145,7 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
     twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:], y[30:])
     assert kind(twin) is TableModel
     assert "calibrate(X, y) with all of them fits it" in twin.summary()
-    assert kind(twin.calibrate(X, y)) is TogetherModel
+    assert kind(twin.calibrate(X, y)) is JointModel
 
 
 def test_rows_are_dropped_when_there_are_enough():
@@ -178,7 +178,7 @@ def test_models_that_fit_no_weights_keep_no_rows():
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
 
 
 def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
@@ -210,8 +210,8 @@ def test_on_usual_tables_the_joint_model_is_kept():
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():
-    assert fitting(np.full(200, 1 / 200)).sum() == pytest.approx(200)
-    assert fitting(np.full(10, 2.0)).tolist() == [2.0] * 10
+    assert effective_weights(np.full(200, 1 / 200)).sum() == pytest.approx(200)
+    assert effective_weights(np.full(10, 2.0)).tolist() == [2.0] * 10
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.full(285, 1 / 285)
     found = []
@@ -266,7 +266,7 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     )
     counts = nv.count(X[:60], y[:60])
     for nb in (fresh, used):
-        nb.fitted_ = FittedModel(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
+        nb.fitted_ = FittedClassifier(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
     assert used.smoothing_ == fresh.smoothing_ == 1.0
 
 

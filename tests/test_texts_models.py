@@ -17,9 +17,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotAPart
 from naively.model import tuning
-from naively.model.joint import fitting as learning
-from naively.model.joint import words as wording
-from naively.model.refined import fitting as refining
+from naively.model.joint.word_terms import WordAssociations
+from naively.model.recipe import RECIPE
 from naively.stats import Counts
 from naively.text import TextRows
 
@@ -189,18 +188,18 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
     y = np.array([CLASSES.index(label) for label in Y], dtype=np.int32)
 
     def worded(counts: Counts) -> Any:
-        return wording.Wording(column, counts.columns["text"], counts.rows, counts.classes)
+        return WordAssociations("text", column.family, counts.columns["text"], counts.rows, counts.classes)
 
     whole, reader = worded(counts), counts.columns["text"].lexicon
-    left = whole.left(TextRows(reader, TEXTS), y, weights)
-    fixed = whole.kept  # which words are kept stays as it is
+    left = whole.leave_one_out(TextRows(reader, TEXTS), y, weights, 1.0)
+    fixed = whole.words  # which words are kept stays as it is
     for i in range(0, len(TEXTS), 7):
         rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))
-        if len(rest.kept) < len(fixed) and family.min_df > 1:
+        if len(rest.words) < len(fixed) and family.min_df > 1:
             continue
         alone = TextRows(reader, [TEXTS[i]])
         for way, said in left.items():
-            one = rest.weighed({way: 1.0})
+            one = rest.scores({way: 1.0}, 1.0)
             scores, squares = alone.measured(*one._laid, "once")
             expected = scores[0] / np.sqrt(max(squares[0], 1.0))
             found = said[:, i] - said[:, i].mean()
@@ -255,8 +254,7 @@ def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
 def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypatch):
     """Every row may stand anywhere; also where only some of them are looked at."""
     if sampled:
-        monkeypatch.setattr(learning, "ROWS", 70)
-        monkeypatch.setattr(refining, "CHOOSING", 70)
+        monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=70, offset_rows=70))
         monkeypatch.setattr(tuning, "MOST_ROWS", 70)
     order = np.random.default_rng(5).permutation(len(TEXTS))
     nb = fitted(model=model, n_jobs=1)

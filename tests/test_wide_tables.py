@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 import naively as nv
 from naively.cli import main
 from naively.model.joint import screening
-from naively.model.joint.column_screen import Rating, beyond_chance, cut_numbers
+from naively.model.joint.column_screen import ScreeningRows, beyond_chance, cut_numbers
 from naively.model.joint.other_columns import REST
+from naively.model.recipe import RECIPE
 
 from .retuned import retune
 
@@ -183,8 +185,8 @@ def test_folds_do_not_take_over_a_choice_that_has_seen_them():
 
 
 def test_tables_of_up_to_a_hundred_columns_are_not_screened(monkeypatch):
-    assert screening.NARROW == 100
-    monkeypatch.setattr(screening, "NARROW", 10)
+    assert RECIPE.unscreened_columns == 100
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, unscreened_columns=10))
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 10)), rng.integers(0, 2, 80)
 
@@ -204,7 +206,7 @@ def test_many_rows_for_each_column_need_no_screening(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 12))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)  # two columns that tell only together
-    monkeypatch.setattr(screening, "NARROW", 5)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, unscreened_columns=5))
     assert len(used(nv.NaiveBayes().fit(X, y))) == 12
     assert len(used(nv.NaiveBayes().fit(X[:500], y[:500]))) < 12
 
@@ -339,8 +341,8 @@ def test_the_gain_of_noise_is_that_of_chance():
     """Half of a χ² with one degree of freedom, where it is not negative."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400).astype(np.int32)
-    rating = Rating(y, np.ones(400), np.ones(400), 2, False)
-    block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights)
+    rating = ScreeningRows(y, np.ones(400), np.ones(400), 2, False, RECIPE)
+    block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights, RECIPE)
     gains = rating.gains(block, rating.beside([]))
     assert 0.3 < (gains < 0).mean() < 0.6
     for least, chance in ((1.0, 0.157), (2.0, 0.0455), (4.0, 0.0047)):  # of one sign, but by two kinds of evidence
@@ -349,10 +351,10 @@ def test_the_gain_of_noise_is_that_of_chance():
 
 def test_as_many_columns_are_kept_as_exceed_chance_for_their_number():
     gains = np.array([9.0, 5.5, 5.0, 4.7, 1.0, -3.0])
-    assert beyond_chance(gains, 1000, 10).tolist() == [0]
-    assert beyond_chance(gains, 400, 10).tolist() == [0, 1, 2, 3]
-    assert beyond_chance(gains, 400, 2).tolist() == [0, 1]
-    assert beyond_chance(gains[2:], 1000, 10).tolist() == []
+    assert beyond_chance(gains, 1000, 10, 0.5).tolist() == [0]
+    assert beyond_chance(gains, 400, 10, 0.5).tolist() == [0, 1, 2, 3]
+    assert beyond_chance(gains, 400, 2, 0.5).tolist() == [0, 1]
+    assert beyond_chance(gains[2:], 1000, 10, 0.5).tolist() == []
 
 
 @pytest.mark.slow

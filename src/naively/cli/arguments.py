@@ -14,7 +14,7 @@ from .options import OptionValues
 
 if TYPE_CHECKING:
     from ..data.files import File
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import FamilyLike
     from ..families import Words
 
@@ -29,7 +29,7 @@ def open_files(files: Sequence[str], reading: OptionValues) -> File:
     return File(files[0] if len(files) == 1 else list(files), **given)
 
 
-def load_with_settings(model: str, settings: OptionValues | None = None, n_jobs: int | None = None) -> FittedModel:
+def load_with_settings(model: str, settings: OptionValues | None = None, n_jobs: int | None = None) -> FittedClassifier:
     """Return the model in a file with other settings of estimation and decision."""
     from ..estimator.load import load_model
 
@@ -69,7 +69,7 @@ def resolve_target(file: File, given: str | None) -> str:
     raise click.UsageError(f"Name the column of the classes by --target; the columns are {shown}.")
 
 
-def resolve_known_target(fitted: FittedModel, file: File, given: str | None) -> str:
+def resolve_known_target(fitted: FittedClassifier, file: File, given: str | None) -> str:
     """Return the column of the classes: the given one, or the one that the model was fitted with."""
     if given is not None:
         return resolve_column(file, given)

@@ -11,7 +11,7 @@ from .progress import ProgressBar
 from .render import console, print_json, printable, row_count_text, short_list
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..judge.scores import Scores
 
 EXAMPLE = """\b
@@ -72,7 +72,7 @@ def evaluate_command(
         print_evaluation(fitted, found, files)
 
 
-def print_evaluation(fitted: FittedModel, found: Scores, files: tuple[str, ...]) -> None:
+def print_evaluation(fitted: FittedClassifier, found: Scores, files: tuple[str, ...]) -> None:
     """Print the scores, the confusion matrix and the reliability table."""
     from . import views
 

@@ -116,7 +116,7 @@ def error_text(error: Exception) -> tuple[str, int]:
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", BAD_DATA
     kind = type(error).__name__
     return (
-        f"{kind}: {error}\nThis is a bug in naively. Please report it with the traceback that --debug shows.",
+        f"{kind}: {error}\nThis is a bug. Please report it with the traceback that --debug shows.",
         BAD_DATA,
     )
 

@@ -12,7 +12,7 @@ from . import arguments, options
 from .render import print_json, printable
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..explain.evidence import Evidence
 
 # The codes that begin and end a color.
@@ -33,11 +33,9 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="Number of the row; 1 is the first.",
+    help="Row to explain; 1 is the first.",
 )
-@click.option(
-    "--against", metavar="CLASS", help="Class to compare the answer with; by default the second most probable."
-)
+@click.option("--against", metavar="CLASS", help="Class to compare the answer with; by default the next probable.")
 @click.option(
     "--fractions/--no-fractions",
     default=True,
@@ -92,7 +90,7 @@ def explain_command(
         click.echo("\n".join(map(printable, evidence.fractions().splitlines())))
 
 
-def decision_line(fitted: FittedModel, answer: Label, likeliest: Label, probability: float) -> str:
+def decision_line(fitted: FittedClassifier, answer: Label, likeliest: Label, probability: float) -> str:
     """Return the decision under costs and the most probable class, as one line."""
     beside = f"most probable: {likeliest}, {probability:.3f}"
     if answer is None:
@@ -149,7 +147,7 @@ def words_as_json(evidence: Evidence, name: str) -> JsonObject:
     """Return the scores of each word of a text, the largest contribution first."""
     if name not in evidence.behind.texts:
         return {}
-    words = evidence.behind.texts[name].said(0)
+    words = evidence.behind.texts[name].contributions(0)
     order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
     names = list(map(str, evidence.classes))
     scores = [dict(zip(names, words.scores[at].tolist(), strict=True)) for at in order]

@@ -21,7 +21,7 @@ from .render import console, percent, print_json, printable, row_count_text, sho
 if TYPE_CHECKING:
     from ..data.files import File
     from ..estimator.fit_files import FileFit
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import Parameters
     from ..judge.scores import Scores
 
@@ -179,7 +179,7 @@ def estimated_rows(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def print_fit(fitted: FittedModel, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
+def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from ..counting.notes import about_target
     from . import views
@@ -206,7 +206,7 @@ def print_fit(fitted: FittedModel, found: FileFit, files: tuple[str, ...], out: 
     page.print(output_line(out), soft_wrap=True)
 
 
-def fitted_column_summaries(fitted: FittedModel, found: FileFit) -> list[JsonObject]:
+def fitted_column_summaries(fitted: FittedClassifier, found: FileFit) -> list[JsonObject]:
     """Return the summaries of the columns with unweighted numbers of missing values, where these are known."""
     from . import views
 
@@ -218,7 +218,7 @@ def fitted_column_summaries(fitted: FittedModel, found: FileFit) -> list[JsonObj
     return summaries
 
 
-def report_remarks(fitted: FittedModel, found: FileFit, columns: int) -> list[str]:
+def report_remarks(fitted: FittedClassifier, found: FileFit, columns: int) -> list[str]:
     """Return remarks on missing values, tuning and columns, with the options that change them."""
     from . import views
 
@@ -251,7 +251,7 @@ def is_about_missing_texts(note: str) -> bool:
     return isinstance(note, Message) and Setting("null", ANY_VALUE) in note.parts
 
 
-def options_without_effect(fitted: FittedModel) -> list[str]:
+def options_without_effect(fitted: FittedClassifier) -> list[str]:
     """Return the options that were given but have no effect on a model that fits its own weights."""
     if fitted.weights is None:
         return []
@@ -263,7 +263,7 @@ def options_without_effect(fitted: FittedModel) -> list[str]:
     return [f"--{name} {getattr(parameters, name)}" for name in idle if idle[name]]
 
 
-def missing_values_line(fitted: FittedModel, found: FileFit, cells: int) -> str:
+def missing_values_line(fitted: FittedClassifier, found: FileFit, cells: int) -> str:
     """Return the number of missing values, the texts that stand for them, and how the model treats them."""
     if not found.missing:
         return "Missing values: none."
@@ -310,7 +310,7 @@ def is_visibly_worse(one: Scores, other: Scores) -> bool:
     return one.log_loss > other.log_loss and shown[0] != shown[1]
 
 
-def overconfidence_advice(fitted: FittedModel, scores: Scores, textbook: Scores | None) -> str:
+def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Scores | None) -> str:
     """Return advice for a model whose log loss is above that of the class frequencies."""
     if fitted.parameters.given_temperature() is not None:
         return f"{OVERCONFIDENT}\nThe temperature was set by --temperature: omit that option."
@@ -335,7 +335,7 @@ def output_line(out: str | None) -> str:
     return f"Wrote {out} ({size}). Next: naively predict {shlex.quote(out)} new.csv -o answers.csv"
 
 
-def fit_as_json(fitted: FittedModel, found: FileFit, out: str | None) -> JsonObject:
+def fit_as_json(fitted: FittedClassifier, found: FileFit, out: str | None) -> JsonObject:
     """Return the report for JSON."""
     from ..counting.notes import about_target
     from ..judge.metrics import as_row_count

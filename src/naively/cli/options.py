@@ -15,7 +15,7 @@ Decorator: TypeAlias = Callable[[Callback], Callback]
 
 
 def single_character(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return one character, such as a comma; `tab` and `\\t` stand for a tab."""
+    """Return one character, such as a comma, or a tab, given by its name or as an escape."""
     found = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
     if found is not None and len(found) != 1:
         raise click.BadParameter(f"{value!r} is not one character; write \\t for a tab.")
@@ -42,9 +42,10 @@ def option_group(name: str, options: Mapping[str, Decorator]) -> Decorator:
             group = {option: value for option, value in values.items() if value not in (None, ())}
             return command(**given, **{name: group})
 
+        decorated: Callback = run
         for option in reversed(list(options.values())):
-            run = option(run)
-        return run
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 
@@ -86,7 +87,7 @@ reading = option_group(
             "--decimal",
             callback=single_character,
             metavar="CHAR",
-            help="Decimal separator of numbers, such as a comma.",
+            help="Decimal separator, such as a comma.",
         ),
         "thousands": click.option(
             "--thousands", callback=single_character, metavar="CHAR", help="Thousands separator, such as a comma."
@@ -95,7 +96,7 @@ reading = option_group(
             "--delimiter",
             callback=single_character,
             metavar="CHAR",
-            help="Delimiter of cells, if it is not recognized.",
+            help="Delimiter, if it is not recognized.",
         ),
         "encoding": click.option("--encoding", metavar="NAME", help="Encoding of texts, such as gb18030."),
         "limit": click.option("--limit", type=click.IntRange(1), metavar="N", help="Read only the first N rows."),

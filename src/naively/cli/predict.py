@@ -42,7 +42,7 @@ Examples:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Add the N largest contributions to the answer, as text.",
+    help="Add the N largest contributions, as text.",
 )
 @click.option("--only-answers", is_flag=True, help="Write only the added columns.")
 @click.option("--prefix", default="", metavar="TEXT", help="Prefix of the names of the added columns.")

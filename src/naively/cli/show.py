@@ -12,7 +12,7 @@ from .messages import command_text
 from .render import console, empty_table, print_json, printable, row_count_text, with_rows
 
 if TYPE_CHECKING:
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; wide models have thousands.
 MOST_COLUMNS = 100
@@ -48,7 +48,7 @@ def show_command(model: str, column: str | None, sql: bool, as_json: bool) -> No
         print_model(fitted, model)
 
 
-def model_as_json(fitted: FittedModel, model: str) -> JsonObject:
+def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
     """Return the contents of a model for JSON."""
     from .. import __version__
     from ..counting.notes import about_target
@@ -68,7 +68,7 @@ def model_as_json(fitted: FittedModel, model: str) -> JsonObject:
     }
 
 
-def settings_as_json(fitted: FittedModel) -> JsonObject:
+def settings_as_json(fitted: FittedClassifier) -> JsonObject:
     """Return the settings for JSON; pairs of labels become texts."""
     found = {name: value for name, value in fitted.parameters.to_dict().items() if name != "families"}
     for name in ("cost", "prior"):
@@ -77,7 +77,7 @@ def settings_as_json(fitted: FittedModel) -> JsonObject:
     return found
 
 
-def print_model(fitted: FittedModel, model: str) -> None:
+def print_model(fitted: FittedClassifier, model: str) -> None:
     """Print rows, classes, columns and settings."""
     from ..counting.notes import about_target
     from . import views
@@ -98,7 +98,7 @@ def print_model(fitted: FittedModel, model: str) -> None:
     page.print(f"Settings: {', '.join(map(printable, settings))}", soft_wrap=True)
 
 
-def print_column(fitted: FittedModel, name: str, as_json: bool) -> None:
+def print_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
     """Print P(value | class) of one column."""
     from ..estimator.reports import column_probabilities
 
@@ -112,19 +112,19 @@ def print_column(fitted: FittedModel, name: str, as_json: bool) -> None:
     console().print(with_rows(made, ([c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows)))
 
 
-def probability_rows(data: JsonObject, fitted: FittedModel) -> list[JsonObject]:
+def probability_rows(data: JsonObject, fitted: FittedClassifier) -> list[JsonObject]:
     """Return the rows of a table of probabilities for JSON: labels with their type, numbers of rows as integers."""
     from ..judge.metrics import as_row_count
 
     labels = {str(label): label for label in fitted.counts.classes.labels}
     convert = {"class": lambda label: labels.get(label, label), "numbers": as_row_count}
     columns = {
-        title: [convert[title](cell) if title in convert else cell for cell in cells] for title, cells in data.items()
+        title: [convert[title](cell) for cell in cells] if title in convert else cells for title, cells in data.items()
     }
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def sql_queries(model: str, fitted: FittedModel) -> str:
+def sql_queries(model: str, fitted: FittedClassifier) -> str:
     """Return SQL queries that read a model file: classes, a column of labels, a column of numbers."""
     path, found = sql_text(model), fitted.counts.columns
     parts = [f'-- Number of rows of each class\nselect class, n from {path} where "column" is null order by n desc;']

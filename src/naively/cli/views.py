@@ -11,7 +11,7 @@ from .render import empty_table, percent, printable, row_count_text, text_bar, w
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..estimator.fitted_model import FittedModel
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..judge.scores import Scores
     from ..stats import Counts
     from ..stats.mutual_information import Information
@@ -33,7 +33,7 @@ def class_table(counts: Counts) -> Table:
     return shown
 
 
-def column_summaries(fitted: FittedModel) -> list[JsonObject]:
+def column_summaries(fitted: FittedClassifier) -> list[JsonObject]:
     """Return the type, the family, the missing values and the mutual information of each column, the largest first."""
     from ..data.schema import NOUNS, said
     from ..estimator.reports import information_of_columns
@@ -145,7 +145,7 @@ def reliability_table(found: Scores) -> Table:
     return shown
 
 
-def tuning_lines(fitted: FittedModel) -> list[str]:
+def tuning_lines(fitted: FittedClassifier) -> list[str]:
     """Return what was tuned in addition to the counts, one sentence per line."""
     from ..estimator.reports import summary_of_tuning
 

@@ -16,11 +16,11 @@ from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, Tab
 from ..stats.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
-LARGEST = 1e150
+LARGEST = _kernels.LARGEST_NUMBER
 # A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
+MOST_WEIGHT = _kernels.LARGEST_WEIGHT
 # Counts beyond this cannot be summed.
-LARGEST_COUNT = 1e290
+LARGEST_COUNT = _kernels.LARGEST_COUNT
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 
@@ -148,5 +148,5 @@ def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def ranges(x: AnyArray, threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
-    _kernels.ranges(x, least, largest, threads)
+    _kernels.column_ranges(x, least, largest, threads)
     return least, largest

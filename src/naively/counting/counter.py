@@ -83,9 +83,14 @@ class TableCounter:
 
     def fresh(self) -> TableCounter:
         """Return an empty one with the same codes."""
+        other = self.twin()
+        other._empty()
+        return other
+
+    def twin(self) -> TableCounter:
+        """Return one with the same codes and the same sums; pairs of columns may be counted by one of the two alone."""
         other = TableCounter.__new__(TableCounter)
         other.__dict__.update(self.__dict__)
-        other._empty()
         return other
 
     def of_grid(self, grid: Grid) -> TogetherCounter:

@@ -95,7 +95,7 @@ class Coder:
         since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_text(label)}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
-        unseen = _kernels.NEW if self.unseen is None else self.unseen
+        unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
         met = filled(self._texts, texts, self.missing, unseen, out)
         new = [texts[row].as_py() for row in met]
         self._known += len(new)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ..errors import DoesNotFit, InvalidInput, InvalidSetting
 from ..errors.message import Message, PythonOnly, Setting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
-from ..families.ordinal import shown_few
+from ..families.ordinal import shown_levels
 from ..stats import Moments, WordTable
 from ..text.tokens import UnsavedFunction, setting_from_json, setting_to_json
 from .cell_format import Written
@@ -318,7 +318,7 @@ def said(column: Column) -> str:
         own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
     if isinstance(column.family, Ordinal) and own.pop("levels", None) is not None:
         more = f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else ""
-        return f"ordinal{more}, {shown_few(column.family.levels or ())}"
+        return f"ordinal{more}, {shown_levels(column.family.levels or ())}"
     family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
     return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
 

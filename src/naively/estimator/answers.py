@@ -21,9 +21,9 @@ from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
 from ..judge.decision import cost_and_choices, decide, expected_cost
-from ..model.scorer import Model
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import numeric_classes, prior_pseudo_counts
 
 Answer = TypeVar("Answer", bound=np.generic)
@@ -32,33 +32,33 @@ Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
 Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]
 
 
-def joint_log_probabilities(fitted: FittedModel, X: TableLike) -> Floats:
+def joint_log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row, class) up to a constant of the row."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.log_joint, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_joint, rows, threads), X)
 
 
-def log_probabilities(fitted: FittedModel, X: TableLike) -> Floats:
+def log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.log_posterior, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_posterior, rows, threads), X)
 
 
-def posterior(fitted: FittedModel, X: TableLike) -> Floats:
+def probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return P(class | row) of each row and class."""
-    return _ask(fitted, lambda model, rows, threads: model.answer(Model.posterior, rows, threads), X)
+    return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.posterior, rows, threads), X)
 
 
-def log_marginal_density(fitted: FittedModel, X: TableLike) -> Floats:
+def log_marginal_density(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row), whatever the class of the row."""
     return _ask(fitted, lambda model, rows, threads: model.log_density(rows, threads), X)
 
 
-def decisions_of(fitted: FittedModel, X: TableLike) -> AnyArray:
+def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     """Return the choice of least expected cost for each row."""
     cost, reject = fitted.parameters.cost, fitted.parameters.reject
     if cost is None and reject is None:
-        places = _ask(fitted, lambda model, rows, threads: model.answer(Model.most_probable, rows, threads), X)
+        places = _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.most_probable, rows, threads), X)
         return np.asarray(fitted.classes[places])
-    probabilities = posterior(fitted, X)
+    probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
         return decide(probabilities, cost, reject, numeric_classes(fitted.classes))
     matrix, choices = cost_and_choices(cost, fitted.classes)
@@ -68,13 +68,13 @@ def decisions_of(fitted: FittedModel, X: TableLike) -> AnyArray:
     return np.asarray(np.array([*choices.tolist(), None], dtype=object)[chosen])
 
 
-def expected_costs(fitted: FittedModel, X: TableLike) -> Floats:
+def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return what each choice is expected to cost, as [row, choice]."""
     cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
-    return expected_cost(posterior(fitted, X), cost)
+    return expected_cost(probabilities_of(fitted, X), cost)
 
 
-def posterior_interval(fitted: FittedModel, X: TableLike, level: float) -> tuple[Floats, Floats]:
+def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> tuple[Floats, Floats]:
     """Return where P(class | row) lies with this probability: (low, high), each [row, class]."""
     model, parameters = fitted.model, fitted.parameters
     if model.no_interval is not None:
@@ -85,10 +85,10 @@ def posterior_interval(fitted: FittedModel, X: TableLike, level: float) -> tuple
         )
     tail, (source, threads) = tail_of(level), source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing
-    return interval(model, source, threads, prior_known(model.model, fitted.all_counts.rows, smoothing), tail)
+    return interval(model, source, threads, prior_known(model.textbook, fitted.all_counts.rows, smoothing), tail)
 
 
-def evidence_of(fitted: FittedModel, X: TableLike, against: Label | None = None) -> Evidence:
+def evidence_of(fitted: FittedClassifier, X: TableLike, against: Label | None = None) -> Evidence:
     """Return the contribution of each column to each class."""
     model = fitted.model
     file = _file_of_rows(X, model)
@@ -99,7 +99,7 @@ def evidence_of(fitted: FittedModel, X: TableLike, against: Label | None = None)
     return explained(model, fitted.all_counts.rows, source, threads, against, pseudo_counts)
 
 
-def source_of(fitted: FittedModel, X: TableLike) -> tuple[Source, int]:
+def source_of(fitted: FittedClassifier, X: TableLike) -> tuple[Source, int]:
     """Return the rows, a few as dicts and more as a frame, and how many threads they are worth."""
     model, n_jobs = fitted.model, fitted.parameters.n_jobs
     rows = few_rows(X, model.schema)
@@ -109,7 +109,7 @@ def source_of(fitted: FittedModel, X: TableLike) -> tuple[Source, int]:
     return frame, allowed(n_jobs, frame.rows * len(model.schema) * len(model.classes))
 
 
-def _frame_of_rows(fitted: FittedModel, X: TableLike) -> Frame:
+def _frame_of_rows(fitted: FittedClassifier, X: TableLike) -> Frame:
     """Return the columns of a table that the model uses."""
     frame, used = frame_of(X), fitted.model.schema
     frame = frame.on(used if frame.named and fitted.state.has_names else fitted.schema)
@@ -119,7 +119,7 @@ def _frame_of_rows(fitted: FittedModel, X: TableLike) -> Frame:
     return frame
 
 
-def _ask(fitted: FittedModel, ask: Ask, X: TableLike) -> AnyArray:
+def _ask(fitted: FittedClassifier, ask: Ask, X: TableLike) -> AnyArray:
     """Return what the model answers about all rows; those of files are read a block at a time."""
     model = fitted.model
     file = _file_of_rows(X, model)

@@ -15,7 +15,7 @@ from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.joint.screening import anew
+from ..model.joint.screening import unscreened
 from ..model.leave_one_out import folds_of
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file
@@ -72,7 +72,9 @@ def cross_validate(
     >>> round(nv.cross_validate(X, y, cv=10).accuracy, 3)
     0.967
     """
-    parameters = Parameters(**params)
+    from .naive_bayes import NaiveBayes
+
+    parameters = NaiveBayes(**params).parameters
     parameters.check()
     if tuning not in ("refit", "fixed"):
         raise InvalidSetting(
@@ -86,7 +88,7 @@ def cross_validate(
     splits = list(folds_of(cv, rows, groups, parameters.random_state))
     declared = checked_classes(parameters.classes, rows)
     heavy = weighed(rows, class_weights_of(parameters.class_weight, rows, declared))
-    schema = anew(heavy.schema(parameters.families, parameters.model != "textbook"))
+    schema = unscreened(heavy.schema(parameters.families, parameters.model != "textbook"))
     rows.source = heavy.source
     if parameters.leaves_choices and tuning == "fixed":
         state = fit_rows(parameters, rows_to_count(parameters, X, y, target, sample_weight))

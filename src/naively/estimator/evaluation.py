@@ -18,16 +18,16 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores, joined_scores
-from ..model.leave_one_out import check_no_more, hard, left_out, of_weight, truth_of
+from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
 from .answers import decisions_of
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, prior_without_row
 
 Part = TypeVar("Part")
 
 
 def leave_one_out_scores(
-    fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Scores:
     """Return how well each of the rows is answered from all others."""
     state, parameters = fitted.state, fitted.parameters
@@ -43,16 +43,16 @@ def leave_one_out_scores(
         read = rows_of_file(file, y, target, sample_weight)
         parts = _parts_of(fitted, read, lambda table, w: leave_one_out_scores(fitted, table, None, w, read.of_target))
         return joined_scores(parts)
-    rows = of_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
+    rows = rows_with_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
     truth, heavy = truth_of(rows, counts), weighed(rows, state.class_weights)
     prior = prior_without_row(parameters, fitted.all_counts)
-    posterior = left_out(model, counts, heavy, truth, prior, parameters.threads)
-    check_no_more(counts, truth, heavy.weights)
+    posterior = leave_one_out_posterior(model, counts, heavy, truth, prior, parameters.threads)
+    check_not_more_rows(counts, truth, heavy.weights)
     labels = counts.classes.labels
-    tuning = ("adjusted" if model.adjusts else "fixed") if fitted.tuning.calibrated else None
+    tuning = ("adjusted" if model.leaves_out_weights else "fixed") if fitted.tuning.calibrated else None
     return Scores.from_indices(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
 
 
@@ -64,7 +64,9 @@ class Judged(NamedTuple):
     weights: Floats | None
 
 
-def score_of(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> float:
+def score_of(
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+) -> float:
     """Return the accuracy of the answers, or their skill where costs are of numbers."""
     file, parameters = file_of(X), fitted.parameters
     if file is None:
@@ -80,10 +82,12 @@ def score_of(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: Co
     return Scores.from_labels(labels, answers, None, heavy)._accuracy_of_all
 
 
-def _judged(fitted: FittedModel, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None) -> Judged:
+def _judged(
+    fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
+) -> Judged:
     """Return the true labels of rows with the answers to them."""
     rows: Rows = rows_of(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
-    known, own = hard(rows), fitted.classes.tolist()
+    known, own = hard_labels(rows), fitted.classes.tolist()
     labels = [matching_label(label, own) for label in known.labels]
     answers = decisions_of(fitted, rows.source).tolist()
     return Judged([labels[code] for code in known.codes.tolist()], answers, rows.weights)
@@ -94,7 +98,7 @@ def _joined(parts: list[list[Label]] | list[list[Label | None]]) -> AnyArray:
     return np.concatenate([np.asarray(part, dtype=object) for part in parts])
 
 
-def _parts_of(fitted: FittedModel, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]) -> list[Part]:
+def _parts_of(fitted: FittedClassifier, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]) -> list[Part]:
     """Return what is asked of the rows of files, read a block at a time, with their classes and weights."""
 
     def ask_block(table: pa.Table) -> Part:

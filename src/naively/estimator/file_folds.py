@@ -19,16 +19,16 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
-from ..model.joint.fitting import enough, laid_out
-from ..model.joint.screening import Used, anew, narrow, narrowed, screened_of, union_of
-from ..model.leave_one_out import dealt_rows, hard, some
-from ..model.scorer import Model
+from ..model.joint.fitting import enough, fitted_grid
+from ..model.joint.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
+from ..model.leave_one_out import fold_rows, hard_labels, rows_at
+from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from .fit import MORE_PASSES, counted_state, spared_passes
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .folds import scores_of_folds
 from .priors_and_costs import costs_of_scores
 from .settings import Parameters
@@ -59,7 +59,7 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
     for part in parts:
         counter.absorb(part)
     if rows.sample.complete:
-        tests = dealt_rows(sampled(rows, counter), folds, seed)
+        tests = fold_rows(sampled(rows, counter), folds, seed)
         return _fit_in_memory(parameters, rows, counter, tests, tuning)
     return _fit_in_passes(parameters, rows, counter, parts, seed, tuning)
 
@@ -68,7 +68,7 @@ def _fit_in_memory(
     parameters: Parameters, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> FoldFit:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled(rows, counter), anew(counter.schema)
+    sample, schema = sampled(rows, counter), unscreened(counter.schema)
     state = counted_state(parameters, counter, rows)
     rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
@@ -88,7 +88,7 @@ def _fit_in_passes(
     others = _samples_without(sample, rows, folds)
     used = _used_columns(parameters, rows, counter, sample, others)
     remark = _count_pairs(parameters, rows, counter, parts, sample, seed, used)
-    union = None if used[0] is None else narrow(counter, used[0])
+    union = None if used[0] is None else narrow_counter(counter, used[0])
     state = counted_state(parameters, counter, rows)
     whole, held = state.counts.value if union is None else union, state.tuning if tuning == "fixed" else None
     if remark is not None:
@@ -97,7 +97,7 @@ def _fit_in_passes(
     models = []
     for part, other, names in zip(parts, others, used[1:], strict=True):
         rest, learned_from = _weighed_anew(parameters, rows, whole - part.value(), other)
-        how = FoldOfFile(parameters, state, narrowed(rest, names), learned_from, held)
+        how = FoldOfFile(parameters, state, narrowed_counts(rest, names), learned_from, held)
         models.append([how.model(kind) for kind in kinds])
     parts.clear()
     found = _scores(parameters, rows, counter, models, whole, _fold_assignment(counter, folds, seed), tuning)
@@ -125,7 +125,7 @@ class FoldOfFile(NamedTuple):
             state = state.tuned(self.held, parameters)
         elif self.sample is not None:
             state = Tuner(parameters, state).fit(self.sample)
-        return FittedModel(parameters, state).model
+        return FittedClassifier(parameters, state).model
 
 
 def _used_columns(
@@ -139,7 +139,7 @@ def _used_columns(
     if parameters.model != "auto" or sample is None or not enough(sample):
         return [None] * len(parts)
     heavy = [weighed(part, rows.by_class) for part in parts if part is not None]
-    copies, missing = are_copies(heavy[0].weights, hard(sample).codes), parameters.missing == "value"
+    copies, missing = are_copies(heavy[0].weights, hard_labels(sample).codes), parameters.missing == "value"
     found = [screened_of(counter, part, missing, copies, parameters.threads) for part in heavy]
     return [None if one is None else one.names for one in found]
 
@@ -160,7 +160,7 @@ def _count_pairs(
     if parameters.model != "auto" or sample is None or not enough(sample):
         return None
     threads = parameters.threads
-    grid, remark = laid_out(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
+    grid, remark = fitted_grid(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
     assignment = _fold_assignment(counter, len(parts), seed)
     add_together(parts, grid, rows.again(counter, threads, assignment, wide=False), threads)
     add_up(counter, parts)
@@ -178,7 +178,7 @@ def _samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Ro
     if sample is None:
         return [None] * folds
     fold = np.concatenate([part.folds for part in rows.sample.parts])
-    return [some(sample, np.flatnonzero(fold != at)) for at in range(folds)]
+    return [rows_at(sample, np.flatnonzero(fold != at)) for at in range(folds)]
 
 
 def _weighed_anew(
@@ -243,6 +243,6 @@ def _answers(
         for posterior, model in zip(posteriors, kinds, strict=True):
             if len(here):
                 columns = whole.classes.places(model.classes.labels)
-                posterior[np.ix_(here, columns)] = model.answer(Model.posterior, rows, threads)
+                posterior[np.ix_(here, columns)] = model.answer(AdditiveModel.posterior, rows, threads)
     weights = np.ones(part.frame.rows) if part.own is None else part.own
     return BlockAnswers(posteriors, part.y[chosen], weights[chosen], fold[chosen])

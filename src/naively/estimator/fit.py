@@ -22,10 +22,9 @@ from ..counting.weights import (
 )
 from ..data.target import Shares
 from ..errors import TargetWarning, levels_to_caller
-from ..model.em import Estimator, Expected, learned
+from ..model.em import EMSettings, Expected, fit_em
 from ..model.joint.binning import most_features
-from ..model.joint.fitting import FEWEST
-from ..model.refined.fitting import PASSES
+from ..model.recipe import RECIPE
 from ..stats import Counts
 from .live_counts import LiveCounts
 from .models import textbook_model
@@ -35,7 +34,7 @@ from .state import FittedState, NumberInformation
 from .tuner import Tuner
 
 # Passes over the rows of a file, at most, beside the one that counts single columns.
-MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + PASSES}
+MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
 
 
 def fit_rows(
@@ -112,24 +111,25 @@ def counted_state(
 
 def _first_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FirstRows | None:
     """Return the rows themselves, to be kept until there are enough to fit weights; None if there are enough."""
-    if not isinstance(rows, Rows) or rows.target.rows >= FEWEST or state.expected is not None:
+    if not isinstance(rows, Rows) or rows.target.rows >= RECIPE.fewest_rows or state.expected is not None:
         return None
-    narrow = len(state.schema.of_kind("numbers")) < most_features(2)
+    narrow = len(state.schema.of_kind("numbers")) < most_features(2, RECIPE)
     affordable = parameters.model == "auto" or (parameters.model == "refined" and narrow)
-    return FirstRows((), FEWEST).more(rows, state.schema) if affordable else None
+    return FirstRows((), RECIPE.fewest_rows).more(rows, state.schema) if affordable else None
 
 
 def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:
     """Return the counts that are expected of rows without a label."""
     settings = replace(parameters.settings(parameters.smoothing_or(1.0)), marginal=True)
-    how = Estimator(
+    how = EMSettings(
         lambda counts: textbook_model(parameters, counts, counts.schema, settings),
         prior_pseudo_counts(parameters) or 0.0,
         isinstance(parameters.prior, str),
         parameters.random_state,
         parameters.threads,
+        parameters.recipe,
     )
-    return learned(rows, counts, declared, how)
+    return fit_em(rows, counts, declared, how)
 
 
 def warn_of_target(counts: Counts) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,9 @@ from ..judge.scores import Scores
 from .cached_counts import fit_cached, markers_in
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file, warn_of_target
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .settings import Parameters, check_no_em
+from .state import FittedState
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -167,7 +168,7 @@ def fit_model_to_files(
     window: int | None = None,
     progress: Progress | None = None,
     normalize_weight: bool = False,
-) -> tuple[FittedModel, FileFit]:
+) -> tuple[FittedClassifier, FileFit]:
     """Return the model fitted to the rows of files, and what was read; `fit_files` says what the parameters are."""
     start = time.perf_counter()
     parameters.check()
@@ -180,22 +181,36 @@ def fit_model_to_files(
     if keep_counts is not None:
         _check_cacheable(parameters, normalize_weight)
         rows.sampling = parameters.leaves_choices
-        found = fit_cached(parameters, rows, keep_counts, window)
-        fitted = FittedModel(parameters, found.state)
-        done = FileFit(
-            found.rows,
-            found.missing,
-            found.markers,
-            found.set_aside,
-            None,
-            None,
-            min(len(found.read), 1),
-            found.read,
-            found.cached,
-            time.perf_counter() - start,
-            found.skipped,
-        )
-        return fitted, done
+        state, done = _fit_from_cache(parameters, rows, keep_counts, window)
+    else:
+        state, done = _fit_from_rows(parameters, rows, cv, normalize_weight)
+    return FittedClassifier(parameters, state), replace(done, seconds=time.perf_counter() - start)
+
+
+def _fit_from_cache(
+    parameters: Parameters, rows: FileRows, folder: str | PathLike[str], window: int | None
+) -> tuple[FittedState, FileFit]:
+    """Return the state of the counts of each file, and what was read."""
+    found = fit_cached(parameters, rows, folder, window)
+    return found.state, FileFit(
+        rows=found.rows,
+        missing=found.missing,
+        markers=found.markers,
+        set_aside=found.set_aside,
+        scores=None,
+        textbook_scores=None,
+        passes=min(len(found.read), 1),
+        read=found.read,
+        cached=found.cached,
+        seconds=0.0,
+        skipped=found.skipped,
+    )
+
+
+def _fit_from_rows(
+    parameters: Parameters, rows: FileRows, cv: int, normalize_weight: bool
+) -> tuple[FittedState, FileFit]:
+    """Return the state of all rows, and what was read; with folds, their scores."""
     scores = textbook_scores = None
     if cv:
         prepare_file(parameters, rows, normalize_weight=normalize_weight)
@@ -204,21 +219,20 @@ def fit_model_to_files(
     else:
         state = fit_rows(parameters, rows, normalize_weight=normalize_weight)
     by_column = {name: rows.gaps[name] for name in state.schema.names}
-    done = FileFit(
-        rows.counted,
-        sum(by_column.values()),
-        markers_in(rows),
-        tuple(rows.set_aside),
-        scores,
-        textbook_scores,
-        rows.passes[0] + 1,
-        source.paths,
-        (),
-        time.perf_counter() - start,
-        rows.skipped,
-        by_column,
+    return state, FileFit(
+        rows=rows.counted,
+        missing=sum(by_column.values()),
+        markers=markers_in(rows),
+        set_aside=tuple(rows.set_aside),
+        scores=scores,
+        textbook_scores=textbook_scores,
+        passes=rows.passes[0] + 1,
+        read=rows.source.paths,
+        cached=(),
+        seconds=0.0,
+        skipped=rows.skipped,
+        missing_by_column=by_column,
     )
-    return FittedModel(parameters, state), done
 
 
 def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int | None) -> None:

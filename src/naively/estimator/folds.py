@@ -17,12 +17,13 @@ from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
-from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
-from ..model.scorer import Model
+from ..model.joint.fitting import enough
+from ..model.leave_one_out import counted_apart, hard_labels, rows_at, rows_with_weight, training_counts
+from ..model.recipe import RECIPE
+from ..model.scorer import AdditiveModel
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores
 from .settings import Parameters
 from .state import state_of_counts
@@ -44,12 +45,12 @@ def scores_of_folds(
     splits = [(train, tested) for train, test in splits if len(tested := _with_weight(rows, test))]
     answer = _answer_folds if _is_partition(splits, rows) else _answer_splits
     numbers = len(schema.of_kind("numbers")) if parameters.model == "refined" else 0
-    many = parameters.model != "textbook" and enough(of_weight(rows), numbers)
-    models = FoldModels(parameters, held, FEWEST_IN_FOLDS if many else FEWEST)
+    many = parameters.model != "textbook" and enough(rows_with_weight(rows), numbers)
+    models = FoldModels(parameters, held, RECIPE.fewest_rows_in_folds if many else RECIPE.fewest_rows)
     answered, labels = answer(models, counter, splits, rows, parameters.threads)
     if not answered:
         raise InvalidInput("No row is held out: every fold is empty. Give other folds.")
-    codes = hard(rows).codes
+    codes = hard_labels(rows).codes
     at, posterior, fold = _in_order(answered, len(codes))
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
@@ -74,9 +75,9 @@ class FoldModels(NamedTuple):
 
     parameters: Parameters
     held: Tuning | None
-    fewest: int = FEWEST
+    fewest: int = RECIPE.fewest_rows
 
-    def fitted(self, counts: Counts, whole: Counts, rows: Rows, train: Places | None, test: Places) -> FittedModel:
+    def fitted(self, counts: Counts, whole: Counts, rows: Rows, train: Places | None, test: Places) -> FittedClassifier:
         """Return the model of these counts; what its settings leave open is tuned on the rows of the counts."""
         if not counts.rows.any():
             if rows.target.rows == 1:
@@ -86,19 +87,19 @@ class FoldModels(NamedTuple):
                     Setting("cv", 0),
                     ".",
                 )
-            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
+            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves rows_at.")
         counts, class_weights = counts_weighed(counts, self.parameters.class_weight)
         state = state_of_counts(self.parameters, counts, whole.schema)
         if self.held is not None:
             state = state.tuned(self.held, self.parameters)
         elif self.parameters.leaves_choices:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            learned_from = weighed(some(rows, train), class_weights)
+            learned_from = weighed(rows_at(rows, train), class_weights)
             tuner = Tuner(self.parameters, state)
             state = tuner.fit(learned_from, fewest=self.fewest)
-            if self.fewest < FEWEST and not tuner.fits_weights(of_weight(learned_from), self.fewest):
+            if self.fewest < RECIPE.fewest_rows and not tuner.fits_weights(rows_with_weight(learned_from), self.fewest):
                 _warn_of_fold(learned_from)
-        return FittedModel(self.parameters, state)
+        return FittedClassifier(self.parameters, state)
 
 
 def _answer_folds(
@@ -106,7 +107,7 @@ def _answer_folds(
 ) -> Answered:
     """Answer folds that are a partition: each is counted once, and their sum is the whole."""
     with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
-        held_out = list(pool.map(lambda split: some(rows, split[1]), splits))
+        held_out = list(pool.map(lambda split: rows_at(rows, split[1]), splits))
     try:
         parts = counted_apart(counter, held_out, threads)
     except InvalidInput:
@@ -126,8 +127,8 @@ def _answer_splits(
     count_rows(counter, rows, threads)
     whole, answered = counter.value(), []
     for train, test in splits:
-        held_out = some(rows, test)
-        counts = counts_of(train, held_out, rows, whole, threads)
+        held_out = rows_at(rows, test)
+        counts = training_counts(train, held_out, rows, whole, threads)
         fitted = models.fitted(counts, whole, rows, train, test)
         answered.append((test, _posterior_of(fitted, whole, held_out, threads)))
     return answered, whole.classes.labels
@@ -151,7 +152,7 @@ def _with_weight(rows: Rows, at: Places) -> Places:
 
 def _warn_of_fold(rows: Rows) -> None:
     """Warn that a fold is answered by another kind of model than the table would be."""
-    classes = len(np.unique(hard(rows).codes))
+    classes = len(np.unique(hard_labels(rows).codes))
     warnings.warn(
         f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
         "textbook model answers it, not the one that all rows would get. Give fewer folds.",
@@ -160,10 +161,10 @@ def _warn_of_fold(rows: Rows) -> None:
     )
 
 
-def _posterior_of(fitted: FittedModel, whole: Counts, rows: Rows, threads: int) -> Floats:
+def _posterior_of(fitted: FittedClassifier, whole: Counts, rows: Rows, threads: int) -> Floats:
     """Return P(class | row) by a model; a class that it does not know has none."""
     model = fitted.model
-    posterior: Floats = model.answer(Model.posterior, rows.source, threads)
+    posterior: Floats = model.answer(AdditiveModel.posterior, rows.source, threads)
     if model.classes.labels == whole.classes.labels:
         return posterior
     out = np.zeros((rows.target.rows, len(whole.classes)))

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StaleWarning, levels_to_caller
-from ..model.joint.learned import Learned
-from ..model.refined.offsets import Refined
+from ..model.joint.joint_fit import JointFit
+from ..model.refined.refined_fit import RefinedFit
 from ..model.tuning import UNTUNED, Tuning
 from .settings import Parameters
 from .state import FittedState
 
 if TYPE_CHECKING:
-    from .fitted_model import FittedModel
+    from .fitted_classifier import FittedClassifier
 
 # Settings that a model is estimated with; a change of them acts at once, without the data.
 ESTIMATING = ("estimate", "smoothing", "prior", "prior_smoothing", "columns", "missing", "unseen", "max_categories")
@@ -24,7 +24,7 @@ WEIGHTED = ("columns", "missing", "max_categories")
 ROWS, SETTINGS = "The rows that were counted", "Settings of estimating"
 
 
-def weights_in_use(parameters: Parameters, tuning: Tuning) -> Learned | Refined | None:
+def weights_in_use(parameters: Parameters, tuning: Tuning) -> JointFit | RefinedFit | None:
     """Return the weights of the joint model, or the offsets of the refined one; None for the textbook model."""
     return {"auto": tuning.learned, "refined": tuning.refined}.get(parameters.model)
 
@@ -76,14 +76,14 @@ def outdated(state: FittedState) -> FittedState:
     return state
 
 
-def warn_of_new_rows(before: FittedState, fitted: FittedModel) -> None:
+def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
     """Warn, once, that rows came or went since the model was tuned; not while first rows are kept."""
     newly = before.tuning.fresh and not fitted.state.tuning.fresh
     if newly and before.first_rows is None and depends_on_rows(fitted.parameters, fitted.state.tuning):
         _warn(ROWS, fitted)
 
 
-def warn_if_outdated(fitted: FittedModel) -> None:
+def warn_if_outdated(fitted: FittedClassifier) -> None:
     """Warn if rows or settings have changed since the model was tuned, and nobody was told."""
     parameters, state = fitted.parameters, fitted.state
     used = tuning_in_use(parameters, state.tuning)
@@ -93,7 +93,7 @@ def warn_if_outdated(fitted: FittedModel) -> None:
         _warn(SETTINGS, fitted)
 
 
-def _warn(what: str, fitted: FittedModel) -> None:
+def _warn(what: str, fitted: FittedClassifier) -> None:
     """Warn that something changed since the model was tuned, unless a warning was given before."""
     notice = fitted.state.notice
     if notice.given:
@@ -109,7 +109,7 @@ def _warn(what: str, fitted: FittedModel) -> None:
     )
 
 
-def _used_meanwhile(fitted: FittedModel) -> str:
+def _used_meanwhile(fitted: FittedClassifier) -> str:
     """Return what a model that is out of date goes on with."""
     parameters, state = fitted.parameters, fitted.state
     if weights_in_use(parameters, state.tuning) is None:

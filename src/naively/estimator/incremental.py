@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from .._threads import allowed
@@ -16,9 +15,9 @@ from ..counting.rows import Rows, check_labels, check_widths, count_rows, rows_o
 from ..counting.weights import refuse_balanced, weighed
 from ..data.frame import Frame
 from ..errors import levels_to_caller
-from ..model.joint.fitting import FEWEST
+from ..model.recipe import RECIPE
 from ..model.tuning import UNTUNED
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_if_outdated, warn_of_new_rows
 from .live_counts import LiveCounts
 from .settings import Parameters
@@ -26,38 +25,37 @@ from .state import FittedState, NumberInformation
 from .tuner import Tuner
 
 
-def add_row(fitted: FittedModel, row: Mapping[str, object], label: Label) -> FittedState:
-    """Count one row given as a dict at once, and return the state after it."""
+def add_row(fitted: FittedClassifier, row: Mapping[str, object], label: Label) -> FittedState:
+    """Count one row given as a dict, and return the state after it. The counter of the state counts it in place."""
     state = fitted.state
     after = _outdated(state)
+    state.counts.add_row(row, label)
     if state.first_rows is None:
-        state.counts.add_row(row, label)
         return after
-    with state.counts.adding(copied=True) as counter:
-        counter.add_row(row, label)
-        rows = rows_of(row, [label], None, None, fitted.parameters.unlabelled, counter.schema)
-        return _with_more_rows(fitted.parameters, after, rows)
+    rows = rows_of(row, [label], None, None, fitted.parameters.unlabelled, state.counts.counter.schema)
+    return _with_more_rows(fitted.parameters, after, rows)
 
 
-def add_rows(fitted: FittedModel, rows: Rows | FileRows, classes: Iterable[Label] | None = None) -> FittedState:
+def add_rows_to_state(
+    fitted: FittedClassifier, rows: Rows | FileRows, classes: Sequence[Label] | None = None
+) -> FittedState:
     """Count more rows, and return the state after them; classes may be declared that no row has.
 
-    The counter of the state counts them in place; whatever is raised leaves its counts as they were.
+    The counter of the state counts them in place: whoever calls this makes a backup of the counts first, and restores
+    them if something is raised.
     """
     parameters, state = fitted.parameters, fitted.state
-    rows = weighed_as_counted(rows, state)
-    with state.counts.adding(copied=state.first_rows is not None) as counter:
-        declared = None if classes is None else list(classes)
-        if declared is not None:
-            check_labels(counter, [*declared, *rows.target.labels])
-        state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
-        if declared is not None:
-            counter.classes.codes(declared)
-            counter.declared = tuple(dict.fromkeys([*counter.declared, *declared]))
-        return _with_more_rows(parameters, _outdated(state), rows)
+    rows, counter = weighed_as_counted(rows, state), state.counts.counter
+    if classes is not None:
+        check_labels(counter, [*classes, *rows.target.labels])
+    state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
+    if classes is not None:
+        counter.classes.codes(classes)
+        counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
+    return _with_more_rows(parameters, _outdated(state), rows)
 
 
-def forget_rows(fitted: FittedModel, rows: Rows | FileRows) -> FittedState:
+def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     """Return the state without rows that were counted before."""
     parameters, state, counts = fitted.parameters, fitted.state, fitted.counts
     refuse_balanced(parameters.class_weight, "forget")
@@ -74,16 +72,16 @@ def forget_rows(fitted: FittedModel, rows: Rows | FileRows) -> FittedState:
 
 
 def forget(
-    fitted: FittedModel,
+    fitted: FittedClassifier,
     X: TableLike,
     y: ColumnLike = None,
     sample_weight: ColumnLike = None,
     *,
     target: str | None = None,
-) -> FittedModel:
+) -> FittedClassifier:
     """Return the model without rows that were counted before; warn of what does not know of it."""
     rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, fitted.state)
-    after = FittedModel(fitted.parameters, forget_rows(fitted, rows))
+    after = FittedClassifier(fitted.parameters, forget_rows(fitted, rows))
     warn_of_change(fitted.state, after, forgotten=True)
     return after
 
@@ -119,7 +117,7 @@ def _outdated(state: FittedState) -> FittedState:
     return outdated(state)
 
 
-def warn_of_change(before: FittedState, fitted: FittedModel, *, forgotten: bool = False) -> None:
+def warn_of_change(before: FittedState, fitted: FittedClassifier, *, forgotten: bool = False) -> None:
     """Warn, once, of what does not know of rows that came or went; to be called when the change is complete."""
     expected = fitted.state.expected
     if expected is not None and before.expected is not None and expected.stale and not before.expected.stale:
@@ -152,9 +150,9 @@ def _with_fewer_rows(parameters: Parameters, state: FittedState, rows: Rows | Fi
     state = replace(state, first_rows=first)
     if first is None:
         return state
-    if len(first.rows) >= FEWEST:
+    if len(first.rows) >= RECIPE.fewest_rows:
         return _fit_first_rows(parameters, state, first)
-    return replace(state, tuning=UNTUNED, first_rows=first._replace(due=FEWEST))
+    return replace(state, tuning=UNTUNED, first_rows=first._replace(due=RECIPE.fewest_rows))
 
 
 def _fit_first_rows(parameters: Parameters, state: FittedState, first: FirstRows) -> FittedState:
@@ -163,7 +161,7 @@ def _fit_first_rows(parameters: Parameters, state: FittedState, first: FirstRows
     every = rows_of(table, labels, None, weights, schema=state.schema)
     if not Tuner(parameters, state).fits_weights(every):
         return state
-    counter = copy(state.counts.counter)
+    counter = state.counts.counter.twin()
     counter.together = None  # bins are laid out anew
     state = Tuner(parameters, replace(state, counts=LiveCounts(state.schema, counter=counter))).fit(every)
     due = None if first.full else first._replace(due=min(2 * len(first.rows), MOST))

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,20 @@ from ..stats import Counts
 # Counts of at most so many bytes are copied before rows are added to them, to go back to if that is interrupted. A copy
 # takes some 50 microseconds; of larger ones rows that were added are taken away again.
 COPIED = 1 << 20
+
+
+class CounterSums(NamedTuple):
+    """Copies of what a counter changes while it counts: attributes of its accumulators, and of itself."""
+
+    accumulators: Mapping[str, Mapping[str, object]]
+    others: Mapping[str, object]
+
+
+class CountsBackup(NamedTuple):
+    """Counts before rows are added: their value, or copies of the sums of their counter."""
+
+    value: Counts | None
+    sums: CounterSums | None
 
 
 class LiveCounts:
@@ -60,31 +75,31 @@ class LiveCounts:
         self.version += 1
         counter.add_row(row, label)
 
-    @contextmanager
-    def adding(self, *, copied: bool = False) -> Iterator[TableCounter]:
-        """Lend the counter to add rows to; whatever is raised meanwhile leaves the counts as they were.
+    def backup(self, *, copied: bool = False) -> CountsBackup:
+        """Return what the counts are now, for `restore`, before rows are added to them.
 
-        They are restored from their value, if somebody used it since the last rows came, or else from a copy. Of large
-        counts there is no copy, unless `copied` asks for one: then `add` does not let Ctrl-C stop it half-way.
+        It is their value, if somebody used it since the last rows came, or else a copy. Of large counts there is no
+        copy, unless `copied` asks for one: then `add` does not let Ctrl-C stop it half-way.
         """
-        counter, value = self.counter, self._value
-        copies = value is None and (copied or _bytes_of(counter) <= COPIED)
-        saved = _copied_sums(counter) if copies else None
-        self._value, self._can_restore = None, saved is not None or value is not None
+        copies = self._value is None and (copied or _bytes_of(self.counter) <= COPIED)
+        saved = CountsBackup(self._value, _copied_sums(self.counter) if copies else None)
+        self._can_restore = copies or saved.value is not None
+        return saved
+
+    def restore(self, saved: CountsBackup, error: BaseException) -> None:
+        """Go back to what the counts were, after an error while rows were added."""
         self.version += 1
-        try:
-            yield counter
-        except BaseException as error:
-            if saved is not None:
-                self._counter = _with_sums(counter, saved)
-            elif value is not None and not isinstance(error, InvalidInput):  # a row that is refused changes nothing
-                self._counter = None
-            self._value = value
-            raise
+        if saved.sums is not None:
+            self._counter = _with_sums(self.counter, saved.sums)
+        elif saved.value is not None and not isinstance(error, InvalidInput):  # a row that is refused changes nothing
+            self._counter = None
+        self._value = saved.value
 
     def add(self, rows: Rows | FileRows, threads: int) -> None:
-        """Count rows while the counter is lent."""
+        """Count more rows, after a `backup`."""
         counter = self.counter
+        self._value = None
+        self.version += 1
         if isinstance(rows, FileRows) and counter.rows.any():
             part = counter.fresh()
             rows.count(part, threads)
@@ -130,41 +145,36 @@ def _counted(counter: TableCounter, rows: Rows, threads: int) -> TableCounter:
     return counter
 
 
-# What a counter changes while it counts, beside the codes of new labels, which do no harm without counts.
-CHANGING = ("rows", "labels", "numbers", "vectors", "together", "schema", "declared")
+def _copied_sums(counter: TableCounter) -> CounterSums:
+    """Return copies of all that a counter changes while it counts, beside codes of new labels, which do no harm."""
+    parts = {"labels": counter.labels, "numbers": counter.numbers, "together": counter.together}
+    vectors = {name: copy.copy(part) for name, part in counter.vectors.items()}
+    others = {"rows": counter.rows.copy(), "vectors": vectors, "schema": counter.schema, "declared": counter.declared}
+    accumulators = {name: _copied_attributes(part) for name, part in parts.items() if part is not None}
+    return CounterSums(accumulators, others)
 
 
-def _copied_sums(counter: TableCounter) -> dict[str, object]:
-    """Return copies of all that a counter changes while it counts."""
-    return {name: _with_own_arrays(getattr(counter, name)) for name in CHANGING}
+def _copied_attributes(part: object) -> dict[str, object]:
+    """Return the attributes of an accumulator, its arrays copied."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in vars(part).items()}
 
 
-def _with_sums(counter: TableCounter, saved: Mapping[str, object]) -> TableCounter:
+def _with_sums(counter: TableCounter, saved: CounterSums) -> TableCounter:
     """Return a counter of the same codes that has counted what was saved."""
     other = copy.copy(counter)
-    for name, sums in saved.items():
-        setattr(other, name, sums)
-    return other
-
-
-def _with_own_arrays(sums: object) -> object:
-    """Return a copy with arrays of its own."""
-    if isinstance(sums, np.ndarray):
-        return sums.copy()
-    if isinstance(sums, dict):
-        return {name: _with_own_arrays(one) for name, one in sums.items()}
-    if sums is None or isinstance(sums, (tuple, Schema)):
-        return sums
-    other = copy.copy(sums)
-    for name, value in vars(other).items():
-        if isinstance(value, np.ndarray):
-            setattr(other, name, value.copy())
+    other.together = None
+    for name, attributes in saved.accumulators.items():
+        part = copy.copy(getattr(counter, name))
+        vars(part).update(attributes)
+        setattr(other, name, part)
+    vars(other).update(saved.others)
     return other
 
 
 def _bytes_of(counter: TableCounter) -> int:
     """Return about how many bytes the sums of a counter take."""
-    parts = (counter.labels, counter.numbers, counter.together, *counter.vectors.values())
-    arrays = (value for part in parts if part is not None for value in vars(part).values())
-    words = sum(len(counter.classes) * len(reader) for reader in counter.readers.values())
-    return 16 * words + sum(value.nbytes for value in arrays if isinstance(value, np.ndarray))
+    size = counter.labels.n.nbytes + counter.numbers.sums.nbytes
+    if counter.together is not None:
+        size += counter.together.products.nbytes + counter.together.fine.nbytes
+    widths: int = sum(part.width for part in counter.vectors.values())
+    return size + 16 * len(counter.classes) * widths

@@ -16,12 +16,12 @@ from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
 from ..model.em import Expected
-from ..model.measured_information import Measured
-from ..model.refined.offsets import Moved
+from ..model.measured_information import MeasuredInformation
+from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
 from ..stats.counts import Statistic
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .models import estimated_model
 from .reports import measured_information
 from .settings import Parameters, check_class_weight
@@ -72,7 +72,7 @@ def load(
 
 def load_model(
     path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
-) -> FittedModel:
+) -> FittedClassifier:
     """Return the fitted model that a file holds."""
     stored = store.read_all(path)
     try:
@@ -81,10 +81,10 @@ def load_model(
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
-def save_model(fitted: FittedModel, path: str | PathLike[str]) -> None:
+def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
     """Write a fitted model to one Parquet file."""
     state, counts = fitted.state, fitted.counts
-    settings = {name: _setting_to_json(name, value) for name, value in fitted.parameters.to_dict().items()}
+    settings = {name: _setting_to_json(name, value) for name, value in sorted(fitted.parameters.to_dict().items())}
     settings.pop("families")  # the schema says it
     about: JsonObject = {"schema": state.schema.to_json(), "settings": settings, "named": state.has_names}
     about |= {"labels": state.label_type.str, "tuning": _tuning_to_json(fitted)}
@@ -96,13 +96,13 @@ def save_model(fitted: FittedModel, path: str | PathLike[str]) -> None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
         refined = state.tuning.refined
-        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.moved)
+        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
         store.write(path, counts, about, None, offsets)
     else:
         store.write(path, counts, about | {"expected": expected.about()}, expected.counts)
 
 
-def _tuning_to_json(fitted: FittedModel) -> JsonObject | None:
+def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
     """Return what was tuned as plain data; None if nothing was."""
     tuning = fitted.state.tuning
     if tuning.smoothing is None and not tuning.calibrated and tuning.declined is None:
@@ -113,7 +113,7 @@ def _tuning_to_json(fitted: FittedModel) -> JsonObject | None:
     return replace(tuning, fresh=fresh).to_json(fitted.counts.classes)
 
 
-def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., object] | None]) -> FittedModel:
+def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., object] | None]) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
     counts, about, expected, together, moved = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
@@ -138,11 +138,11 @@ def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., o
         information=_information_of(about),
     )
     if about.get("tuning") is None:
-        return FittedModel(parameters, state)
-    offsets = {name: Moved(*found) for name, found in (moved or {}).items()}
+        return FittedClassifier(parameters, state)
+    offsets = {name: Offsets(*found) for name, found in (moved or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # whoever saved it was told
-    fitted = FittedModel(parameters, state)
+    fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
     return fitted
@@ -165,7 +165,11 @@ def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> Fitt
 
 def _information_of(about: JsonObject) -> NumberInformation | None:
     """Return the mutual information of numbers that a file holds."""
-    return None if "measured" not in about else NumberInformation(measured=Measured.from_json(about["measured"]))
+    return (
+        None
+        if "measured" not in about
+        else NumberInformation(measured=MeasuredInformation.from_json(about["measured"]))
+    )
 
 
 def _check_words(column: Column, statistic: Statistic) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 from .._types import Label
 from ..errors import DoesNotFit, InvalidInput
 from ..stats import Counts
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .reports import measured_information
 from .state import FittedState, NumberInformation, state_of_counts
@@ -63,7 +63,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
     return NaiveBayes.from_fitted(merge_models([model.fitted_ for model in given], names))
 
 
-def merge_models(models: Sequence[FittedModel], names: Sequence[Label] | None = None) -> FittedModel:
+def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
     first, called = models[0], list(names or range(len(models)))
     counts = first.counts
@@ -83,12 +83,12 @@ def merge_models(models: Sequence[FittedModel], names: Sequence[Label] | None = 
     state = replace(state, has_soft_labels=any(model.state.has_soft_labels for model in models))
     largest = max(models, key=lambda model: float(model.counts.rows.sum()))
     before = _with_tuning_of(state, largest)
-    merged = FittedModel(parameters, outdated(before))
+    merged = FittedClassifier(parameters, outdated(before))
     warn_of_new_rows(before, merged)
     return merged
 
 
-def _with_tuning_of(state: FittedState, other: FittedModel) -> FittedState:
+def _with_tuning_of(state: FittedState, other: FittedClassifier) -> FittedState:
     """Return a state with what another model tuned, as if it had tuned it for the counts of this state."""
     measured, tuning = measured_information(other), other.state.tuning
     state = replace(state, information=None if measured is None else NumberInformation(measured=measured.stale))
@@ -117,7 +117,7 @@ def _listed_models(models: Sequence[NaiveBayes | Iterable[NaiveBayes]]) -> list[
     return given
 
 
-def _check_targets(a: FittedModel, b: FittedModel) -> None:
+def _check_targets(a: FittedClassifier, b: FittedClassifier) -> None:
     """Refuse classes of different columns, and of different kinds."""
     names = {name for name in (a.schema.target, b.schema.target) if name is not None}
     if len(names) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,13 +18,15 @@ from ..data.dict_rows import is_labelled_row, one_row
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
+from ..families.family import Estimate, Missing, Unseen
 from ..judge.scores import Scores
 from ..model.em import Expected
+from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
 from . import answers, evaluation, incremental, reports
 from .fit import fit_rows, warn_of_target
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .incremental import rows_to_count
 from .load import save_model
 from .settings import (
@@ -112,7 +114,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         What each column is.
     tuning_ : Tuning
         What was chosen on top of the counts.
-    fitted_ : FittedModel
+    fitted_ : FittedClassifier
         Settings and fitted state as one value.
     n_features_in_ : int
         The number of columns, as in scikit-learn.
@@ -131,22 +133,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     """
 
     # Assigned once, at the very end of whatever changes it: what is raised before leaves the estimator as it was.
-    _fitted: FittedModel | None = None
+    _fitted: FittedClassifier | None = None
+    # The constants of the method. A subclass may have others, for experiments; a model file does not hold them.
+    _recipe: ClassVar[Recipe] = RECIPE
 
     def __init__(
         self,
         *,
         families: FamiliesLike = None,
         model: str = "auto",
-        estimate: str = "bayes",
+        estimate: Estimate = "bayes",
         smoothing: float | str = 1.0,
         temperature: float | str | None = None,
         prior: PriorLike = "empirical",
         prior_smoothing: float = 1.0,
         classes: ClassesLike = None,
         columns: Iterable[str] | None = None,
-        missing: str = "skip",
-        unseen: str = "skip",
+        missing: Missing = "skip",
+        unseen: Unseen = "skip",
         max_categories: int | None = None,
         cost: CostLike = None,
         reject: float | None = None,
@@ -179,22 +183,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def parameters(self) -> Parameters:
         """The settings as one value."""
-        return Parameters(**{name: getattr(self, name) for name in NAMES})
+        return Parameters(**{name: getattr(self, name) for name in NAMES}, recipe=self._recipe)
 
     @property
-    def fitted_(self) -> FittedModel:
+    def fitted_(self) -> FittedClassifier:
         """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
         held = self._held()
-        own = vars(self)
-        if any(own[name] is not value for name, value in vars(held.parameters).items()):
-            held = self._fitted = held.under(self.parameters)
+        own, known = vars(self), vars(held.parameters)
+        for name in NAMES:
+            if own[name] is not known[name]:
+                held = self._fitted = held.under(self.parameters)
+                break
         return held
 
     @fitted_.setter
-    def fitted_(self, fitted: FittedModel) -> None:
+    def fitted_(self, fitted: FittedClassifier) -> None:
         self._fitted = fitted.under(self.parameters)
 
-    def _held(self) -> FittedModel:
+    def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
         if self._fitted is None:
             raise NotFittedError(
@@ -203,18 +209,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             )
         return self._fitted
 
-    def _assign(self, state: FittedState) -> FittedModel:
+    def _assign(self, state: FittedState) -> FittedClassifier:
         """Go on with another state."""
-        self._fitted = FittedModel(self.parameters, state)
+        self._fitted = FittedClassifier(self.parameters, state)
         return self._fitted
 
     @classmethod
-    def from_fitted(cls, fitted: FittedModel) -> Self:
+    def from_fitted(cls, fitted: FittedClassifier) -> Self:
         """Return the classifier of a fitted model, with its settings.
 
         Parameters
         ----------
-        fitted : FittedModel
+        fitted : FittedClassifier
             The `fitted_` of another classifier.
 
         Returns
@@ -330,22 +336,27 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         held = self._fitted
         if held is None:
             return self._fit_first(X, y, classes, sample_weight, target)
-        before, alone = held.state, classes is None and sample_weight is None and target is None
-        if (
-            alone
-            and before.class_weights is None
-            and one_row(X)
-            and before.counts.counter.takes_row(label := single(y))
-        ):
-            # At once, for those who learn row by row.
-            after = incremental.add_row(held if before.first_rows is None else self.fitted_, X, label)
-            if after is before:
-                return self
-        else:
-            fitted = self.fitted_
-            rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
-            after = incremental.add_rows(fitted, rows, classes)
-        incremental.warn_of_change(before, self._assign(after))
+        before, counts = held.state, held.state.counts
+        alone = classes is None and sample_weight is None and target is None and before.class_weights is None
+        single_row = alone and one_row(X) and counts.counter.takes_row(label := single(y))
+        if single_row and before.first_rows is None:  # at once, for those who learn row by row
+            after = incremental.add_row(held, X, label)
+            if after is not before:
+                incremental.warn_of_change(before, self._assign(after))
+            return self
+        fitted, declared = self.fitted_, None if classes is None else list(classes)
+        rows = None if single_row else rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
+        saved = counts.backup(copied=before.first_rows is not None)
+        try:
+            if rows is None:
+                after = incremental.add_row(fitted, X, label)
+            else:
+                after = incremental.add_rows_to_state(fitted, rows, declared)
+            self._fitted = FittedClassifier(fitted.parameters, after)
+        except BaseException as error:
+            counts.restore(saved, error)
+            raise
+        incremental.warn_of_change(before, self._fitted)
         return self
 
     def _fit_first(
@@ -528,7 +539,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         array of shape (rows, classes)
             Probabilities in the order of `classes_`.
         """
-        return answers.posterior(self.fitted_, X)
+        return answers.probabilities_of(self.fitted_, X)
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log P(class | row).
@@ -767,7 +778,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         other = type(self).__new__(type(self))
         other.__dict__.update(vars(self))
         if self._fitted is not None:
-            other._fitted = FittedModel(self._fitted.parameters, self._fitted.state.apart())
+            other._fitted = FittedClassifier(self._fitted.parameters, self._fitted.state.apart())
         return other
 
     def __sklearn_is_fitted__(self) -> bool:

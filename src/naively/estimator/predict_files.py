@@ -23,20 +23,20 @@ from ..explain.evidence import Evidence
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
-from .answers import evidence_of, posterior
-from .fitted_model import FittedModel
+from .answers import evidence_of, probabilities_of
+from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, numeric_classes
 
 Batch: TypeAlias = pa.Table | pa.RecordBatch
 Columns: TypeAlias = dict[str, pa.Array]
 
 
-def file_as_fitted(fitted: FittedModel, file: File) -> File:
+def file_as_fitted(fitted: FittedClassifier, file: File) -> File:
     """Return the file read with the types that were fitted; columns that the model does not know stay as written."""
     return file.like(fitted.model.schema)
 
 
-def row_of_file(fitted: FittedModel, file: File, row: int) -> pa.Table:
+def row_of_file(fitted: FittedClassifier, file: File, row: int) -> pa.Table:
     """Return one row of a file as a table; the first is row 0."""
     begin = 0
     for table in file_as_fitted(fitted, file.but(limit=row + 1)).batches():
@@ -72,7 +72,7 @@ class AnswerColumns(NamedTuple):
 
 
 def write_answers(
-    fitted: FittedModel,
+    fitted: FittedClassifier,
     file: File,
     out: str,
     form: Form | None = None,
@@ -93,7 +93,7 @@ def write_answers(
 
 
 def answered_batches(
-    fitted: FittedModel, batches: Iterable[Batch], wanted: AnswerColumns | None = None
+    fitted: FittedClassifier, batches: Iterable[Batch], wanted: AnswerColumns | None = None
 ) -> Iterator[pa.Table]:
     """Yield each batch of rows with its answers, as Arrow tables.
 
@@ -123,13 +123,13 @@ def answered_batches(
         yield pa.table([*batch.columns, *columns.values()], names=[*names, *columns])
 
 
-def _columns_of(fitted: FittedModel, batch: Batch, wanted: AnswerColumns) -> Columns:
+def _columns_of(fitted: FittedClassifier, batch: Batch, wanted: AnswerColumns) -> Columns:
     """Return the columns that are added to one batch."""
     if not batch.num_rows:
         batch = pa.Table.from_pylist([{}], schema=batch.schema)  # a row without values has columns of their types
         return {name: values.slice(0, 0) for name, values in _columns_of(fitted, batch, wanted).items()}
     rows = _known_columns(fitted, batch)
-    probabilities = posterior(fitted, rows)
+    probabilities = probabilities_of(fitted, rows)
     columns = _decisions(fitted, probabilities, wanted.cost)
     if wanted.probabilities:
         columns |= {f"P({label})": pa.array(probabilities[:, k]) for k, label in enumerate(fitted.classes)}
@@ -139,7 +139,7 @@ def _columns_of(fitted: FittedModel, batch: Batch, wanted: AnswerColumns) -> Col
     return columns
 
 
-def _known_columns(fitted: FittedModel, batch: Batch) -> Batch:
+def _known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:
     """Return the columns that the model knows; others may hold what no model could."""
     names, needed = tuple(batch.schema.names), fitted.model.schema.names
     lacking = [name for name in needed if name not in names]
@@ -156,7 +156,7 @@ def _are_numbered(names: tuple[str, ...]) -> bool:
     return names == tuple(f"x{at}" for at in range(len(names)))
 
 
-def _decisions(fitted: FittedModel, probabilities: Floats, costly: bool) -> Columns:
+def _decisions(fitted: FittedClassifier, probabilities: Floats, costly: bool) -> Columns:
     """Return the answer to each row, how probable it is, and what it is expected to cost."""
     parameters, classes = fitted.parameters, fitted.classes
     if isinstance(parameters.cost, str):
@@ -180,7 +180,7 @@ def _decisions(fitted: FittedModel, probabilities: Floats, costly: bool) -> Colu
 
 
 def evidence_of_decisions(
-    fitted: FittedModel, evidence: Evidence, against: Label | None = None
+    fitted: FittedClassifier, evidence: Evidence, against: Label | None = None
 ) -> tuple[Evidence, list[Label | None]]:
     """Return evidence about the answers that are given, and these; where costs decide, not the most probable classes.
 
@@ -216,7 +216,7 @@ def _reasons(evidence: Evidence, most: int) -> list[str]:
 
 
 def scores_of_files(
-    fitted: FittedModel, file: File, target: str, weight: str | None = None, progress: Progress | None = None
+    fitted: FittedClassifier, file: File, target: str, weight: str | None = None, progress: Progress | None = None
 ) -> Scores:
     """Return how good the answers to the rows of files are, whose classes are a column of theirs.
 
@@ -240,13 +240,13 @@ def scores_of_files(
 
 
 def _known_rows(
-    fitted: FittedModel, batch: Batch, target: str, weight: str | None, places: dict[Label, int]
+    fitted: FittedClassifier, batch: Batch, target: str, weight: str | None, places: dict[Label, int]
 ) -> tuple[Floats, Places, Floats]:
     """Return the probabilities, the classes and the weights of some rows; a class never seen gets the next place."""
     labels, codes, _ = labels_of(_column_of(batch, target))
     _check_labelled(codes, target)
     truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
-    return posterior(fitted, _known_columns(fitted, batch)), truth, _weights_of(batch, weight)
+    return probabilities_of(fitted, _known_columns(fitted, batch)), truth, _weights_of(batch, weight)
 
 
 def _check_labelled(codes: Codes, target: str) -> None:

@@ -42,7 +42,7 @@ def prior_pseudo_counts(parameters: Parameters) -> float | None:
     """Return the pseudo-count of each class in the empirical prior; None if the prior was given."""
     if not parameters.has_empirical_prior:
         return None
-    return float(proportions.IMAGINED[parameters.estimate](parameters.prior_smoothing))
+    return float(proportions.PSEUDO_COUNTS[parameters.estimate](parameters.prior_smoothing))
 
 
 def prior_without_row(parameters: Parameters, counts: Counts) -> PriorWithout:

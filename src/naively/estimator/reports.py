@@ -10,15 +10,15 @@ from .._types import Floats, Label, TableLike
 from ..counting.notes import about_target
 from ..errors import InvalidInput
 from ..explain.report import importance, information, probabilities, summary
-from ..explain.text_evidence import telling
-from ..families.family import enumerated
-from ..model.joint.fitting import alone
-from ..model.measured_information import Measured
+from ..explain.text_evidence import words_for_class
+from ..families.family import listed_parts
+from ..model.joint.fitting import why_textbook
+from ..model.measured_information import MeasuredInformation
 from ..stats.mutual_information import Information
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 
 
-def column_probabilities(fitted: FittedModel, column: str) -> TableLike:
+def column_probabilities(fitted: FittedClassifier, column: str) -> TableLike:
     """Return P(value | class) of a column as a frame; for numbers, the location and the width of each class."""
     known, model = fitted.schema[column], fitted.model
     if column not in model.schema:
@@ -28,17 +28,17 @@ def column_probabilities(fitted: FittedModel, column: str) -> TableLike:
     return probabilities(model, known)
 
 
-def strongest_words(fitted: FittedModel, label: Label, top: int, column: str | None) -> TableLike:
+def strongest_words(fitted: FittedClassifier, label: Label, top: int, column: str | None) -> TableLike:
     """Return the words that contribute most to a class as a frame."""
-    return telling(fitted.model, label, top, column)
+    return words_for_class(fitted.model, label, top, column)
 
 
-def importance_of_columns(fitted: FittedModel) -> TableLike:
+def importance_of_columns(fitted: FittedClassifier) -> TableLike:
     """Return the mutual information of each column and the class as a frame, the highest first."""
     return importance(information_of_columns(fitted))
 
 
-def information_of_columns(fitted: FittedModel) -> dict[str, Information]:
+def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:
     """Return the mutual information of each column and the class."""
     counts, weights = fitted.all_counts, fitted.state.row_weights or {}
     measured = measured_information(fitted)
@@ -47,18 +47,18 @@ def information_of_columns(fitted: FittedModel) -> dict[str, Information]:
     return information(fitted.model, counts, known, each)
 
 
-def measured_information(fitted: FittedModel) -> Measured | None:
+def measured_information(fitted: FittedClassifier) -> MeasuredInformation | None:
     """Return the mutual information of numbers, measured on some rows of the last fit; None if there are no such."""
     return None if fitted.state.information is None else fitted.state.information.measured
 
 
-def feature_importances(fitted: FittedModel) -> Floats:
+def feature_importances(fitted: FittedClassifier) -> Floats:
     """Return the mutual information of the columns, divided by its sum."""
     told = information_of_columns(fitted)
     unknown = [name for name, one in told.items() if one.bits != one.bits]
     if unknown:
         raise InvalidInput(
-            f"There is no mutual information of {enumerated([*map(repr, unknown[:3])])}"
+            f"There is no mutual information of {listed_parts([*map(repr, unknown[:3])])}"
             f"{f' and {len(unknown) - 3} more columns' * (len(unknown) > 3)}: vectors and texts have none, and "
             "numbers have it after `fit`."
         )
@@ -66,7 +66,7 @@ def feature_importances(fitted: FittedModel) -> Floats:
     return bits / bits.sum() if bits.any() else bits
 
 
-def summary_of(fitted: FittedModel) -> str:
+def summary_of(fitted: FittedClassifier) -> str:
     """Return what was learned, in words."""
     remarks = [f"Note: {remark}" for remark in about_target(fitted.all_counts.classes.labels)]
     expected, measured = fitted.state.expected, measured_information(fitted)
@@ -77,34 +77,34 @@ def summary_of(fitted: FittedModel) -> str:
     return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *summary_of_tuning(fitted)])
 
 
-def summary_of_tuning(fitted: FittedModel) -> list[str]:
+def summary_of_tuning(fitted: FittedClassifier) -> list[str]:
     """Return what was tuned on top of the counts, a line for each."""
     parameters, tuning = fitted.parameters, fitted.tuning
     if fitted.weights is not None:
         return _summary_of_weights(fitted)
     if parameters.model != "textbook":
         usual = parameters.has_empirical_prior
-        declined = tuning.say_declined(usual) if parameters.model == "auto" else []
-        return [*(declined or [_reason_for_textbook(fitted)]), *tuning.say()]
+        declined = tuning.declined_lines(usual) if parameters.model == "auto" else []
+        return [*(declined or [_reason_for_textbook(fitted)]), *tuning.summary_lines()]
     if parameters.chooses_smoothing and tuning.smoothing is None:
-        return ["smoothing: 1, for there were no rows to choose it with", *tuning.say()]
+        return ["smoothing: 1, for there were no rows to choose it with", *tuning.summary_lines()]
     if not tuning.calibrated and not parameters.chooses_smoothing:
         return []
-    return replace(tuning, fresh=fitted.is_calibrated).say()
+    return replace(tuning, fresh=fitted.is_calibrated).summary_lines()
 
 
-def _summary_of_weights(fitted: FittedModel) -> list[str]:
+def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
     """Return which weights or offsets were fitted, and by how much they lower the log loss."""
     assert fitted.weights is not None
     if not fitted.has_weighted_columns:
         return ["columns: each contributes by itself, for columns or classes have changed since weights were fitted"]
     stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
-    lines, tuning = fitted.weights.summary_lines(fitted.model), fitted.state.tuning
-    return [*tuning.say_smoothing(), *lines, *tuning.say_book(fitted.parameters.has_empirical_prior), *stale]
+    lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
+    return [*tuning.smoothing_lines(), *lines, *tuning.textbook_lines(fitted.parameters.has_empirical_prior), *stale]
 
 
-def _reason_for_textbook(fitted: FittedModel) -> str:
+def _reason_for_textbook(fitted: FittedClassifier) -> str:
     """Return why the textbook model answers although another model was set."""
     labels = "missing" if fitted.state.expected is not None else "soft" if fitted.state.has_soft_labels else "given"
     numbers = len(fitted.schema.of_kind("numbers"))
-    return alone(fitted.parameters.model, fitted.counts.rows, numbers, labels)
+    return why_textbook(fitted.parameters.model, fitted.counts.rows, numbers, labels, fitted.parameters.recipe)

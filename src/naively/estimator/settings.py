@@ -16,7 +16,8 @@ from ..data.schema import Schema, family_of
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words
-from ..model.calibration import LARGEST, SMALLEST
+from ..families.family import Estimate, Missing, Unseen
+from ..model.recipe import RECIPE, Recipe
 
 # What users may give for a setting.
 FamilyLike: TypeAlias = str | Family | type[Family]
@@ -34,15 +35,15 @@ class Parameters:
 
     families: FamiliesLike = None
     model: str = "auto"
-    estimate: str = "bayes"
+    estimate: Estimate = "bayes"
     smoothing: float | str = 1.0
     temperature: float | str | None = None
     prior: PriorLike = "empirical"
     prior_smoothing: float = 1.0
     classes: ClassesLike = None
     columns: Iterable[str] | None = None
-    missing: str = "skip"
-    unseen: str = "skip"
+    missing: Missing = "skip"
+    unseen: Unseen = "skip"
     max_categories: int | None = None
     cost: CostLike = None
     reject: float | None = None
@@ -50,6 +51,7 @@ class Parameters:
     n_jobs: int | None = None
     random_state: RandomStateLike = 0
     class_weight: ClassWeightLike = None
+    recipe: Recipe = RECIPE  # the constants of the method, which are no setting: a model file does not hold them
 
     def check(self) -> None:
         """Refuse settings of counting and estimating that mean nothing."""
@@ -90,12 +92,16 @@ class Parameters:
         for name, value in values.items():
             if not isinstance(value, (str, float, int, type(None), Schema)):
                 values[name] = deepcopy(value)
-        return Parameters(**values)
+        return Parameters(**values, recipe=self.recipe)
 
     def is_same(self, other: Parameters, names: Iterable[str]) -> bool:
         """Tell whether some settings have the same values in both."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in names)
         return all(one is another or _are_equal(one, another) for one, another in pairs)
+
+    def is_plain(self, names: Iterable[str]) -> bool:
+        """Tell whether some settings are texts and numbers, which nobody can change in place."""
+        return all(isinstance(getattr(self, name), (str, float, int, type(None))) for name in names)
 
     @property
     def chooses_smoothing(self) -> bool:
@@ -128,17 +134,19 @@ class Parameters:
 
     def smoothing_or(self, usual: float) -> float:
         """Return the smoothing that was set; the usual one where it is to be chosen."""
-        if isinstance(self.smoothing, str) and self.smoothing == "auto":
-            check_has_smoothing(self.estimate)
-            return usual
-        return self.smoothing  # type: ignore[return-value] # any other text is refused by check()
+        if not isinstance(self.smoothing, str):
+            return self.smoothing
+        if self.smoothing != "auto":
+            raise InvalidSetting(Setting("smoothing", self.smoothing), " must be one number, or 'auto'.")
+        check_has_smoothing(self.estimate)
+        return usual
 
     def settings(self, smoothing: float) -> Settings:
         """Return what every column is estimated with, under some smoothing."""
-        return Settings(self.estimate, smoothing, self.missing, self.unseen)  # type: ignore[arg-type] # checked there
+        return Settings(self.estimate, smoothing, self.missing, self.unseen)
 
 
-NAMES = tuple(field.name for field in fields(Parameters))
+NAMES = tuple(field.name for field in fields(Parameters) if field.name != "recipe")
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -219,10 +227,10 @@ def _check_temperature(value: float | str | None) -> None:
     """Refuse a temperature that is none."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
+    least, largest = 1 / RECIPE.largest_scale, 1 / RECIPE.least_scale
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= largest:
         raise InvalidSetting(
-            Setting("temperature", value),
-            f" must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None.",
+            Setting("temperature", value), f" must be a number from {least:g} to {largest:g}, 'auto' or None."
         )
 
 

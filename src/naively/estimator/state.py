@@ -14,7 +14,7 @@ from ..counting.thinned_rows import Thinned
 from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..model.em import Expected
-from ..model.measured_information import Measured, measured
+from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts
 from .live_counts import LiveCounts
@@ -24,15 +24,15 @@ from .settings import Parameters, families_of_counts
 class NumberInformation:
     """The mutual information of numbers and the class, measured on some rows of `fit` when somebody needs it."""
 
-    def __init__(self, rows: Thinned | None = None, measured: Measured | None = None) -> None:
+    def __init__(self, rows: Thinned | None = None, measured: MeasuredInformation | None = None) -> None:
         self._rows, self._measured = rows, measured
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> MeasuredInformation:
         """What was measured; the rows are dropped then."""
         if self._measured is None:
             assert self._rows is not None, "there are rows, or what was measured on them"
-            self._measured = measured(self._rows)
+            self._measured = measure_information(self._rows)
             self._rows = None
         return self._measured
 
@@ -49,7 +49,7 @@ class NumberInformation:
             return NumberInformation(rows)
         return NumberInformation(measured=self.measured.stale)
 
-    def __getstate__(self) -> dict[str, Measured | None]:
+    def __getstate__(self) -> dict[str, MeasuredInformation | None]:
         return {"_rows": None, "_measured": self.measured}  # figures are kept, and not the rows behind them
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -16,26 +15,26 @@ from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.calibration import Fit, Rated, fitted
-from ..model.joint.fitting import FEWEST, count_together, enough, looked_at, weights_of
+from ..model.calibration import Calibration, ScoredRows, fit_calibration
+from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample
 from ..model.joint.other_columns import REST
-from ..model.joint.screening import screened_of, unremarked
-from ..model.leave_one_out import empirical_without, hard, left_out, of_weight, truth_of
-from ..model.refined.fitting import Again, refine
-from ..model.scorer import Model
+from ..model.joint.screening import screened_of, without_screening_remarks
+from ..model.leave_one_out import empirical_without, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.recipe import RECIPE
+from ..model.refined.fitting import Again, fit_refined
+from ..model.scorer import AdditiveModel
 from ..model.tuning import (
     GRID,
     MOST_SCORES,
-    PRICE,
     UNTUNED,
-    Book,
     Task,
+    TextbookScores,
     Tuning,
     held_out,
     sample,
     tuned,
 )
-from .fitted_model import FittedModel
+from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
 from .models import joint_model, refined_model, untuned_model
 from .priors_and_costs import prior_without_row
@@ -51,13 +50,13 @@ class Tuner:
 
     # -- what is to be chosen -------------------------------------------------------------------------------------
 
-    def fit(self, rows: Rows, again: Again | None = None, fewest: int = FEWEST) -> FittedState:
+    def fit(self, rows: Rows, again: Again | None = None, fewest: int = RECIPE.fewest_rows) -> FittedState:
         """Return the state with what the settings leave to the rows that were just counted.
 
         The rows may be a sample; then `again` gives all of them. Weights are fitted from so many rows on: a fold has
         fewer of them than its table.
         """
-        rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
+        rows = rows if isinstance(rows.target, Shares) else rows_with_weight(rows)
         weighted = self.fits_weights(rows, fewest)
         calibrated = self.parameters.chooses_temperature and not weighted
         if calibrated or self.parameters.chooses_smoothing:
@@ -89,22 +88,24 @@ class Tuner:
                 Setting("model", "textbook"),
                 ".",
             )
-        fitted_model = FittedModel(parameters, self.state)
+        fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
         rows = sample(rows, MOST_SCORES // len(counts.classes))
         model = untuned_model(fitted_model, fitted_model.smoothing)
-        joint = model.answer(Model.log_joint, rows.source, threads)
+        joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
-        joint[out] = model.model.log_prior
+        joint[out] = model.scorer.log_prior
         found = held_out(model, joint, truth_of(rows, counts), rows.weights, parameters.has_empirical_prior)
-        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, book=before.book))
+        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
 
-    def fits_weights(self, rows: Rows, fewest: int = FEWEST) -> bool:
+    def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
         """Tell whether weights or offsets are fitted on these rows; rows without a label cannot be left out."""
         kind = self.parameters.model
         numbers = len(self.state.schema.of_kind("numbers")) if kind == "refined" else 0
-        return kind != "textbook" and self.state.expected is None and enough(rows, numbers, fewest)
+        return (
+            kind != "textbook" and self.state.expected is None and enough(rows, numbers, fewest, self.parameters.recipe)
+        )
 
     def _keep(self, tuning: Tuning) -> None:
         self.state = self.state.tuned(tuning, self.parameters)
@@ -119,7 +120,7 @@ class Tuner:
                 "Set smoothing and temperature by hand, or calibrate with held-out rows: "
                 "calibrate(X, y, held_out=True)."
             )
-        parameters, fitted_model = self.parameters, FittedModel(self.parameters, self.state)
+        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
         task = Task(
             lambda smoothing: untuned_model(fitted_model, smoothing),
             fitted_model.counts,
@@ -135,15 +136,15 @@ class Tuner:
     def _calibrated_instead(self, rows: Rows) -> Tuning:
         """Return the temperature of the textbook model where the joint model was not better than it."""
         before = self.state.tuning
-        return replace(self._tuned(rows, calibrated=True), declined=before.declined, book=before.book)
+        return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
 
-    def _fitted_scale(self, rated: Rated) -> Fit:
-        return fitted(rated, self.parameters.has_empirical_prior)
+    def _fitted_scale(self, rated: ScoredRows) -> Calibration:
+        return fit_calibration(rated, self.parameters.has_empirical_prior)
 
-    def _given_scale(self, rated: Rated) -> Fit:
+    def _given_scale(self, rated: ScoredRows) -> Calibration:
         temperature = self.parameters.given_temperature()
         scale = 1.0 if temperature is None else 1.0 / temperature
-        return Fit(scale, None, rated.loss(scale))
+        return Calibration(scale, None, rated.loss(scale))
 
     # -- weights and offsets --------------------------------------------------------------------------------------
 
@@ -154,47 +155,49 @@ class Tuner:
     def _joint_weights(self, rows: Rows, again: Again | None) -> Tuning:
         """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
         parameters, threads = self.parameters, self.parameters.threads
-        copies = are_copies(rows.weights, hard(rows).codes)
-        screened = screened_of(self.state.counts.counter, rows, parameters.missing == "value", copies, threads)
-        if self.state.counts.counter.together is None:
-            used = None if screened is None else screened.beside(self.state.schema, parameters.columns)
+        copies = are_copies(rows.weights, hard_labels(rows).codes)
+        counter = self.state.counts.counter
+        screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, parameters.recipe)
+        if counter.together is None:
+            columns = None if parameters.columns is None else list(parameters.columns)
+            used = None if screened is None else screened.beside(self.state.schema, columns)
             self._count_pairs(rows, used, again)
-        fitted_model = FittedModel(parameters, self.state)
+        fitted_model = FittedClassifier(parameters, self.state)
         counts, counter = fitted_model.counts, self.state.counts.counter
         model = joint_model(fitted_model, None)
         model.copies = copies
-        part, y, weights, at = looked_at(model, counter, rows, truth_of(rows, counts), threads)
-        found = weights_of(model, part, y, weights, threads, None if screened is None else screened.of(at))
-        book, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
-        declined = bool(found.weights) and found.rows * (loss - book.log_loss) > PRICE
-        hints = unremarked(self.state.schema.hints)
+        part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
+        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
+        textbook, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
+        declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
+        hints = without_screening_remarks(self.state.schema.hints)
         if screened is not None and not declined:  # the textbook model uses all columns
-            hints += screened.remarks(model.counted.grid, bool(found.weights.get(REST)))
+            hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
         self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
         # What was chosen before on top of other counts, or for another model, is over.
-        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, book=book, rows=float(found.rows))
+        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, textbook=textbook, rows=float(found.rows))
         if declined:
             return replace(usual, declined=loss)
         usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
-        return replace(usual, loss_before=book.log_loss, loss_after=loss)
+        return replace(usual, loss_before=textbook.log_loss, loss_after=loss)
 
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
-        counter, schema = copy(self.state.counts.counter), self.state.schema
+        counter, schema = self.state.counts.counter.twin(), self.state.schema
         blocks = None if again is None else again()
-        remark = count_together(counter, rows, self.parameters.threads, blocks, used)
+        remark = count_together(counter, rows, self.parameters.threads, blocks, used, self.parameters.recipe)
         hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
         schema = replace(schema, grid=counter.schema.grid, hints=hints)
         self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
 
     def _offsets(self, rows: Rows, again: Again | None) -> Tuning:
         """Return the per-value offsets of the refined model."""
-        fitted_model = FittedModel(self.parameters, self.state)
+        fitted_model = FittedClassifier(self.parameters, self.state)
         counts, threads = fitted_model.counts, self.parameters.threads
         place = counts.classes.places(list(self.state.counts.counter.classes.places)).astype(np.int32)
         shown = rows.target.rows if rows.weights is None else rows.weights.sum()
         again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
-        found = refine(
+        found = fit_refined(
             lambda grid: refined_model(fitted_model, grid), rows, truth_of(rows, counts), threads, again, place
         )
         losses: list[float | None] = [*found.loss.values()] or [None]
@@ -203,20 +206,22 @@ class Tuner:
         return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
 
 
-def _textbook_scores(fitted_model: FittedModel, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
+def _textbook_scores(
+    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool
+) -> TextbookScores:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
     out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
     model = untuned_model(fitted_model, fitted_model.smoothing)
     # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
-    posterior = left_out(model, counts, out, y, prior, parameters.threads)
+    posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
     scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
-    return Book(scores.log_loss, scores.accuracy)
+    return TextbookScores(scores.log_loss, scores.accuracy)
 
 
 def calibrated_state(
-    fitted_model: FittedModel,
+    fitted_model: FittedClassifier,
     X: TableLike,
     y: ColumnLike,
     sample_weight: ColumnLike,
@@ -234,7 +239,7 @@ def calibrated_state(
     if file_of(X) is not None:
         raise InvalidInput("Calibration takes the rows in memory; read the file into a table first.")
     given = rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema)
-    rows = of_weight(weighed(given, state.class_weights))
+    rows = rows_with_weight(weighed(given, state.class_weights))
     if isinstance(rows.source, Frame):
         check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
     tuner = Tuner(parameters, state)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
 from .._kernels import Scorer
-from .._types import Codes, Floats, Longs
+from .._types import Codes, Floats, Label, Longs, Numeric
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
 from . import proportions as shares
-from .cumulants import Cumulants, of_share, ruled_out
-from .family import Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
+from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
+from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
 from .wide import Split
 
 
@@ -37,7 +37,7 @@ class Categorical:
         declared value never met counts as one row then, so that it stays possible).
     """
 
-    smoothing: float | None = None
+    smoothing: Smoothing | None = None
     spread: Literal["even", "overall"] = "even"
 
     name: ClassVar[str] = "categorical"
@@ -51,13 +51,8 @@ class Categorical:
         """Return log P(value | class)."""
         settings = settings.alone(self.smoothing)
         if self.spread == "overall" and settings.estimate == "map":
-            raise InvalidSetting(
-                Setting("spread", "overall"),
-                " gives rare values a λ below 1, which ",
-                Setting("estimate", "map"),
-                " cannot use.",
-            )
-        return LogTable(self, settings, classes, *scored(statistic, classes, settings))
+            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
+        return LogTable(self, settings, classes, *scored_values(statistic, classes, settings))
 
     def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(value | class) for each column of a matrix of codes."""
@@ -69,12 +64,12 @@ def once_at_least(met: Floats) -> Floats:
     return np.where(met > 0, met, 1.0)
 
 
-def is_missing(label: Any) -> bool:
+def is_missing_label(label: Label) -> bool:
     """Tell whether there is no label: None, or NaN, which is not equal to itself."""
     return label is None or label != label
 
 
-def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
+def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
     """Return the values that are scored, and their counts [class, value]: without the missing one if it is skipped."""
     n, missing = table.on(classes), table.values.place(None)
     if settings.missing == "value" or missing < 0:
@@ -83,7 +78,7 @@ def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Float
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
 
 
-class Left(NamedTuple):
+class CountsToLeave(NamedTuple):
     """What a row of one column is taken out of; the last line stands for values never met."""
 
     n: Floats  # how often each value was met with each class, [value, class]
@@ -104,6 +99,11 @@ class LogTable:
     n: Floats
 
     left_alone: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
+
+    @property
+    def level_count(self) -> int:
+        """How many values are levels that have an order; they come first."""
+        return 0
 
     @cached_property
     def log_p(self) -> Floats:
@@ -126,12 +126,14 @@ class LogTable:
         """How common each value is overall, as λ is spread; those never met, and the slot, as if met in one row."""
         return once_at_least(self.n.sum(axis=0))
 
-    def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
+    def _log_share(self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined = shares.IMAGINED[self.settings.estimate](self.settings.smoothing)
-        return shares.log_share(*self._sides(n, total, size, overall, imagined), size + self._slot)
+        imagined = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
+        return shares.log_proportion(*self._sides(n, total, size, overall, imagined), size + self._slot)
 
-    def _sides(self, n: Any, total: Any, size: Any, overall: Any, imagined: Any) -> tuple[Any, Any]:
+    def _sides(
+        self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, imagined: Numeric
+    ) -> tuple[Numeric, Numeric]:
         """Return the rows of a value and of its class, both with those imagined."""
         if self.family.spread == "even":
             return n + imagined, total + (size + self._slot) * imagined
@@ -143,24 +145,26 @@ class LogTable:
         common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
         overall = common / (self._common.sum() + self._slot or 1.0)
         n = np.column_stack([self.n, np.zeros(len(self.n))])
-        part, whole = of_share(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
+        sides = self._sides(n, total, len(self.values), overall, self.settings.column_smoothing)
+        part, whole = proportion_cumulants(*sides)
         silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
-    def _log_unseen(self, total: Floats, size: Any, common: Any) -> Floats:
+    def _log_unseen(self, total: Floats, size: Numeric, common: Numeric) -> Floats:
         if not self._slot:
             return np.zeros(total.shape)
         return self._log_share(0.0, total, size, 1 / common)
 
-    def codes(self, labels: Iterable[Any]) -> Longs:
+    def codes(self, labels: Iterable[Label]) -> Longs:
         """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
-            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels), dtype=np.int64
+            (-1 if is_missing_label(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
+            dtype=np.int64,
         )
 
-    def _place(self, label: Any) -> int:
-        return self.values.place(None if is_missing(label) else label)
+    def _place(self, label: Label) -> int:
+        return self.values.place(None if is_missing_label(label) else label)
 
     @cached_property
     def _alone(self) -> LogTables:
@@ -169,15 +173,15 @@ class LogTable:
     @cached_property
     def names(self) -> list[str]:
         """What the values are called."""
-        return [shown(label) for label in self.values.labels]
+        return [shown_label(label) for label in self.values.labels]
 
     def where(self, code: int) -> str:
         """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
         return ""
 
-    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
         """Have log P(value | class) of each code added to the scores."""
-        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), holes)
+        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), missing)
 
     def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as [row, class]."""
@@ -208,19 +212,19 @@ class LogTable:
         return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
 
     @cached_property
-    def left(self) -> Left:
+    def left(self) -> CountsToLeave:
         """What a row is taken out of."""
         known, imagined = (
             self.values.kept(np.zeros(len(self.values), dtype=bool)),
-            shares.IMAGINED[self.settings.estimate],
+            shares.PSEUDO_COUNTS[self.settings.estimate],
         )
         whole = (
-            float(imagined(self.settings.smoothing)),
+            float(imagined(self.settings.column_smoothing)),
             len(self.values) + self._slot,
             self._common.sum() + self._slot,
         )
         rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
-        return Left(
+        return CountsToLeave(
             n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
             met=np.append(self.n.sum(axis=0), 0.0),
             kept=np.append(known, True).astype(np.float64),
@@ -239,9 +243,9 @@ class LogTable:
             )
         self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         if self.settings.estimate != "map" or not imagined:
             return 0.0
         return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
@@ -251,7 +255,7 @@ class LogTable:
         size, unseen = len(self.values), code >= len(self.values)
         if code < 0 or (unseen and not self._slot):
             return ""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
         if self.family.spread == "even" or imagined == 0:
             return shares.fraction(n, total, imagined, size + self._slot)
@@ -259,14 +263,18 @@ class LogTable:
         whole = self._common.sum() + self._slot
         return f"({n:.10g}+{imagined:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{imagined:.10g})"
 
-    def say(self, column: str) -> str:
-        """Say which value is the most frequent in each class."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(value | class) as columns of a frame, a line for each value."""
+        return {"value": self.names, **dict(zip(labels, np.exp(self.log_p), strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which value is the most frequent in each class."""
         parts = [
             f"{self.names[int(line.argmax())]} for {label} ({line.max():.10g} of {line.sum():.10g})"
             for label, line in zip(self.classes.labels, self.n, strict=True)
             if line.sum() > 0
         ]
-        return f"{column}: most frequent is {enumerated(parts)}." if parts else f"{column}: nothing was counted."
+        return f"{column}: most frequent is {listed_parts(parts)}." if parts else f"{column}: nothing was counted."
 
 
 @dataclass(frozen=True)
@@ -293,13 +301,13 @@ class LogTables:
         split = Split.of(self.stack)
         return padded(split.finite), padded(split.ruled_out) if split.ruled_out.any() else None
 
-    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
         """Have log P(value | class) of each cell added to the scores."""
         for column, table in enumerate(self.tables):
             if table.settings.unseen == "error":
                 table.check(x[:, column])
         finite, ruled_out = self._split
-        scorer.codes(x, self.offsets, finite, holes=holes)
+        scorer.codes(x, self.offsets, finite, allow_missing=missing)
         if ruled_out is not None:
             scorer.codes(x, self.offsets, ruled_out, against=True)
 
@@ -324,15 +332,16 @@ class LogTables:
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))
         found = Cumulants(*np.split(out, 4, axis=1))
-        light = any(table.settings.smoothing == 0 for table in self.tables)
-        return ruled_out(found, self._full, x, threads) if light else found
+        light = any(table.settings.column_smoothing == 0 for table in self.tables)
+        return with_ruled_out(found, self._full, x, threads) if light else found
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
         if any(table.left_alone for table in self.tables):
             return self._left_apart(x, y, weights, threads)
         out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
-        if _kernels.left_codes(x, y, weights, self.offsets, padded(self.stack), *self._left, out, threads) >= 0:
+        tables = self.offsets, padded(self.stack), *self._left
+        if _kernels.leave_one_out_codes(x, y, weights, *tables, out, threads) >= 0:
             for column, table in enumerate(self.tables):
                 table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
         return out
@@ -356,10 +365,21 @@ class LogTables:
         n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))
         return padded(n), met, kept, np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the prior's density at all shares, up to a constant."""
-        return sum(table.log_belief() for table in self.tables)
+        return sum(table.log_prior_density() for table in self.tables)
 
-    def say(self, column: str) -> str:
-        """Say which value is the most frequent in each class, column by column."""
-        return "\n".join(table.say(f"{column}[{at}]") for at, table in enumerate(self.tables))
+    def column(self, at: int) -> LogTables:
+        """Return the likelihood of one of the columns."""
+        return LogTables(self.classes, (self.tables[at],))
+
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(value | class) as columns of a frame, a line for each column and value."""
+        names = [(at, name) for at, table in enumerate(self.tables) for name in table.names]
+        shares = np.concatenate([np.zeros((len(labels), 0)), *(np.exp(table.log_p) for table in self.tables)], axis=1)
+        columns, values = ([name[at] for name in names] for at in (0, 1))
+        return {"column": columns, "value": values, **dict(zip(labels, shares, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which value is the most frequent in each class, column by column."""
+        return "\n".join(table.describe(f"{column}[{at}]") for at, table in enumerate(self.tables))

@@ -14,8 +14,8 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
-from .family import Settings
-from .texts import TextWeights, check_limit, of_texts
+from .family import Settings, Smoothing
+from .texts import TextWeights, check_document_limit, text_likelihood
 from .word_counts import WordWeights
 
 
@@ -57,7 +57,7 @@ class Words:
 
     complement: bool = False
     norm: bool = False
-    smoothing: Any = None
+    smoothing: Smoothing | None = None
     bernoulli: bool = False
     times: str = "all"
     min_df: float = 1
@@ -82,9 +82,9 @@ class Words:
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "stop_words", "ngram_range"):
-            object.__setattr__(self, name, as_tuple(name, getattr(self, name)))
-        check_words(self)
-        tokens_of(self)  # refuses what makes no tokens
+            object.__setattr__(self, name, tuple_setting(name, getattr(self, name)))
+        check_word_settings(self)
+        family_tokens(self)  # refuses what makes no tokens
 
     def __repr__(self) -> str:
         given = ((f.name, repr(getattr(self, f.name))) for f in fields(self))
@@ -94,7 +94,7 @@ class Words:
     @cached_property
     def tokens(self) -> Tokens:
         """How texts are taken apart."""
-        return tokens_of(self)
+        return family_tokens(self)
 
     @property
     def aside(self) -> bool:
@@ -124,15 +124,17 @@ class Words:
         tokens = {f.name: getattr(other, f.name) for f in fields(Tokens)}
         return replace(self, **tokens, pairs=other.pairs, vocabulary=other.vocabulary, times=other.times)
 
-    def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> WordWeights | TextWeights:
+    def estimate(
+        self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
+    ) -> WordWeights | TextWeights:
         """Return what each word says about each class."""
         if isinstance(statistic, WordTable):
-            return of_texts(self, statistic, rows, classes, settings)
+            return text_likelihood(self, statistic, rows, classes, settings)
         settings = settings.each(len(statistic.values), self.smoothing)
         return WordWeights(self, settings, classes, statistic.values, statistic.on(classes))
 
 
-def as_tuple(name: str, given: Any) -> Any:
+def tuple_setting(name: str, given: Any) -> Any:
     """Return a setting of several values as a tuple."""
     if given is None or isinstance(given, tuple):
         return given
@@ -141,7 +143,7 @@ def as_tuple(name: str, given: Any) -> Any:
     return tuple(given)
 
 
-def check_words(family: Words) -> None:
+def check_word_settings(family: Words) -> None:
     """Refuse settings of words that do not go together."""
     if family.bernoulli and (family.complement or family.idf):
         other = "complement" if family.complement else "idf"
@@ -153,8 +155,8 @@ def check_words(family: Words) -> None:
         )
     if family.times not in ("all", "once", "log"):
         raise InvalidSetting(Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'.")
-    check_limit("min_df", family.min_df)
-    check_limit("max_df", family.max_df)
+    check_document_limit("min_df", family.min_df)
+    check_document_limit("max_df", family.max_df)
     most = family.max_words
     if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
         raise InvalidSetting(Setting("max_words", most), " is no number of words; give 1 or more.")
@@ -191,13 +193,13 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
         raise InvalidSetting("vocabulary holds no words, so no text could say anything; leave it out to count all.")
 
 
-def tokens_of(family: Words) -> Tokens:
+def family_tokens(family: Words) -> Tokens:
     """Return how texts are taken apart."""
     given = {f.name: getattr(family, f.name) for f in fields(Tokens)}
-    return Tokens(**given | {"ngram_range": family.ngram_range or (1, 2 if family.pairs else longest_of(family))})
+    return Tokens(**given | {"ngram_range": family.ngram_range or (1, 2 if family.pairs else longest_ngram(family))})
 
 
-def longest_of(family: Words) -> int:
+def longest_ngram(family: Words) -> int:
     """Return how many words in a row are counted where nobody says it: as many as names of a vocabulary have."""
     if family.vocabulary is None or family.unit != "words" or family.tokenizer is not None:
         return 1

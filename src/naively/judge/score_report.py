@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._frames import frame
-from .._types import AnyArray, JsonObject, Longs, Places, TableLike
+from .._types import AnyArray, FrameLike, JsonObject, Longs, Places
 from .metrics import (
     DECISION_SCORES,
     PROBABILITY_SCORES,
@@ -91,7 +91,7 @@ def rows_by_fold(folds: Longs) -> dict[int, Places]:
     return dict(zip(numbers.tolist(), np.split(order, begins[1:]), strict=True))
 
 
-def fold_frame(scores: Scores) -> TableLike:
+def fold_frame(scores: Scores) -> FrameLike:
     """Return the scores of each fold as a data frame; without folds all rows are one."""
     names, parts = score_names(scores), scores_by_fold(scores)
     folds = [score_values(part, names) for part in parts.values()]
@@ -155,7 +155,7 @@ def scores_as_text(scores: Scores) -> str:
     return "\n".join([*notes, *(line.rstrip() for line in aligned_lines(lines, right=(1, 2))), *below])
 
 
-def score_frame(scores: Scores) -> TableLike:
+def score_frame(scores: Scores) -> FrameLike:
     """Return the scores with their standard errors beside the baseline's, as a data frame."""
     names = score_names(scores)
     model, baseline = (list(score_values(one, names).values()) for one in (scores, scores.baseline))
@@ -163,7 +163,7 @@ def score_frame(scores: Scores) -> TableLike:
     return frame({"score": list(names), "model": model, "spread": errors, "baseline": baseline})
 
 
-def reliability_frame(scores: Scores) -> TableLike:
+def reliability_frame(scores: Scores) -> FrameLike:
     """Return the reliability table as a data frame, without bins that have no rows."""
     rows, confidence, correct = scores._bins
     filled = rows > 0

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .._types import AnyArray, ColumnLike, Floats, JsonObject, Label, Longs, Places, TableLike
+from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Places
 from . import score_inputs, score_report
 from .decision import CostMatrix, LabelledCost
 from .metrics import mean_auc
@@ -232,7 +232,7 @@ class Scores(ScoredRows):
         _, confidence, correct = self._bins
         return float("nan") if self.posterior is None else float(np.abs(confidence - correct).sum() / self.rows)
 
-    def reliability(self) -> TableLike:
+    def reliability(self) -> FrameLike:
         """Return the reliability table: the mean confidence and the accuracy in each bin of confidence.
 
         Both are of the most probable class, whatever is decided under costs.
@@ -306,7 +306,7 @@ class Scores(ScoredRows):
         """
         return score_report.standard_errors(self)
 
-    def by_fold(self) -> TableLike:
+    def by_fold(self) -> FrameLike:
         """Return the scores of each fold as a data frame; without `folds`, all rows are one.
 
         Returns
@@ -364,7 +364,7 @@ class Scores(ScoredRows):
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def frame(self) -> TableLike:
+    def frame(self) -> FrameLike:
         """Return the scores with their standard errors beside the baseline's as a data frame.
 
         Returns

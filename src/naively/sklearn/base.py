@@ -18,7 +18,7 @@ from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..model.estimate import estimate
-from ..model.scorer import Model
+from ..model.scorer import AdditiveModel, NaiveModel
 from ..stats import Axis, Counts, CountsAccumulator
 from .array_api import Foreign, to_numpy, to_place_of
 from .class_codes import codes_among, encode_classes
@@ -229,7 +229,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return learned.assumptions
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> NaiveModel:
         learned = self._learned
         if learned.model is None:
             family, settings, log_prior, fallback = self._assumptions
@@ -254,7 +254,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         rows = X if plain else memory.native(self._check_X(X))
         threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
-            return ask(model, {COLUMN: rows}, threads, holes=False, **how)
+            return ask(model, {COLUMN: rows}, threads, missing=False, **how)
         except RowRefused:
             self._check_X(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
             return ask(model, {COLUMN: rows}, threads, **how)
@@ -276,7 +276,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Unnormalized log probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.log_joint, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.log_joint, X, dtype=self._answer_type(X))
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log probabilities, log P(class | row).
@@ -291,7 +291,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Log probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.log_posterior, X, dtype=self._answer_type(X))
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Return probabilities, P(class | row).
@@ -306,7 +306,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.posterior, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.posterior, X, dtype=self._answer_type(X))
 
     def predict(self, X: TableLike) -> AnyArray:
         """Return the most probable class of each row.
@@ -323,8 +323,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         classes = self._learned.classes
         if classes.dtype == INT64:
-            return self._answer(Model.most_probable, X, labels=classes)
-        found: AnyArray = classes[self._answer(Model.most_probable, X)]
+            return self._answer(AdditiveModel.most_probable, X, labels=classes)
+        found: AnyArray = classes[self._answer(AdditiveModel.most_probable, X)]
         return found
 
 

@@ -1,0 +1,176 @@
+"""Weights of terms by least leave-one-out log loss with a ridge: Newton's method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._types import Codes, Floats, Singles
+from ..recipe import Recipe
+from .associations import precision_of
+
+# Products of a few lines that are added up at once. Limits of the cache.
+PRODUCTS, FEW = 1 << 17, 32
+
+
+class WeightFit(NamedTuple):
+    """Weights of terms, biases of classes, and the loss to be expected of other rows.
+
+    The expected loss is what fits are compared by: Takeuchi's correction counts in it as often as caution says. The
+    corrected one has it once: an estimate of the leave-one-out loss, with each row left out of the weights as well.
+    """
+
+    weights: Floats
+    bias: Floats
+    expected: float
+    corrected: float = float("nan")
+    curve: Floats | None = None  # of the loss with its ridge, by the weights that are not 0 and the biases
+
+
+class WeightProblem:
+    """Minimize the log loss of rows over weights (not negative) and biases, near given values.
+
+    Each term is [class, row]; rows have a class and a weight.
+    """
+
+    def __init__(
+        self, terms: Sequence[Singles | Floats], y: Codes, rows: Floats, prior: Floats, recipe: Recipe
+    ) -> None:
+        self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(terms), len(prior)
+        self.recipe, self.precision = recipe, precision_of(len(y) * self.size * self.classes)
+        self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]
+        # Only differences to the first class matter. Biases are as if there were a flag for each class, too.
+        self._parts: list[Singles | Floats] = []
+        for k in range(1, self.classes):
+            part = np.empty((self.size, len(y)), dtype=self.precision)
+            for at, term in enumerate(terms):
+                np.subtract(term[k], term[0], out=part[at])
+            self._parts.append(part)
+        self._curve: Floats | None = None
+
+    def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of each class and row, and the logarithm of its own class's."""
+        weights, bias = v[: self.size].astype(self.precision), v[self.size :]
+        z = np.zeros((self.classes, len(self.y)))
+        for k, part in enumerate(self._parts, 1):
+            z[k] = weights @ part
+        z += (bias - bias[0])[:, None]
+        z -= z.max(axis=0)
+        own = z.reshape(-1).take(self._own)
+        p = np.exp(z, out=z)
+        whole = p.sum(axis=0)
+        p /= whole
+        return p, own - np.log(whole)
+
+    def accuracy(self, fit: WeightFit) -> float:
+        """Return the proportion of rows whose most probable class is their own."""
+        p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
+        return float(self.rows @ (p.argmax(axis=0) == self.y) / self.rows.sum())
+
+    def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
+        """Return the loss with its ridge, and the probabilities."""
+        p, own = self.probabilities(v)
+        return float(-self.rows @ own + 0.5 * (ridge * (v - v0)) @ (v - v0)), p
+
+    def slope(self, p: Floats) -> Floats:
+        """Return the slope of the loss without its ridge."""
+        error = p * self.rows
+        error.reshape(-1)[self._own] -= self.rows
+        slope = np.zeros(self.size)
+        for k, part in enumerate(self._parts, 1):
+            slope += part @ error[k].astype(self.precision)
+        return np.concatenate([slope, error.sum(axis=1)])
+
+    def curve(self, p: Floats) -> Floats:
+        """Return the curvature of the loss without its ridge."""
+        heavy, size = p * self.rows, self.size
+        out, mean = np.empty((size + self.classes,) * 2), np.zeros((size, len(self.y)), dtype=self.precision)
+        terms, beside = np.zeros((size, size)), np.zeros((size, self.classes))
+        for k, part in enumerate(self._parts, 1):
+            own = heavy[k] * (1 - p[k]) if self.classes == 2 else heavy[k]
+            terms += squared(part * np.sqrt(own).astype(self.precision))
+            mean += part * p[k].astype(self.precision)
+            beside[:, k] = part @ heavy[k].astype(self.precision)
+        if self.classes > 2:
+            terms -= squared(mean * np.sqrt(self.rows).astype(self.precision))
+        out[:size, :size], out[:size, size:] = terms, beside - mean @ heavy.T.astype(self.precision)
+        out[size:, :size] = out[:size, size:].T
+        out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(self.rows))
+        return out
+
+    def scatter(self, p: Floats) -> Floats:
+        """Return the sum over the rows of their slopes, each with itself."""
+        error = p.copy()
+        error.reshape(-1)[self._own] -= 1.0
+        error *= np.sqrt(self.rows)
+        slopes = np.zeros((self.size, len(self.y)), dtype=self.precision)
+        for k, part in enumerate(self._parts, 1):
+            slopes += error[k].astype(self.precision) * part
+        return squared(np.concatenate([slopes, error.astype(self.precision)]))
+
+    def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> WeightFit:
+        """Return the best weights and biases; the ridge pulls each weight towards a value.
+
+        The expected loss is Takeuchi's estimate of that on other rows, its correction taken as often as caution says.
+        """
+        pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, self.recipe.bias_ridge)])
+        v0, v = np.concatenate([towards, self.prior]), np.concatenate([start, self.prior])
+        (loss, p), total, same = self.loss(v, v0, pull), float(self.rows.sum()), self.recipe.newton_same_curvature
+        for step in range(self.recipe.newton_steps):
+            if self._curve is None or step % same == same - 1:
+                self._curve = self.curve(p)
+            before = loss
+            v, loss, p = self._step(v, v0, pull, self._curve, (loss, p))
+            if before - loss <= self.recipe.newton_tolerance * total:
+                break
+        expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
+        if not caution:
+            return WeightFit(v[: self.size], v[self.size :], expected / total)
+        correction, curve = self._correction(v, p, pull)
+        losses = (expected + caution * correction) / total, (expected + correction) / total
+        return WeightFit(v[: self.size], v[self.size :], *losses, curve)
+
+    def _step(
+        self, v: Floats, v0: Floats, pull: Floats, curve: Floats, here: tuple[float, Floats]
+    ) -> tuple[Floats, float, Floats]:
+        """Go one step of Newton's method; weights that are 0 and would fall are held there."""
+        loss, p = here
+        slope = self.slope(p) + pull * (v - v0)
+        free = np.ones(len(v), dtype=bool)
+        free[: self.size] = (v[: self.size] > 0) | (slope[: self.size] < 0)
+        move = np.zeros(len(v))
+        move[free] = -np.linalg.solve((curve + np.diag(pull))[np.ix_(free, free)], slope[free])
+        length = 1.0
+        while length > 1e-4:
+            tried = v + length * move
+            tried[: self.size] = np.maximum(tried[: self.size], 0.0)
+            found, probabilities = self.loss(tried, v0, pull)
+            if found <= loss + 1e-4 * float(slope @ (tried - v)):
+                return tried, found, probabilities
+            length /= 2
+        return v, loss, p
+
+    def _correction(self, v: Floats, p: Floats, pull: Floats) -> tuple[float, Floats]:
+        """Return by how much the loss is too low, for having chosen the weights on these rows; and its curvature."""
+        on = np.concatenate([v[: self.size] > 0, np.ones(self.classes, dtype=bool)])
+        inner = np.ix_(on, on)
+        curve = (self.curve(p) + np.diag(pull))[inner]
+        return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve
+
+
+def squared(lines: Singles | Floats) -> Floats:
+    """Return the products of lines with each other.
+
+    Of a few long lines some columns at a time: at once the library behind NumPy makes work for all threads of it, which
+    then wait for each other longer than one would take for all.
+    """
+    if len(lines) > FEW or not len(lines):
+        return np.asarray(lines @ lines.T, dtype=np.float64)
+    each = max(PRODUCTS // len(lines) ** 2, 16)
+    whole = lines.shape[1] // each * each
+    parts = lines[:, :whole].reshape(len(lines), -1, each).transpose(1, 0, 2)
+    found = np.matmul(parts, parts.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+    rest = lines[:, whole:]
+    return np.asarray(found + rest @ rest.T, dtype=np.float64)

@@ -1,0 +1,476 @@
+"""Columns taken together: what is counted, what is said, what is weighed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palmerpenguins import load_penguins
+
+import naively as nv
+from naively import _kernels
+from naively.data.model_file import file as store_file
+from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
+from naively.model.joint.model import JointModel
+
+from .tables import penguins
+
+
+def features(codes, sizes, numbers):
+    """Return the features of rows, as the plain definition has them."""
+    out = [np.ones((len(codes), 1))]
+    out += [(codes[:, [j]] == np.arange(size)).astype(float) for j, size in enumerate(sizes)]
+    return np.hstack([*out, numbers])
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_products_are_those_of_the_features(data):
+    seed = data.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    rows, classes, width = (data.draw(st.integers(low, 5)) for low in (0, 1, 0))
+    rows *= data.draw(st.sampled_from([1, 40]))
+    sizes = data.draw(st.lists(st.integers(0, 6), max_size=4))
+    codes = np.column_stack([rng.integers(-1, size + 1, rows) for size in sizes] or [np.empty((rows, 0))]).astype(
+        np.int32
+    )
+    numbers, y = rng.normal(size=(rows, width)), rng.integers(0, classes, rows).astype(np.int32)
+    weights = data.draw(st.sampled_from([None, rng.random(rows)]))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x = features(codes, sizes, numbers)
+    out = np.zeros((classes, x.shape[1], x.shape[1]))
+    _kernels.count_products(codes, offsets, numbers, y, weights, out, 2)
+    w = np.ones(rows) if weights is None else weights
+    for k in range(classes):
+        here = y == k
+        assert np.allclose(out[k], np.triu((x[here] * w[here, None]).T @ x[here]), atol=1e-12)
+
+
+@given(st.lists(st.floats(-10, 10) | st.just(float("nan")), max_size=30), st.lists(st.floats(-10, 10), max_size=20))
+def test_the_bin_of_a_number_is_how_many_cuts_lie_below_it(numbers, cuts):
+    cuts = np.unique(np.array(cuts, dtype=float))
+    x = np.array(numbers, dtype=float).reshape(-1, 1)
+    out = np.empty(x.shape, dtype=np.int32)
+    _kernels.bin_numbers(x, cuts, np.array([0, len(cuts)], dtype=np.int64), out, 1)
+    assert out[:, 0].tolist() == [-1 if v != v else int((cuts < v).sum()) for v in x[:, 0]]
+
+
+SETTINGS = [
+    {},
+    {"missing": "value"},
+    {"columns": ["island", "bill_length_mm", "sex"]},
+    {"prior": "uniform"},
+    {"max_categories": 2},
+    {"cost": {("Adelie", "Gentoo"): 5}},
+    {"families": {"year": "categorical"}},
+]
+
+
+@pytest.mark.parametrize("params", SETTINGS, ids=str)
+def test_evidence_adds_up_by_columns_and_pairs(params):
+    X, y = penguins()
+    nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
+    assert isinstance(nb.fitted_.model, JointModel)
+    evidence = nb.explain(X)
+    assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(X), atol=1e-9)
+    assert np.allclose(evidence.probabilities, nb.predict_proba(X), atol=1e-9)
+    assert np.allclose(nb.predict_proba(X).sum(axis=1), 1)
+    assert any(" × " in name for name in evidence.columns)
+    assert str(nb.explain(X.iloc[:1]))
+
+
+def test_one_row_and_many_are_answered_alike(fitted):
+    nb, X, _ = fitted
+    many = nb.predict_proba(X)
+    for row in (0, 3, 200):
+        assert np.array_equal(nb.predict_proba(X.iloc[row].to_dict())[0], many[row])
+
+
+def test_a_row_left_out_is_answered_as_if_it_had_been_forgotten(fitted):
+    nb, X, y = fitted
+    left = nb.leave_one_out(X, y).posterior
+    for row in range(0, len(X), 23):
+        without = copy.copy(nb)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)
+            without.forget(X.iloc[[row]], y.iloc[[row]])
+        gap = np.log(left[row] + 1e-6) - np.log(without.predict_proba(X.iloc[[row]])[0] + 1e-6)
+        # The joint evidence follows Sherman and Morrison; its number of rows and the shares of the flags stay.
+        assert np.abs(gap).max() < 0.1
+
+
+def test_rows_and_columns_in_any_order_units_and_weights_change_nothing(fitted):
+    nb, X, y = fitted
+    before, order = nb.predict_proba(X), np.random.default_rng(0).permutation(len(X))
+
+    def answers(table, labels, asked=X, **how):
+        return nv.NaiveBayes(model="auto").fit(table, labels, **how).predict_proba(asked)
+
+    assert np.allclose(answers(X.iloc[order], y.iloc[order]), before, atol=1e-6)
+    assert np.allclose(answers(X[X.columns[::-1]], y), before, atol=1e-6)
+    other = X.assign(body_mass_g=X["body_mass_g"] / 453.6 + 5)
+    assert np.allclose(answers(other, y, other), before, atol=1e-6)
+    renamed = X.assign(island=X["island"].map({"Torgersen": "a", "Biscoe": "z", "Dream": "m"}))
+    assert np.allclose(answers(renamed, y, renamed), before, atol=1e-6)
+    twice = answers(pd.concat([X, X]), pd.concat([y, y]))
+    assert np.allclose(answers(X, y, sample_weight=np.full(len(X), 2.0)), twice, atol=1e-6)
+    weights = np.where(np.arange(len(X)) % 3 == 0, 0.0, 1.0)
+    kept = weights > 0
+    assert np.allclose(answers(X, y, sample_weight=weights), answers(X[kept], y[kept]), atol=1e-6)
+
+
+def test_counts_add_and_subtract(fitted):
+    nb, X, y = fitted
+    schema, half = nb.schema_, len(X) // 2
+    first, second = (
+        nv.count(X.iloc[part], y.iloc[part], schema=schema) for part in (slice(0, half), slice(half, None))
+    )
+    assert (first + second).agrees(nb.counts_)
+    assert (nb.counts_ - second).agrees(first)
+    assert (first * 2.0).joint.products[0, 0, 0] == 2 * first.joint.products[0, 0, 0]
+
+
+def test_counts_without_pairs_or_over_other_bins_add_as_the_text_book_has_them(fitted):
+    nb, X, y = fitted
+    plain, others = nv.count(X, y), nv.NaiveBayes(model="auto").fit(X.iloc[:200], y.iloc[:200]).counts_
+    for found, more in (("one side only", plain), ("different bins", others)):
+        with pytest.warns(nv.LeftOutWarning, match=found):
+            both = nb.counts_ + more
+        assert both.joint is None
+        assert both.rows.sum() == len(X) + more.rows.sum()
+        assert not nv.NaiveBayes.from_counts(both).calibrated_
+    with pytest.warns(nv.LeftOutWarning, match="one side only"):
+        assert (nb.counts_ - nv.count(X.iloc[:9], y.iloc[:9])).agrees(nv.count(X.iloc[9:], y.iloc[9:]))
+
+
+def test_rows_that_come_later_make_what_was_learned_stale(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300])
+    with pytest.warns(StaleWarning):
+        nb.partial_fit(X.iloc[300:], y.iloc[300:])
+    assert not nb.calibrated_
+    assert nb.counts_.joint.products[:, 0, 0].sum() == len(X)
+    nb.calibrate(X, y)
+    assert nb.calibrated_
+    assert nb.leave_one_out(X, y).accuracy > 0.97
+
+
+def test_a_class_of_one_row_is_left_out_without_a_warning():
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.normal(size=(80, 3)) * 1e6 + 1e9).add_prefix("x"), np.arange(80) % 2
+    y[7] = 2
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    assert np.isfinite(nb.leave_one_out(X, y).posterior).all()
+
+
+def test_settings_that_no_weight_depends_on_act_at_once(fitted):
+    nb, X = copy.copy(fitted[0]), fitted[1]
+    odds = nb.predict_proba(X)[:, 0] / nb.predict_proba(X)[:, 1]
+    nb.set_params(prior="uniform", smoothing=3.0, estimate="map", unseen="smooth")
+    even = nb.predict_proba(X)
+    usual = np.log((nb.counts_.rows + 1) / (nb.counts_.rows.sum() + len(nb.counts_.rows)))
+    assert nb.calibrated_
+    assert np.allclose(np.log(even[:, 0] / even[:, 1]), np.log(odds) - usual[0] + usual[1], atol=1e-6)
+    with pytest.warns(StaleWarning):
+        nb.set_params(columns=["island", "sex"]).predict(X)
+
+
+def test_weights_say_nothing_of_the_text_book(fitted):
+    nb, X, y = copy.copy(fitted[0]), *fitted[1:]
+    nb.set_params(model="textbook")
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    assert np.allclose(nb.predict_proba(X), book.predict_proba(X), atol=1e-12)
+    assert not nb.calibrated_
+    assert nb.summary() == book.summary()
+    assert nb.leave_one_out(X, y).tuning is None
+    nb.forget(X[:5], y[:5])  # there is nothing to warn of
+    with pytest.warns(StaleWarning, match="old weights"):
+        nb.set_params(model="auto").partial_fit(X[:5], y[:5]).predict(X)
+    assert not nb.calibrated_
+
+
+def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
+    with pytest.raises(InvalidInput, match=r"100 rows were given, but 344 were counted"):
+        nb.calibrate(X.iloc[100:200], y.iloc[100:200])
+    assert nb.counts_.joint is None
+    nb.calibrate(X, y)
+    assert nb.calibrated_
+
+
+def test_few_rows_are_left_to_the_text_book():
+    X, y = penguins()
+    few = nv.NaiveBayes(model="auto").fit(X.iloc[140:170], y.iloc[140:170])
+    book = nv.NaiveBayes(model="textbook").fit(X.iloc[140:170], y.iloc[140:170])
+    assert np.array_equal(few.predict_proba(X), book.predict_proba(X))
+
+
+# -- tables that are awkward -----------------------------------------------------------------------------------------
+
+
+def noise(rows, columns, seed=0):
+    return pd.DataFrame(np.random.default_rng(seed).normal(size=(rows, columns))).add_prefix("n")
+
+
+AWKWARD = {
+    "ten classes of two rows each": (lambda: (noise(60, 3), np.arange(60) % 30)),
+    "one column": (lambda: (noise(80, 1), np.arange(80) % 2)),
+    "a constant column": (lambda: (noise(80, 1).assign(c=1.0, d="x"), np.arange(80) % 2)),
+    "a column without cells": (lambda: (noise(80, 1).assign(c=np.nan, d=None), np.arange(80) % 2)),
+    "columns without cells alone": (
+        lambda: (pd.DataFrame({"c": [np.nan] * 80, "d": [np.nan] * 80}), np.arange(80) % 2)
+    ),
+    "500 columns": (lambda: (noise(120, 500), np.arange(120) % 2)),
+    "2,000 categories": (
+        lambda: (pd.DataFrame({"c": np.arange(4000) % 2000, "d": np.arange(4000) % 7}).astype(str), np.arange(4000) % 2)
+    ),
+    "1,000 classes": (lambda: (noise(3000, 3), np.arange(3000) % 1000)),
+    "a class of one row": (lambda: (noise(80, 2), np.where(np.arange(80) == 3, "odd", "even"))),
+    "huge numbers": (lambda: (noise(80, 2) * 1e140, np.arange(80) % 2)),
+    "infinitesimal numbers": (lambda: (noise(80, 2) * 1e-300, np.arange(80) % 2)),
+    "two values": (lambda: (pd.DataFrame({"b": np.arange(80) % 2 == 0, "n": np.arange(80) % 2}), np.arange(80) % 4)),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_tables_are_answered(name):
+    X, y = AWKWARD[name]()
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    p = nb.predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    assert np.allclose(nb.explain(X.iloc[:5]).probabilities, p[:5], atol=1e-9)
+    assert np.isfinite(nb.leave_one_out(X, y).log_loss)
+
+
+# -- keeping ---------------------------------------------------------------------------------------------------------
+
+
+def kept(nb, folder):
+    nb.save(folder / "model.parquet")
+    return nv.load(folder / "model.parquet")
+
+
+def test_a_model_comes_back_from_its_file(fitted, tmp_path):
+    nb, X, y = fitted
+    twin = kept(nb, tmp_path)
+    assert twin.counts_ == nb.counts_
+    assert twin.schema_ == nb.schema_
+    assert twin.summary() == nb.summary()
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+    assert np.array_equal(twin.leave_one_out(X, y).posterior, nb.leave_one_out(X, y).posterior)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleWarning)
+        twin.forget(X.iloc[:50], y.iloc[:50]).partial_fit(X.iloc[:50], y.iloc[:50])
+        assert twin.counts_.agrees(nb.counts_, 1e-9)
+        assert np.allclose(twin.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_labels_of_all_types_come_back_as_they_were(tmp_path):
+    day, n = pd.Timestamp("2026-02-28").date(), np.arange(120)
+    X = pd.DataFrame({"whole": n % 3, "flag": n % 2 == 0, "day": [day if k % 3 else None for k in n], "x": n % 11 / 7})
+    nb = nv.NaiveBayes(model="auto", families={"whole": "categorical"}).fit(X, n % 4 == 0)
+    twin = kept(nb, tmp_path)
+    assert [[type(label) for label in values.labels] for values in twin.schema_.grid.labels] == [
+        [type(label) for label in values.labels] for values in nb.schema_.grid.labels
+    ]
+    assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
+    assert twin.counts_ == nb.counts_
+
+
+def test_a_file_says_which_values_were_met_together(fitted, tmp_path):
+    nb, X, y = fitted
+    nb.save(tmp_path / "model.parquet")
+    table = pd.read_parquet(tmp_path / "model.parquet")
+    both = table[(table["column"] == "(together) island") & (table["column2"] == "(together) sex")]
+    met = {(row.value, row.value2, row["class"]): row.n for _, row in both.iterrows()}
+    wanted = X.assign(species=y).groupby(["island", "sex", "species"], observed=True).size()
+    assert met == {key: n for key, n in wanted.items() if n}
+
+
+def test_weights_of_other_columns_are_not_kept(fitted, tmp_path):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    nb.columns = ["island", "sex"]
+    with pytest.warns(StaleWarning, match="textbook"):
+        before = nb.predict_proba(X)
+    twin = kept(nb, tmp_path)
+    assert np.array_equal(twin.predict_proba(X), before)
+    assert twin.tuning_.learned is None
+
+
+def forged(path, change):
+    """Write a file anew whose footer says something else, with a seal that fits."""
+    table = pq.read_table(path)
+    said = json.loads(pq.read_metadata(path).metadata[b"naively"])
+    change(said)
+    text = json.dumps({**said, "sha256": store_file.UNSEALED}, separators=(",", ":"))
+    sink, groups = pa.BufferOutputStream(), pq.ParquetFile(path)
+    with pq.ParquetWriter(sink, table.schema.remove_metadata(), use_dictionary=store_file.WORDS) as writer:
+        for at in range(groups.num_row_groups):
+            writer.write_table(groups.read_row_group(at), row_group_size=1 << 30)
+        writer.add_key_value_metadata({"naively": text})
+    path.write_bytes(store_file.sealed(sink.getvalue().to_pybytes()))
+
+
+FORGERIES = {
+    "nothing": lambda said: None,
+    "too few features": lambda said: said["together"]["features"].pop(),
+    "a feature twice": lambda said: said["together"]["features"].append(said["together"]["features"][1]),
+    "too many levels": lambda said: said["together"].update(levels=0),
+    "rows": lambda said: said["together"].update(rows=3),
+    "no grid": lambda said: said["about"]["schema"].pop("grid"),
+    "other bins": lambda said: said["about"]["schema"]["grid"]["numbers"].pop(),
+    "biases": lambda said: said["about"]["tuning"]["learned"]["bias"].pop(),
+    "weights": lambda said: said["about"]["tuning"]["learned"]["weights"].append(["value"]),
+    "a column that is not there": lambda said: said["about"]["tuning"]["learned"]["weights"].append(
+        ["pair", 4, [3, 99], 1.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_file_that_cannot_be_true_is_refused(fitted, tmp_path, name):
+    nb, X, _ = fitted
+    path = tmp_path / "model.parquet"
+    nb.save(path)
+    forged(path, FORGERIES[name])
+    if name == "nothing":
+        assert np.array_equal(nv.load(path).predict_proba(X), nb.predict_proba(X))
+        return
+    with pytest.raises(UnreadableFile):
+        nv.load(path)
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_the_text_book_is_one_setting_away(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    with pytest.raises(InvalidSetting, match="textbook"):
+        nb.predict_interval(X)
+    with pytest.raises(InvalidSetting, match="held-out"):
+        nb.calibrate(X, y, held_out=True)
+    nb.model = "textbook"
+    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
+    assert np.array_equal(nb.predict_interval(X)[0], book.predict_interval(X)[0])
+    assert np.array_equal(nb.score_samples(X), book.score_samples(X))
+
+
+def test_a_temperature_divides_the_scores(fitted):
+    nb, X, y = fitted
+    soft = nv.NaiveBayes(model="auto", temperature=2.0).fit(X, y)
+    gap = nb.predict_joint_log_proba(X) - 2 * soft.predict_joint_log_proba(X)
+    assert np.ptp(gap, axis=1).max() < 1e-9
+    assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
+
+
+def test_rows_without_a_label_are_left_to_the_text_book():
+    X, y = penguins()
+    y = y.where(np.arange(len(y)) % 3 > 0)
+    params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
+    nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
+    assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
+    assert "joint terms were not fitted: rows without a label were used, too" in nb.summary()
+
+
+def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):
+    nb, _, _ = fitted
+    said = nb.summary()
+    assert "7 columns alone, 21 pairs of columns, all columns at once" in said
+    losses = list(nb.tuning_.learned.loss.values())
+    assert losses == sorted(losses, reverse=True)
+    assert all(f"{loss:.3g} with" in said for loss in losses)
+
+
+def test_each_fold_weighs_its_evidence_anew():
+    X, y = penguins()
+    auto, book = (nv.cross_validate(X, y, model=model, cv=5) for model in ("auto", "textbook"))
+    assert auto.brier < book.brier
+    assert auto.accuracy > book.accuracy
+
+
+def test_a_row_of_holes_is_answered_as_frequent_as_the_classes_are():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = pd.DataFrame(rng.normal(size=(400, 4)) + 2 * y[:, None] * [1, 1, 0, 0]).add_prefix("n")
+    X = X.assign(word=np.where(rng.random(400) < 0.8, y, 1 - y).astype(str)).mask(rng.random((400, 5)) < 0.1)
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    nothing = dict.fromkeys(X)
+    assert not nb.explain(nothing).scores.any()
+    assert np.abs(nb.predict_proba(nothing)[0] - np.bincount(y) / 400).max() < 0.1
+
+
+def test_models_over_the_same_bins_merge(fitted):
+    nb, X, y = fitted
+    parts = [
+        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
+        for rows in (slice(0, None, 2), slice(1, None, 2))
+    ]
+    with pytest.warns(StaleWarning, match="old weights"):
+        both = nv.merge(parts)
+    assert both.counts_.agrees(nb.counts_, 1e-9)
+    assert both.tuning_.learned is parts[0].tuning_.learned
+    assert not both.calibrated_
+    both.calibrate(X, y)
+    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_models_over_different_bins_merge_as_the_text_book_has_them(fitted):
+    _, X, y = fitted
+    parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
+    with pytest.warns(nv.LeftOutWarning, match="different bins"):
+        both = nv.merge(parts)
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    assert np.allclose(both.predict_proba(X), book.predict_proba(X), atol=1e-9)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
+    nb, X, _ = fitted
+    other = nv.NaiveBayes(model="auto").fit(in_a_file, target="species")
+    assert other.counts_.agrees(nb.counts_, 1e-9)
+    assert np.allclose(other.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+
+
+def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
+    steps, nb, alone = [], nv.NaiveBayes(model="auto"), nv.NaiveBayes(model="auto")
+    done = nv.fit_files(nb, in_a_file, "species", cv=5, progress=lambda *told: steps.append(told[1:]))
+    nv.fit_files(alone, in_a_file, "species")
+    assert done.rows == len(load_penguins())
+    assert nb.counts_.agrees(alone.counts_, 1e-9)
+    size = in_a_file.stat().st_size
+    assert np.allclose(steps, [(size, 3 * size), (size, size)], rtol=0.01)  # after one pass all rows are known
+    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
+    assert done.scores.log_loss < book.scores.log_loss
+
+
+def test_counts_of_single_files_hold_no_pairs(in_a_file, tmp_path):
+    nb = nv.NaiveBayes(model="auto")
+    nv.fit_files(nb, in_a_file, "species", keep_counts=tmp_path)
+    assert nb.counts_.joint is None
+    assert "Counts that are kept are those of single columns" in nb.summary()
+
+
+def test_the_picture_shows_the_strongest_pairs_and_sums_up_the_others(fitted):
+    nb, X, _ = fitted
+    evidence = nb.explain(X.iloc[:1])
+    lines = str(evidence).splitlines()
+    pairs = [name for name, _ in evidence.bars() if " × " in name]
+    assert sum(" × " in line for line in lines) == 5
+    rest = sum(lead for name, lead in evidence.bars() if name in pairs[5:])
+    assert lines[-1].startswith(f"({len(pairs) - 5} other pairs)")
+    assert f"{rest:+.3f}" in lines[-1]

@@ -1,0 +1,154 @@
+"""Columns taken together in tables of extreme shapes: sensible answers in bounded time and memory."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import naively as nv
+from naively.estimator.reports import summary_of_tuning
+from naively.model.joint.model import JointModel
+
+MIB = 1 << 20
+
+
+def numbers(rows, columns, y, seed=0):
+    """Return noise, but for the first column, which tells the class."""
+    x = np.random.default_rng(seed).normal(size=(rows, columns))
+    x[:, 0] += 2 * (y % 7)
+    return pd.DataFrame(x).add_prefix("n")
+
+
+def words(rows, columns, labels, y, seed=0):
+    """Return labels by chance, but for the first column, which often repeats the class."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, labels, (rows, columns))
+    x[:, 0] = np.where(rng.random(rows) < 0.5, y % labels, x[:, 0])
+    return ("v" + pd.DataFrame(x).astype(str)).add_prefix("w")  # digits alone would be numbers
+
+
+def table(make, rows, classes):
+    y = np.arange(rows) % classes
+    return make(y), y
+
+
+def repeated(column):
+    return pd.concat([column] * 30, axis=1).set_axis([f"d{at}" for at in range(30)], axis=1)
+
+
+# Of each: the table with its classes, how many seconds it may take (several times what it does), and MiB.
+EXTREMES = {
+    "ten classes of two rows": (lambda: table(lambda y: numbers(20, 3, y), 20, 10), 10, 20),
+    "thirty classes of two rows": (lambda: table(lambda y: numbers(60, 3, y), 60, 30), 4, 40),
+    "one number": (lambda: table(lambda y: numbers(500, 1, y), 500, 2), 10, 20),
+    "one column of labels": (lambda: table(lambda y: words(500, 1, 4, y), 500, 2), 10, 20),
+    "constant columns": (lambda: (pd.DataFrame({"a": 1.0, "b": ["x"] * 200}), np.arange(200) % 3 // 2), 10, 20),
+    "no cells": (lambda: (pd.DataFrame({"a": np.nan, "b": [None] * 200}), np.arange(200) % 3 // 2), 10, 20),
+    "500 columns of numbers": (lambda: table(lambda y: numbers(80, 500, y), 80, 2), 60, 500),
+    "500 columns of labels": (lambda: table(lambda y: words(100, 500, 6, y), 100, 2), 20, 300),
+    "1,100 columns of numbers": (lambda: table(lambda y: numbers(60, 1100, y), 60, 2), 20, 100),
+    "2,000 categories": (
+        lambda: table(lambda y: words(4000, 2, 2000, y).join(numbers(4000, 1, y)), 4000, 2), 20, 200,
+    ),
+    "1,000 classes": (lambda: table(lambda y: numbers(3000, 3, y).assign(n1=y + 0.1), 3000, 1000), 20, 200),
+    "60 classes": (lambda: table(lambda y: numbers(180, 2, y).assign(n1=y + 0.1), 180, 60), 40, 300),
+    "five rows": (lambda: table(lambda y: numbers(5, 2, y), 5, 2), 10, 20),
+    "one class": (lambda: table(lambda y: numbers(300, 2, y).join(words(300, 1, 3, y)), 300, 1), 10, 20),
+    "100,000 labels": (
+        lambda: table(lambda y: numbers(100_000, 1, y).assign(id=np.arange(100_000).astype(str)), 100_000, 2), 40, 300,
+    ),
+    "one number 30 times": (lambda: table(lambda y: repeated(numbers(400, 1, y)), 400, 2), 20, 200),
+    "one label 30 times": (lambda: table(lambda y: repeated(words(400, 1, 3, y)), 400, 2), 20, 200),
+    "numbers as large as they may be": (lambda: table(lambda y: numbers(300, 3, y) * 1e148, 300, 2), 10, 20),
+    "numbers as small as they may be": (lambda: table(lambda y: numbers(300, 3, y) * 1e-300, 300, 2), 10, 20),
+}  # fmt: skip
+
+
+@cache
+def fitted(name):
+    """Return the model of a table, the table and its classes, and how many seconds it took."""
+    X, y = EXTREMES[name][0]()
+    begin = time.process_time()
+    return nv.NaiveBayes(model="auto").fit(X, y), X, y, time.process_time() - begin
+
+
+SLOW = ("one number 30 times",)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in EXTREMES])
+def test_extreme_tables_are_answered_sensibly(name):
+    nb, X, y, seconds = fitted(name)
+    p = nb.predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    assert (nb.classes_[p.argmax(axis=1)] == y).mean() >= np.bincount(y).max() / len(y)
+    assert seconds < EXTREMES[name][1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["500 columns of labels", "2,000 categories", "one number 30 times"])
+def test_extreme_tables_take_little_memory(name):
+    make, _, most = EXTREMES[name]
+    X, y = make()
+    tracemalloc.start()
+    nv.NaiveBayes(model="auto").fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < most * MIB
+
+
+LEFT_OUT = {
+    "500 columns of labels": "499 of 500 columns show no gain on their own and are not used.",
+    "2,000 categories": "In pairs of columns only the 64 most frequent labels of ",
+    "1,100 columns of numbers": "1,099 of 1,100 columns show no gain on their own and are not used.",
+    "1,000 classes": "there are 1,000 classes, and at most 300 can be",
+    "five rows": "there are 5 rows; fit, or calibrate with, at least 50",
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_cannot_be_afforded_is_left_out_and_said(name):
+    nb = fitted(name)[0]
+    assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
+
+
+WEIGHTS = {
+    "huge": np.full(300, 1e12),
+    "huge and tiny": np.where(np.arange(300) % 7 == 0, 1e12, 1e-3),
+    "tiny": np.full(300, 1e-9),
+    "fractions": np.random.default_rng(0).random(300),
+}
+
+
+@pytest.mark.filterwarnings("ignore::naively.WeightWarning")
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_extreme_weights_are_answered(name):
+    X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
+    nb = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=WEIGHTS[name])
+    assert isinstance(nb.fitted_.model, JointModel)
+    p = nb.predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    assert (p.argmax(axis=1) == y).mean() >= 0.5
+
+
+def test_rows_of_no_weight_are_no_rows():
+    X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
+    some = np.arange(300) % 3 > 0
+    all_rows = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=some * 1.0)
+    fewer = nv.NaiveBayes(model="auto").fit(X[some], y[some])
+    assert np.allclose(all_rows.predict_proba(X), fewer.predict_proba(X), atol=1e-9)
+
+
+def test_numbers_beyond_the_edges_are_answered_as_those_at_the_edges():
+    X, y = table(lambda y: numbers(300, 2, y), 300, 2)
+    nb = nv.NaiveBayes(model="auto").fit(X, y)
+    edge = X.max().to_dict()
+    far = nb.predict_proba(dict.fromkeys(X, 1e140))
+    assert np.isfinite(far).all()
+    assert np.allclose(far, nb.predict_proba({name: 1e6 * value for name, value in edge.items()}))

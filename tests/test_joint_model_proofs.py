@@ -1,0 +1,234 @@
+"""What must hold of columns taken together, on rows drawn from distributions that are known."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import naively as nv
+from naively.data.frame import frame_of
+from naively.errors import StaleWarning
+from naively.estimator import tuner
+from naively.model.joint.label_terms import LabelTerms
+from naively.model.joint.linear_terms import LinearTerms
+from naively.model.joint.number_terms import BinTerms, DensityTerms
+from naively.model.joint.pair_terms import PairTerms
+from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.tuning import TextbookScores
+
+CLASSES, FRESH = 3, 20_000
+
+
+def drawn(seed):
+    """Return the same distribution for the same seed."""
+    return np.random.default_rng(seed)
+
+
+def normals(rows, rng):
+    """Return numbers that are normal and independent within a class, each with its own mean and spread there."""
+    mean, spread = drawn(1).normal(size=(CLASSES, 6)) * 0.7, np.exp(drawn(2).normal(size=(CLASSES, 6)) * 0.3)
+    y = rng.integers(0, CLASSES, rows)
+    return pd.DataFrame(mean[y] + spread[y] * rng.normal(size=(rows, 6))).add_prefix("n"), y
+
+
+def words(rows, rng, y=None, columns=6):
+    """Return labels that are independent within a class."""
+    shares = drawn(3).dirichlet(np.full(5, 2.0), size=(CLASSES, columns))
+    y = rng.integers(0, CLASSES, rows) if y is None else y
+    codes = (rng.random((rows, columns, 1)) > shares[y].cumsum(axis=2)).sum(axis=2).clip(max=4)
+    return ("v" + pd.DataFrame(codes).astype(str)).add_prefix("w"), y
+
+
+def mixed(rows, rng):
+    """Return numbers and labels that are independent within a class."""
+    mean, y = drawn(1).normal(size=(CLASSES, 4)) * 0.6, rng.integers(0, CLASSES, rows)
+    numbers = pd.DataFrame(mean[y] + rng.normal(size=(rows, 4))).add_prefix("n")
+    return numbers.join(words(rows, rng, y, 4)[0]), y
+
+
+KINDS = {"normals": normals, "words": words, "mixed": mixed}
+
+
+def auto(X, y, **how):
+    return nv.NaiveBayes(model="auto").fit(X, y, **how)
+
+
+def scored(nb, X, y):
+    return nv.Scores(nb.predict_proba(X), y, nb.classes_)
+
+
+# -- probabilities ---------------------------------------------------------------------------------------------------
+
+
+def dependent(rows, rng):
+    """Return rows whose columns hang together, and the true probability of each class."""
+    mean = np.array([[0.0, 0, 0, 0], [1.0, 0.5, 0, 0.7], [0.0, -0.8, 0.9, 0]])
+    within = np.linalg.cholesky(np.full((4, 4), 0.6) + 0.4 * np.eye(4))
+    y = rng.choice(CLASSES, rows, p=[0.5, 0.3, 0.2])
+    x = mean[y] + rng.normal(size=(rows, 4)) @ within.T
+    # The second label repeats the first in three of four rows, whatever the class.
+    shares = np.array([[0.6, 0.3, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3]])
+    first = (rng.random((rows, 1)) > shares[y].cumsum(axis=1)).sum(axis=1).clip(max=2)
+    second = np.where(rng.random(rows) < 0.75, first, rng.integers(0, 3, rows))
+    gap = (x[:, None, :] - mean) @ np.linalg.inv(within).T
+    joint = np.log([0.5, 0.3, 0.2]) - 0.5 * (gap**2).sum(axis=2) + np.log(shares.T[first])
+    true = np.exp(joint - joint.max(axis=1, keepdims=True))
+    labels = {"first": np.char.add("v", first.astype(str)), "second": np.char.add("v", second.astype(str))}
+    table = pd.DataFrame(x).add_prefix("n").assign(**labels)
+    return table, y, true / true.sum(axis=1, keepdims=True)
+
+
+def pooled_error(reported, true, groups=20):
+    """Return how far reports lie from what is true, in groups of rows with like reports, all classes pooled."""
+    reported, true = reported.ravel(), true.ravel()
+    parts = np.array_split(np.argsort(reported), groups)
+    return sum(len(at) * abs(reported[at].mean() - true[at].mean()) for at in parts) / len(true)
+
+
+def test_reported_probabilities_match_true_ones():
+    rng = np.random.default_rng(4)
+    X, y, _ = dependent(8000, rng)
+    T, t, true = dependent(60_000, rng)
+    reported = auto(X, y).predict_proba(T)
+    frequency = np.eye(CLASSES)[t]
+    # How often classes came out is itself a draw: so far off are the true probabilities, too.
+    noise = pooled_error(true, frequency)
+    assert noise < 0.004
+    assert pooled_error(reported, frequency) < noise + 0.005
+    assert pooled_error(reported, true) < 0.006
+    assert np.abs(reported - true).mean() < 0.02
+    book = nv.NaiveBayes(model="textbook").fit(X, y).predict_proba(T)
+    assert pooled_error(reported, true) < pooled_error(book, true) / 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        ("normals", 8000),
+        ("words", 2000),
+        ("words", 8000),
+        ("mixed", 2000),
+        ("mixed", 8000),
+    ],
+)
+def test_independent_columns_lose_nothing_against_the_text_book(kind, rows):
+    rng = np.random.default_rng(rows)
+    (X, y), (T, t) = KINDS[kind](rows, rng), KINDS[kind](FRESH, rng)
+    book = nv.NaiveBayes(model="textbook").fit(X, y)
+    ours, theirs = (scored(nb, T, t).log_loss for nb in (auto(X, y), book))
+    assert ours < theirs + 0.002
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_given_twice_changes_little(kind):
+    """Log-loss on fresh rows by less than 0.006, probabilities on average by less than 0.02."""
+    rng = np.random.default_rng(1)
+    (X, y), (T, t) = KINDS[kind](4000, rng), KINDS[kind](FRESH, rng)
+    once, twice = auto(X, y), auto(X.assign(again=X.iloc[:, 0]), y)
+    U = T.assign(again=T.iloc[:, 0])
+    assert abs(scored(twice, U, t).log_loss - scored(once, T, t).log_loss) < 0.006
+    assert np.abs(twice.predict_proba(U) - once.predict_proba(T)).mean() < 0.02
+
+
+@pytest.mark.slow
+def test_fifty_columns_of_noise_cost_less_than_half_a_point():
+    rng = np.random.default_rng(2)
+
+    def noisy(rows):
+        X, y = mixed(rows, rng)
+        numbers = pd.DataFrame(rng.normal(size=(rows, 25))).add_prefix("noise")
+        labels = ("v" + pd.DataFrame(rng.integers(0, 5, (rows, 25))).astype(str)).add_prefix("nought")
+        return X, X.join(numbers).join(labels), y
+
+    (X, more, y), (T, many, t) = noisy(20_000), noisy(FRESH)
+    assert scored(auto(more, y), many, t).accuracy > scored(auto(X, y), T, t).accuracy - 0.005
+
+
+# -- how the table is written ----------------------------------------------------------------------------------------
+
+
+def renamed(X):
+    """Return the table with other names of its labels, in another order."""
+    return X.replace({c: {f"v{k}": "zyxwu"[k] for k in range(5)} for c in X if c.startswith("w")})
+
+
+def measured(X, by, plus):
+    """Return the table with its numbers in other units."""
+    return X.assign(**{c: by * X[c] + plus for c in X if c.startswith("n")})
+
+
+WAYS = {
+    "rows": lambda X, at: X.iloc[at],
+    "columns": lambda X, at: X[X.columns[::-1]],
+    "units": lambda X, at: measured(X, 0.4536, 273.15),
+    "the other way round": lambda X, at: measured(X, -2.0, 7.0),
+    "names of labels": lambda X, at: renamed(X),
+}
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """Let the joint model be kept, though columns that are independent are the textbook's own case."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))
+        yield
+
+
+@pytest.fixture(scope="module", params=[400, 6000, pytest.param(21_000, marks=pytest.mark.slow)])
+def as_it_is(request, kept):
+    """Return a few rows, more than the ridge is chosen on, more than weights are fitted on."""
+    X, y = mixed(request.param, np.random.default_rng(request.param))
+    return X, y, auto(X, y)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_answers_do_not_depend_on_how_the_table_is_written(as_it_is, way):
+    X, y, nb = as_it_is
+    order = np.random.default_rng(0).permutation(len(X)) if way == "rows" else np.arange(len(X))
+    other, asked = WAYS[way](X, order), np.argsort(order)[:500]
+    twin = auto(other, y[order])
+    assert np.abs(twin.predict_proba(other.iloc[asked]) - nb.predict_proba(X.iloc[:500])).max() < 1e-6
+    if way == "rows":
+        ours, theirs = (one.tuning_.learned.weights for one in (nb, twin))
+        assert ours.keys() == theirs.keys()
+        assert max(abs(ours[piece] - theirs[piece]) for piece in ours) < 1e-9
+
+
+# -- rows left out, block by block -----------------------------------------------------------------------------------
+
+
+def values_by_term(model, X, y, weights):
+    """Return the values of each term for rows, so much of each left out."""
+    columns = model.read(frame_of(X).on(model.schema), 0, len(X), 1)
+    sample = model.sample(columns, y.astype(np.int32), weights)
+    held = LeaveOneOut(model.counts, sample, {"numbers": 10.0, "bins": 10.0})
+    weighted = {Term("linear", "numbers"): 1.0, Term("linear", "bins"): 1.0}
+    kinds = (BinTerms(), DensityTerms(), LabelTerms(), PairTerms(), LinearTerms())
+    out = {term: values for kind in kinds for term, values in kind.leave_one_out(held, weighted)}
+    return {term: values - values.mean(axis=0) for term, values in out.items()}  # only differences matter
+
+
+# Numbers are kept to 7 digits; the joint evidence keeps its number of rows and the shares of its flags.
+BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02}
+
+
+def test_every_term_is_left_out_as_if_its_row_had_been_forgotten():
+    X, y = mixed(600, np.random.default_rng(0))
+    X = X[["n0", "n1", "n2", "w0", "w1"]].mask(np.random.default_rng(3).random((600, 5)) < 0.05)
+    nb = auto(X, y)
+    left, met = values_by_term(nb.fitted_.model, X, y, np.ones(600)), set()
+    for row in range(0, 600, 60):
+        without = copy.copy(nb)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)
+            without.forget(X.iloc[[row]], y[[row]])
+        model = without.fitted_.model
+        for piece, said in values_by_term(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
+            met.add(piece.block)
+            assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece
+    assert {block.kind for block in met} == {"value", "pair", "linear"}
+    assert len(met) == 8
