@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import InvalidSetting, LeftOutWarning, NaivelyError, StaleWarning, WeightWarning
+from ..errors import InvalidSetting, NaivelyError, StaleWarning, TextbookFallbackWarning, WeightWarning
 from .messages import command_text
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
@@ -23,7 +23,7 @@ GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 NOTES: dict[type[Warning], str | None] = {
     WeightWarning: None,
     StaleWarning: "The model keeps its weights and its temperature. To fit them again, fit all rows.",
-    LeftOutWarning: None,
+    TextbookFallbackWarning: None,
 }
 
 

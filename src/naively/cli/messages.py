@@ -13,8 +13,8 @@ from ..errors.message import (
     OPEN_LEVELS,
     IgnoredColumns,
     Message,
+    MessagePart,
     MissingTexts,
-    Part,
     PythonOnly,
     RowNumber,
     Setting,
@@ -49,7 +49,7 @@ def command_text(message: str) -> str:
     return text[0].upper() + text[1:] if isinstance(parts[0], RowNumber) and parts[0].path is None else text
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: MessagePart) -> str:
     """Return one part as the command line writes it."""
     match part:
         case RowNumber(row, path):

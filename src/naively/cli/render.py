@@ -90,7 +90,7 @@ def percent(proportion: float) -> str:
 def row_count_text(n: float) -> str:
     """Return a number of rows with thousands separators; with weights it may be a fraction.
 
-    >>> amount(1234567.0), amount(2.5)
+    >>> row_count_text(1234567.0), row_count_text(2.5)
     ('1,234,567', '2.5')
     """
     return f"{n:,.0f}" if n == int(n) else f"{n:,.2f}".rstrip("0").rstrip(".")
@@ -99,7 +99,7 @@ def row_count_text(n: float) -> str:
 def size_text(n: int) -> str:
     """Return a number of bytes with its unit.
 
-    >>> size(4096), size(2_500_000)
+    >>> size_text(4096), size_text(2_500_000)
     ('4.1 KB', '2.5 MB')
     """
     value, unit = float(n), "B"
@@ -113,7 +113,7 @@ def size_text(n: int) -> str:
 def short_list(names: Sequence[Label], most: int = 8) -> str:
     """Return the first names, and the number of the others.
 
-    >>> listed(["a", "b", "c"], most=2)
+    >>> short_list(["a", "b", "c"], most=2)
     'a, b and 1 more'
     """
     shown = ", ".join(printable(name) for name in names[:most])

@@ -14,7 +14,7 @@ from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import counts_weighed, weighed
 from ..data.schema import Schema
-from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
+from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
 from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough
@@ -156,7 +156,7 @@ def _warn_of_fold(rows: Rows) -> None:
     warnings.warn(
         f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
         "textbook model answers it, not the one that all rows would get. Give fewer folds.",
-        LeftOutWarning,
+        TextbookFallbackWarning,
         stacklevel=levels_to_caller(),
     )
 
