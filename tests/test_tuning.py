@@ -252,7 +252,7 @@ def test_held_out_rows_are_asked_as_they_are():
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
     assert nb.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
-    assert "on rows held out" in nb.summary()
+    assert "on held-out rows" in nb.summary()
     again = NaiveBayes.from_counts(nb.counts_, nb.schema_).calibrate(NEW[:900], NEW_Y[:900], held_out=True)
     assert again.calibrated_
 

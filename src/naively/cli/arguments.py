@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._types import Label
 from .options import OptionValues
 
 if TYPE_CHECKING:
+    from .._types import Label
     from ..data.files import File
     from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import FamilyLike

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._types import Floats, Json, JsonObject, Label
 from . import arguments, options
 from .render import print_json, printable
 
 if TYPE_CHECKING:
+    from .._types import Floats, Json, JsonObject, Label
     from ..estimator.fitted_classifier import FittedClassifier
     from ..explain.evidence import Evidence
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._types import JsonObject
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import arguments, options
 from .exits import warnings_as_notes
@@ -19,6 +18,7 @@ from .progress import ProgressBar
 from .render import console, percent, print_json, printable, row_count_text, short_list, size_text
 
 if TYPE_CHECKING:
+    from .._types import JsonObject
     from ..data.files import File
     from ..estimator.fit_files import FileFit
     from ..estimator.fitted_classifier import FittedClassifier

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._types import Json, JsonObject, Label
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from .._types import Json, JsonObject, Label
 
 # Width of the output if stdout is not a terminal.
 WIDE = 120

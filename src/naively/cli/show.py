@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .._types import JsonObject
 from . import arguments, options
 from .messages import command_text
 from .render import console, empty_table, print_json, printable, row_count_text, with_rows
 
 if TYPE_CHECKING:
+    from .._types import JsonObject
     from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; wide models have thousands.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._types import JsonObject
 from .render import empty_table, percent, printable, row_count_text, text_bar, with_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from .._types import JsonObject
     from ..estimator.fitted_classifier import FittedClassifier
     from ..judge.scores import Scores
     from ..stats import Counts
