@@ -85,8 +85,8 @@ def parse_families(file: File, pairs: Sequence[str], texts: OptionValues | None 
     """Return the families of pairs such as visits=poisson, and those of columns of texts."""
     found: dict[str, FamilyLike] = {}
     for pair in pairs:
-        name, sign, family = pair.rpartition("=")
-        if not sign or not name:
+        name, equals, family = pair.rpartition("=")
+        if not equals or not name:
             raise click.BadParameter(f"{pair!r} is not a pair such as visits=poisson.", param_hint="--family")
         found[resolve_column(file, name, "--family")] = parse_family(family)
     how = dict(texts or {})
@@ -102,8 +102,8 @@ def parse_families(file: File, pairs: Sequence[str], texts: OptionValues | None 
 
 def parse_family(family: str) -> FamilyLike:
     """Return a family by its name; ordinal:low,mid,high names its levels, too."""
-    kind, sign, levels = family.partition(":")
-    if kind != "ordinal" or not sign:
+    kind, colon, levels = family.partition(":")
+    if kind != "ordinal" or not colon:
         return family
     from ..families import Ordinal
 

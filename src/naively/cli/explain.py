@@ -35,7 +35,9 @@ Examples:
     metavar="N",
     help="Row to explain; 1 is the first.",
 )
-@click.option("--against", metavar="CLASS", help="Class to compare the answer with; by default the next probable.")
+@click.option(
+    "--against", metavar="CLASS", help="Class to compare the answer with; by default the most probable other class."
+)
 @click.option(
     "--fractions/--no-fractions",
     default=True,

@@ -159,7 +159,8 @@ SETTINGS: dict[str, Decorator] = {
         "--smoothing",
         callback=number_or_auto,
         metavar="NUMBER|auto",
-        help="Pseudo-count λ of every column; 1 is Laplace's rule. At fit, auto chooses it by leave-one-out.",
+        help="Pseudo-count λ of every column; 1 is Laplace's rule. At fit, auto chooses it, or one for each column, by "
+        "leave-one-out.",
     ),
     "temperature": click.option(
         "--temperature",

@@ -34,7 +34,9 @@ Examples:
     help="File to write: .csv, .tsv, .parquet or .jsonl, with .gz to compress. Default: stdout, as CSV.",
 )
 @click.option(
-    "--to", type=click.Choice(["csv", "tsv", "parquet", "jsonl"]), help="Format to write, whatever the file extension."
+    "--to",
+    type=click.Choice(["csv", "tsv", "parquet", "jsonl"]),
+    help="Format to write; by default by the file extension.",
 )
 @click.option("--probabilities", "-p", is_flag=True, help="Add the probability of each class: P(yes), P(no), …")
 @click.option(
@@ -69,7 +71,7 @@ def predict_command(
 ) -> None:
     """Predict the classes of the rows of files.
 
-    Adds the columns `answer` (empty if no answer costs less, see --reject) and `probability`; with costs
+    Adds the columns `answer` (empty for rows without an answer, see --reject) and `probability`; with costs
     `expected_cost`; with options `P(class)` and `why`. Columns are matched by name; others are copied. The output file
     appears only when it is complete.
     """

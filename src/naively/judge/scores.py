@@ -1,4 +1,4 @@
-"""How good answers are: decisions and probabilities against the true classes, beside the best constant answer."""
+"""Scores of decisions and probabilities against the true classes, compared with the best constant answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Scores(ScoredRows):
     reject : float, optional
         The cost of no answer.
     tuning : "refit", "fixed" or "adjusted", optional
-        Whether what models choose beside their counts (weights, temperature) was fitted without the rows that are
+        Whether what models fit in addition to their counts (weights, temperature) was fitted without the rows that are
         scored ("refit") or with them ("fixed"); "adjusted" if the effect of each row on the weights was removed to
         first order.
     folds : array of shape (rows,), optional
@@ -257,7 +257,7 @@ class Scores(ScoredRows):
         """The one-against-rest area under the ROC curve, averaged over classes; NaN if there is a single class."""
         return float("nan") if self.posterior is None else mean_auc(self.posterior, self.truth, self._w)
 
-    # -- beside others, and as a whole ----------------------------------------------------------------------------
+    # -- baseline, folds and reports -------------------------------------------------------------------------------
 
     @cached_property
     def baseline(self) -> Scores:

@@ -25,7 +25,7 @@ class StratifiedFolds:
     fold has its proportion of every class to within one row. Of the folds that a block has not used yet, a row gets the
     one with the fewest rows so far, and chance decides between equals: the remainders of the classes do not pile up.
     Chance follows from the seed, the text of the label and the number of the block, so a file and the same table in
-    memory are split alike.
+    memory are split in the same way.
 
     >>> import numpy as np
     >>> stratified = StratifiedFolds(2, seed=0)
@@ -42,7 +42,7 @@ class StratifiedFolds:
         self.used = np.zeros((0, folds), dtype=np.uint8)  # folds that the open block of each class has used
 
     def assign(self, labels: Sequence[Label], codes: Codes, weights: Floats | None = None) -> Codes:
-        """Return the fold of each of the next rows; -1 for a row of weight 0, which takes no place.
+        """Return the fold of each of the next rows; -1 for a row of weight 0, which is in no fold.
 
         Labels may only be appended from call to call.
         """
