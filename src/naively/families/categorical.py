@@ -147,7 +147,7 @@ class LogTable:
         n = np.column_stack([self.n, np.zeros(len(self.n))])
         sides = self._sides(n, total, len(self.values), overall, self.settings.column_smoothing)
         part, whole = proportion_cumulants(*sides)
-        silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
+        silent = (np.arange(len(common)) == len(self.values)) & (not self._slot)
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
     def _log_unseen(self, total: Floats, size: Numeric, common: Numeric) -> Floats:
