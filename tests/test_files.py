@@ -23,7 +23,7 @@ from naively.data.frame import frame_of
 from naively.data.target import labels_of
 from naively.errors import InvalidSetting
 from naively.estimator import file_folds
-from naively.judge.fold_assignment import Dealer
+from naively.judge.stratified_folds import StratifiedFolds
 
 from . import file_cases as cases
 from .textbook import book
@@ -274,7 +274,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     done = nv.fit_files(nb, path, "label", ignore=["weight"], cv=4)
     rows = ROWS.drop(["weight"])
     labels = labels_of(rows["label"])
-    fold = Dealer(4, 0).deal(labels.labels, labels.codes)
+    fold = StratifiedFolds(4, 0).assign(labels.labels, labels.codes)
     expected = np.zeros((400, 3))
     for at in range(4):
         rest = book().fit(rows.filter(pa.array(fold != at)), target="label")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .counting.rows import count
     from .data.files import File
     from .data.schema import Column, Schema
-    from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
+    from .errors import StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
@@ -42,7 +42,7 @@ _HOMES = {
     "File": "data.files",
     "merge": "estimator.merge",
     "Scores": "judge.scores",
-    "LeftOutWarning": "errors",
+    "TextbookFallbackWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
@@ -74,7 +74,6 @@ __all__ = [
     "File",
     "FileFit",
     "Gaussian",
-    "LeftOutWarning",
     "Moments",
     "NaiveBayes",
     "Ordinal",
@@ -85,6 +84,7 @@ __all__ = [
     "StaleWarning",
     "Table",
     "TargetWarning",
+    "TextbookFallbackWarning",
     "WeightWarning",
     "Words",
     "compare",

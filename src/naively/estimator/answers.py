@@ -20,7 +20,7 @@ from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_cumulants, tail_probability
-from ..judge.decision import decide, expected_cost, labelled_cost
+from ..judge.decision import cost_and_choices, decide, expected_cost
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier
@@ -61,7 +61,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
         return decide(probabilities, cost, reject, numeric_classes(fitted.classes))
-    matrix, choices = labelled_cost(cost, fitted.classes)
+    matrix, choices = cost_and_choices(cost, fitted.classes)
     chosen = decide(probabilities, matrix, reject)
     if reject is None:
         return np.asarray(choices[chosen])
@@ -70,7 +70,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
 
 def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return what each choice is expected to cost, as [row, choice]."""
-    cost, _ = labelled_cost(fitted.parameters.cost, fitted.classes)
+    cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
     return expected_cost(probabilities_of(fitted, X), cost)
 
 

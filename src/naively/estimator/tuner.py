@@ -217,7 +217,7 @@ def _textbook_scores(
     # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
     posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
-    scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
+    scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
     return TextbookScores(scores.log_loss, scores.accuracy)
 
 
