@@ -14,13 +14,13 @@ from unittest.mock import patch
 
 import altair as alt
 import click
+from naively.commands import fit, main
 from rich.console import Console
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 import naively as nv
-from naively.commands import fit, main
 
 DOCS = Path(__file__).resolve().parent
 PAGE, IMAGES = DOCS / "commands.md", DOCS / "images"

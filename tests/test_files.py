@@ -12,13 +12,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.counting import file_sample as sample
 from naively.counting import files as engine
-from naively.counting.file_sample import KEPT, Sample, place_hash
+from naively.counting import sample
 from naively.data import block
 from naively.data import column_types as columns
 from naively.data import files as read
-from naively.data.frame import frame_of
 from naively.data.target import labels_of
 from naively.estimator import file_folds
 from naively.estimator import fit_files as files
@@ -341,22 +339,3 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_blocks_are_what_memory_counts_at_once():
     assert read.ROWS == block.ROWS
-
-
-@pytest.mark.parametrize("cuts", [1, 7])
-def test_the_rows_that_are_kept_are_the_same_however_the_file_is_cut(cuts):
-    """Those of the least hash, none of which weighs nothing, and never more than twice as many as are wanted."""
-    n = 150_000
-    x, weights = np.arange(n, dtype=float), np.where(np.arange(n) % 3 == 0, 0.0, 1.0)
-    sample = Sample()
-    for rows in np.array_split(np.arange(n), cuts):
-        frame = frame_of(pa.table({"x": x[rows]}))
-        sample.keep(place_hash(0, int(rows[0]), len(rows)), frame, np.zeros(len(rows), dtype=np.int32), weights[rows])
-    frame, _, kept = sample.rows()
-    numbers = frame.columns["x"].numbers(0, frame.rows)
-    hashed = place_hash(0, 0, n)
-    assert KEPT / 2 < frame.rows <= 2 * KEPT
-    assert (kept == 1).all()
-    assert np.array_equal(
-        np.sort(numbers), np.flatnonzero((hashed <= hashed[numbers.astype(int)].max()) & (weights > 0))
-    )

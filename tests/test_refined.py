@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import naively as nv
 from naively import cli as commands
-from naively.counting import file_sample as kept
+from naively.counting import sample as kept
 from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
 from naively.estimator import fit_files as files

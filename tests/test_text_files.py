@@ -8,12 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
-from naively.counting import file_sample as sampling
 from naively.counting import files as engine
-from naively.counting.file_sample import Sample, place_hash
+from naively.counting import sample as sampling
 from naively.data import duckdb_reader as duck
 from naively.data import values
-from naively.data.frame import frame_of
 from naively.estimator import fit_files as files
 
 ROWS = 6_000
@@ -96,29 +94,6 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
     assert parts.counts_ == whole.counts_ == fitted(letters).counts_
     np.testing.assert_array_equal(*(nb.predict_proba({"body": kept["body"]}) for nb in (parts, whole)))
     np.testing.assert_array_equal(parts.predict_proba(str(path)), whole.predict_proba(letters.select(["body"])))
-
-
-@pytest.mark.parametrize("limit", [1 << 26, 200_000])
-def test_rows_that_are_kept_follow_from_all_rows_alone(letters, limit, monkeypatch):
-    """However the rows come, the same ones are kept: as many as their bytes allow, but some in any case."""
-    monkeypatch.setattr(sampling, "BYTES", limit)
-    monkeypatch.setattr(sampling, "FEWEST", 20)
-    y, weights = np.zeros(ROWS, dtype=np.int32), (np.arange(ROWS) % 5 > 0).astype(float)
-
-    def kept(step):
-        found = Sample()
-        for begin in range(0, ROWS, step):
-            frame, rows = frame_of(letters.slice(begin, step)), slice(begin, begin + step)
-            found.keep(place_hash(0, begin, frame.rows), frame, y[rows], weights[rows], ["body"])
-        return found.rows()[0].columns["body"].data.to_pylist()
-
-    first = kept(ROWS)
-    assert first == kept(1_000) == kept(77)
-    held = sum(len(text.encode()) for text in first if text)
-    assert 20 < len(first) < ROWS if limit < 1 << 26 else len(first) == ROWS * 4 // 5
-    assert held <= limit
-    monkeypatch.setattr(sampling, "BYTES", 1)
-    assert 4 <= len(kept(ROWS)) <= 20
 
 
 def test_only_texts_are_gone_over_once(path, letters, monkeypatch):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,26 +22,12 @@ from ..stats.arithmetic import take_away
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..text import TextRows
 from . import arrays as memory
+from .column_moments import joined_moments, moments_of_column
+from .encoded_rows import EncodedRows
 from .pairs import TogetherCounter
 from .wide import absorb, add_wide, cells_in, check_width, is_text, reader_of, started, statistic_of
 
-
-class Encoded(NamedTuple):
-    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
-
-    codes: Any
-    numbers: Any
-    vectors: dict[str, Any]
-
-    def take(self, rows: Any) -> Encoded:
-        """Return some of the rows."""
-        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
-        return Encoded(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
-
-
-def columnwise(matrix: Any, rows: Any) -> Any:
-    """Return some rows of a matrix, which lies column by column as before."""
-    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 
 
 class TableCounter:
@@ -95,11 +81,21 @@ class TableCounter:
 
     # -- counting -----------------------------------------------------------------------------------------------
 
-    def add(self, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a frame, given the code of each row's class and what each row weighs."""
+    def add(
+        self,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        also: EachBlock | None = None,
+    ) -> None:
+        """Count the rows of a frame, given the code of each row's class and its weight.
+
+        What is to be done with every block of rows beside counting them is `also`.
+        """
         self.start_vectors(frame)
         if frame.rows <= ROWS:
-            self._add_block(frame, 0, frame.rows, y, weights, threads)
+            self._add_block(frame, 0, frame.rows, y, weights, threads, also)
             return
         # A later block may be refused: count all apart, then take them in.
         apart = self.fresh()
@@ -107,7 +103,7 @@ class TableCounter:
         for begin in range(0, frame.rows, ROWS):
             end = min(begin + ROWS, frame.rows)
             part = None if weights is None else weights[begin:end]
-            apart._add_block(frame, begin, end, y[begin:end], part, threads)
+            apart._add_block(frame, begin, end, y[begin:end], part, threads, also)
         self.absorb(apart)
 
     def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
@@ -116,7 +112,7 @@ class TableCounter:
         apart.start_vectors(frame)
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            encoded = apart.encoded(frame, rows.start, rows.stop, threads)  # once for all classes
             for name in self.readers:
                 encoded.vectors[name].learn()
             for k, share in zip(classes, shares[rows].T, strict=True):
@@ -129,22 +125,33 @@ class TableCounter:
         self,
         counters: Sequence[TableCounter],
         share: Codes | None,
-        frame: Frame,
+        block: EncodedRows,
         y: Codes,
         weights: Floats | None,
         threads: int,
     ) -> None:
         """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
-        block = self._encoded(frame, 0, frame.rows, threads)
         for at, counter in enumerate(counters):
             rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
             codes, numbers, vectors = block if share is None else block.take(rows)
             counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
 
-    def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
-        self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
+    def _add_block(
+        self,
+        frame: Frame,
+        begin: int,
+        end: int,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        also: EachBlock | None,
+    ) -> None:
+        block = self.encoded(frame, begin, end, threads)
+        self._add_encoded(*block, y, weights, threads, begin)
+        if also is not None:
+            also(block)
 
-    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> Encoded:
+    def encoded(self, frame: Frame, begin: int, end: int, threads: int) -> EncodedRows:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
@@ -153,7 +160,7 @@ class TableCounter:
                 words.codes(labels)
         numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
         wide = {c.name: cells_in(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
-        return Encoded(codes, numbers, wide)
+        return EncodedRows(codes, numbers, wide)
 
     def _add_encoded(
         self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
@@ -300,7 +307,7 @@ class TableCounter:
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
             found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
         moments = self.numbers.moments(met, axis)
-        found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
+        found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         found |= {name: statistic_of(vectors, met, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
         joint = None if self.together is None else self.together.value(met, axis)
@@ -323,7 +330,7 @@ class TableCounter:
             counter.labels.part(at, len(words), len(met))[place] = table.n.T
         if counter.of_numbers:
             counter.numbers.take(
-                joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+                joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
             )
         if counter.together is not None and counts.joint is not None:
             counter.together.take(counts.joint, met)
@@ -369,19 +376,6 @@ def width_of(statistic: Any) -> int:
     if isinstance(statistic, WordTable):
         return statistic.size
     return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
-
-
-def one_column(moments: Moments, at: int, name: str) -> Moments:
-    """Return the moments of one of the columns, under its name."""
-    parts = (part[:, at : at + 1] for part in (moments.n, moments.shift, moments.total, moments.squares))
-    return Moments(moments.classes, Axis.declared([name]), *parts)
-
-
-def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
-    """Return the moments of several columns as those of a matrix."""
-    laid = [column.on(classes) for column in columns]
-    parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
-    return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
 
 
 def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from .._threads import allowed
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Hashes
 from ..data.batches import Found
 from ..data.files import Block, File
 from ..data.frame import Frame, frame_of
 from ..data.schema import Column, Schema
 from ..data.target import Target, check_kinds, labels_of
 from ..errors import InvalidInput, InvalidSetting
+from .ahead import ahead
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
-from .file_sample import Sample, place_hash
-from .first_look import cut, paired, uncut
+from .encoded_rows import EncodedRows
+from .first_look import cells_hasher, cut, paired, uncut
+from .row_hash import RowHasher, frame_hashes
+from .sample import RowSample
 from .second_pass import Blocks
-from .thinned_rows import Thinned
 
 # More different texts than this name things rather than describe them: the column is set aside, unless asked for.
 MOST_LABELS = 1_000_000
-# Blocks that are read ahead of the counting.
-AHEAD = 2
+# Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
+# bounded, but some in any case.
+MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 
 Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
 
@@ -83,8 +85,8 @@ class FileRows:
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
     heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
-    sample: Sample = field(default_factory=Sample)
-    thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
+    sample: RowSample | None = None
+    measuring: RowSample | None = None  # a smaller one, of numbers alone, to measure their mutual information
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
@@ -104,19 +106,20 @@ class FileRows:
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
-        columns, sample = uncut(schema), Sample()
+        columns = uncut(schema)
         if not columns:
             return schema
         self.passes = self.passes[0], self.passes[1] + 1
-        for part in self.labelled(TableCounter(Schema(columns)), range(len(self.source.paths)), allowed(None)):
-            sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+        counter, sample = TableCounter(Schema(columns)), RowSample(cells_hasher(columns))
+        for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
+            sample.keep(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self.tell(part)
-        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
-        if not sample.parts:  # the counting says that there are no rows
+        read, self.passes, self.rows = self.rows, (self.passes[0] + 1, self.passes[1]), 0
+        if not read:  # the counting says that there are no rows
             return cut(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
-        frame, _, weights = sample.rows()
-        return cut(schema, frame, weights)
+        found = sample.rows()
+        return cut(schema, frame_of(found.table), found.weights)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -218,15 +221,14 @@ class FileRows:
         which: Sequence[int],
     ) -> None:
         """Count each row with one of the counters, which have the same codes; share says with which."""
-        before = self.rows
-        for part in self.labelled(counters[0], which, threads, found=self.found):
+        before, counter, hasher = self.rows, counters[0], RowHasher(counters[0])
+        for part in self.labelled(counter, which, threads, found=self.found):
             folds = share(part)
             with placed(self.source.paths[part.file], part.begin):
-                counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)
+                block = counter.encoded(part.frame, 0, part.frame.rows, threads)
+                counter.add_apart(counters, folds, block, part.y, part.weights, threads)
             self.first = self.first or part.frame
-            if self.sampling or (self.gathering and (self.sample.complete or self.rows == before)):
-                hashed = place_hash(part.file, part.begin, part.frame.rows)
-                self.sample.keep(hashed, part.frame, part.y, part.own, counters[0].readers, folds)
+            self._sample(hasher, part, block, folds, threads)
             if part.own is not None:
                 heavy, total = self.weighed
                 self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
@@ -234,9 +236,6 @@ class FileRows:
                 known = np.zeros(0) if self.heaviest is None else self.heaviest
                 self.heaviest = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
                 np.maximum.at(self.heaviest, part.y, part.weights)
-            if counters[0].of_numbers:
-                self.thinned = self.thinned or Thinned(counters[0].of_numbers)
-                self.thinned.add(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self._note(part)
             self._set_aside(counters)
@@ -247,6 +246,22 @@ class FileRows:
         if not any(counter.rows.any() for counter in counters):
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
         check_named(self.expected, counters[0].classes.places)
+
+    def _sample(self, hasher: RowHasher, part: Labelled, block: EncodedRows, folds: Codes | None, threads: int) -> None:
+        """Let samples look at the rows of a block; what was encoded to be counted is hashed, if anything needs it."""
+        hashes = cache(lambda: hasher.hashes(block, part.y, part.own))
+
+        def hashes_of(frame: Frame, y: Codes, weights: Floats) -> Hashes:
+            return frame_hashes(hasher, frame, y, weights, threads)
+
+        if self.sampling or (self.gathering and (self.sample is None or self.sample.complete)):
+            self.sample = self.sample or RowSample(hashes_of, tuple(hasher.counter.readers))
+            self.sample.keep(part.frame, part.y, part.own, folds, hashes)
+        numbers = [column.name for column in hasher.counter.of_numbers]
+        if numbers:
+            most = measured_rows(len(numbers))
+            self.measuring = self.measuring or RowSample(None, kept=most, whole=most)
+            self.measuring.keep(part.frame.only(numbers), part.y, part.weights, None, hashes)
 
     def _note(self, part: Labelled) -> None:
         """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
@@ -282,6 +297,11 @@ class FileRows:
             self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
 
 
+def measured_rows(columns: int) -> int:
+    """Return on how many rows the mutual information of so many columns of numbers is measured."""
+    return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
+
+
 def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
     """Refuse weights of classes that no row has."""
     there = list(known)
@@ -299,41 +319,6 @@ def set_aside_hint(name: str) -> str:
         f'aside; to count the words of texts: families={{{name!r}: "words"}}, or whole values all the same: '
         f'families={{{name!r}: "categorical"}}.'
     )
-
-
-def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
-    """Return the same items; a thread of its own makes the next ones meanwhile."""
-    waiting: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    stopped, end = threading.Event(), object()
-
-    def put(item: Any, error: BaseException | None = None) -> None:
-        while not stopped.is_set():
-            try:
-                waiting.put((item, error), timeout=0.1)
-                return
-            except queue.Full:
-                continue
-
-    def work() -> None:
-        try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
-                    return
-            put(end)
-        except BaseException as error:  # handed to whoever waits for the next item
-            put(end, error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while (got := waiting.get())[0] is not end:
-            yield got[0]
-        if got[1] is not None:
-            raise got[1]
-    finally:
-        stopped.set()
-        thread.join()
 
 
 def each_block(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from .._types import Floats
+from .._types import Codes, Floats, Hashes
 from ..data.frame import Frame
 from ..data.schema import Column, Schema
 from ..families import Bins, Gaussian, Words
-from .file_sample import chosen
+from . import sample
+from .counter import TableCounter
+from .row_hash import RowHasher, frame_hashes
+from .sample import smallest_places
 
 # Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
 # be too many, and single words tell nearly as much.
@@ -38,7 +41,10 @@ def cut(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     names = [column.name for column in uncut(schema)]
     if not names:
         return schema
-    at = chosen(frame.rows, weights)
+    at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
+    if len(at) > 2 * sample.KEPT:
+        hashes = cells_hasher(uncut(schema))(frame, np.zeros(frame.rows, dtype=np.int32), weights)
+        at = smallest_places(hashes, sample.KEPT, weights)
     w = np.ones(len(at)) if weights is None else weights[at]
     families = {}
     for name in names:
@@ -46,3 +52,14 @@ def cut(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
         values.check(schema[name])
         families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]
     return schema.with_families(families)
+
+
+def cells_hasher(columns: Sequence[Column]) -> Callable[[Frame, Codes, Floats | None], Hashes]:
+    """Return what hashes rows by some columns and their weights; not by their classes, which must not place cuts."""
+    hasher = RowHasher(TableCounter(Schema(tuple(columns))))
+
+    def hashes(frame: Frame, y: Codes, weights: Floats | None) -> Hashes:
+        only = frame.only([column.name for column in columns])
+        return frame_hashes(hasher, only, np.zeros(frame.rows, dtype=np.uint64), weights, 1)
+
+    return hashes

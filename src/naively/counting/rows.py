@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import allowed
-from .._types import Floats
+from .._types import Codes, Floats, Hashes, Places
 from ..data.batches import Found
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
@@ -23,10 +23,11 @@ from ..stats import Counts
 from .arrays import MOST_WEIGHT
 from .cell_notes import about_cells
 from .counter import TableCounter, width_of
-from .files import FileRows, set_aside_hint
+from .encoded_rows import EncodedRows
+from .files import FileRows, measured_rows, set_aside_hint
 from .first_look import cut, paired
 from .notes import hints_of
-from .thinned_rows import Thinned
+from .row_hash import RowHasher, soft_label_hashes
 from .wide import check_width
 
 
@@ -39,6 +40,24 @@ class Rows:
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
     by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
+    own: Floats | None = None  # then, the weights before
+    hashes: Hashes | None = None  # of the content of each row, once they were needed
+
+    @property
+    def own_weights(self) -> Floats | None:
+        """The weights of the rows without those of their classes."""
+        return self.weights if self.by_class is None else self.own
+
+    def take(self, at: Places) -> Rows:
+        """Return some of the rows, in this order."""
+        source = self.source.take(at) if isinstance(self.source, Frame) else [self.source[i] for i in at]
+        weights, own = (None if part is None else part[at] for part in (self.weights, self.own))
+        hashes = None if self.hashes is None else self.hashes[at]
+        if isinstance(self.target, Shares):
+            target: Target | Shares = self.target._replace(shares=np.ascontiguousarray(self.target.shares[at]))
+        else:
+            target = self.target._replace(codes=np.ascontiguousarray(self.target.codes[at]))
+        return replace(self, source=source, target=target, weights=weights, own=own, hashes=hashes)
 
     @property
     def named(self) -> bool:
@@ -129,33 +148,6 @@ def rows_of_file(
     return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
 
 
-def sampled(rows: FileRows, counter: TableCounter) -> Rows:
-    """Return some of the rows of files that were counted, as a table in memory; each weighs what it does by itself."""
-    frame, codes, weights = rows.sample.rows()
-    target = Target(list(counter.classes.places), codes, rows.label_type)
-    return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
-
-
-def thinned(counter: TableCounter, rows: Rows | FileRows) -> Thinned | None:
-    """Return some rows to measure on what numbers tell whose bins are not counted; None if there are no such numbers.
-
-    It is measured when somebody asks: few cells are touched until then.
-    """
-    grid = counter.schema.grid
-    binned = set() if grid is None else {bins.name for bins in grid.numbers}
-    if all(column.name in binned for column in counter.of_numbers):
-        return None
-    if isinstance(rows, FileRows):
-        found = rows.thinned
-    else:
-        found = Thinned(counter.of_numbers)
-        y = rows.target.shares if isinstance(rows.target, Shares) else rows.target.codes
-        found.add(frame_of(rows.source), y, rows.weights)
-    if found is not None:
-        found.of = float(counter.rows.sum())
-    return found
-
-
 def no_labels(rows: int) -> Target:
     """Return the classes of rows none of which has a label."""
     return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
@@ -228,7 +220,9 @@ def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
         labels = list(declared[:1]) or [0]
         dtype = type_for(labels, np.array(declared).dtype)
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
-    return replace(rows, target=Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights=weights)
+    target = Target(labels, np.where(none, 0, codes).astype(np.int32), dtype)
+    own = None if rows.own is None else np.where(none, 0.0, rows.own)
+    return replace(rows, target=target, weights=weights, own=own, hashes=None)
 
 
 def checked_weights(weights: Any, rows: int) -> Floats | None:
@@ -275,8 +269,8 @@ def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
         check_kinds([next(iter(known)), *new])
 
 
-def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> None:
-    """Count the rows; an error leaves the counter as it was."""
+def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampling: bool = False) -> None:
+    """Count the rows; an error leaves the counter as it was. If they will be sampled, many are hashed on the way."""
     if isinstance(rows, FileRows):
         apart = counter.fresh() if counter.rows.any() else counter
         rows.count(apart, threads)
@@ -288,9 +282,37 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> No
     if isinstance(target, Shares):
         counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
     elif isinstance(rows.source, Frame):
-        counter.add(rows.source, codes[target.codes], rows.weights, threads)
+        y = codes[target.codes]
+        if sampling and len(y) > measured_rows(len(counter.of_numbers)):
+            found: list[Hashes] = []
+            counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found))
+            rows.hashes = np.concatenate(found)
+        else:
+            counter.add(rows.source, y, rows.weights, threads)
     else:
         counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def hashing(
+    counter: TableCounter, y: Codes, weights: Floats | None, found: list[Hashes]
+) -> Callable[[EncodedRows], None]:
+    """Return what hashes the rows of one block after the other, given their classes and weights, and lists that."""
+    hasher, begin = RowHasher(counter), 0
+
+    def add_block(block: EncodedRows) -> None:
+        nonlocal begin
+        rows = slice(begin, begin + block.rows)
+        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows]))
+        begin = rows.stop
+
+    return add_block
+
+
+def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
+    """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
+    if isinstance(rows.target, Shares):
+        return soft_label_hashes(rows.target.labels, rows.target.shares)
+    return np.append(counter.classes.codes(rows.target.labels), counter.classes.code(None))[rows.target.codes]
 
 
 def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:

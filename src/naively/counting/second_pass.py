@@ -13,7 +13,8 @@ from ..data.block import ROWS, codes_of, numbers_of
 from ..data.frame import Frame
 from ..data.grid import Grid
 from . import arrays as memory
-from .counter import Encoded, TableCounter
+from .counter import TableCounter
+from .encoded_rows import EncodedRows
 
 # Rows, the code of each one's class, what they weigh, and which counter each belongs to; None if there is but one.
 Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
@@ -38,7 +39,7 @@ def add_together(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, t
     for frame, y, weights, share in blocks if grid.columns else ():
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            block = Encoded(*cells(first, frame, rows.start, rows.stop, threads), {})
+            block = EncodedRows(*cells(first, frame, rows.start, rows.stop, threads), {})
             w = None if weights is None else weights[rows]
             for at, together in enumerate(fresh):
                 own: Any = slice(None) if share is None else np.flatnonzero(share[rows] == at)

@@ -84,13 +84,13 @@ def weighed(rows: Rows, weights: ByClass | None) -> Rows:
     factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
     if isinstance(rows.target, Shares):
         target = rows.target._replace(shares=rows.target.shares * factors)
-        return replace(rows, target=target, by_class=weights)
+        return replace(rows, target=target, by_class=weights, own=rows.own_weights)
     product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
     product = product if rows.weights is None else product * rows.weights
     if not product.any() or product.max() > MOST_WEIGHT:
         found = "nothing" if not product.any() else f"{product.max():g}"
         raise InvalidInput(f"With class_weight={dict(weights)} a row weighs {found}; give other weights.")
-    return replace(rows, weights=product, by_class=weights)
+    return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
 
 def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:

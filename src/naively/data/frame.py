@@ -108,6 +108,12 @@ class Frame:
             columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
 
+    def only(self, names: Sequence[str]) -> Frame:
+        """Return some of the columns."""
+        if len(names) == len(self.columns):
+            return self
+        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named, library=self.library)
+
     def coded(self) -> Frame:
         """Return the same, to be read again and again: texts as codes."""
         columns = {n: v.coded() if isinstance(v, Values) else v for n, v in self.columns.items()}

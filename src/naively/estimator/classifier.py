@@ -22,11 +22,10 @@ from ..counting.rows import (
     checked_classes,
     count_rows,
     rows_of,
-    sampled,
-    thinned,
     weightless,
     with_hints,
 )
+from ..counting.sampled_rows import numbers_to_measure, sampled_file
 from ..counting.weights import (
     check_scale,
     check_scale_of_file,
@@ -140,7 +139,7 @@ class Classifier(Answers, Tuned):
             rows = weighed(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
         counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
-        count_rows(counter, labelled, allowed(self.threads))
+        count_rows(counter, labelled, allowed(self.threads), sampling=True)
         expected = self._expect(rows, counter.value(), declared) if self.unlabelled == "em" else None
         self._settle(counter, labelled, expected)
 
@@ -153,11 +152,12 @@ class Classifier(Answers, Tuned):
             if isinstance(rows, FileRows):
                 if rows.sampling:
                     wide, threads = self.model == "refined", allowed(self.threads)
-                    again = None if rows.sample.complete else lambda: rows.again(counter, threads, wide=wide)
-                    self._tune_if_asked(weighed(sampled(rows, counter), rows.by_class), again)
+                    complete = rows.sample is not None and rows.sample.complete
+                    again = None if complete else lambda: rows.again(counter, threads, wide=wide)
+                    self._tune_if_asked(weighed(sampled_file(rows, counter), rows.by_class), again)
             else:
                 self._tune_if_asked(rows)
-            self._figures = thinned(counter, rows)
+            self._figures = numbers_to_measure(counter, rows, allowed(self.threads))
         except Exception:
             self.__dict__ = before
             raise

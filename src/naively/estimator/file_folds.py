@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._threads import allowed
-from .._types import Codes, Places
+from .._types import Codes, Mask, Places
 from ..counting.counter import TableCounter
-from ..counting.file_sample import place_hash
 from ..counting.files import FileRows, Labelled
-from ..counting.rows import Rows, sampled
+from ..counting.row_hash import RowHasher, frame_hashes
+from ..counting.rows import Rows
+from ..counting.sample import in_proportion
+from ..counting.sampled_rows import sampled_file
 from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
@@ -59,8 +61,8 @@ def fit_folds(nb: Classifier, rows: FileRows, folds: int, tuning: str = "refit")
         counter.set_aside(name)
     for part in parts:
         counter.absorb(part)
-    if rows.sample.complete:
-        return fit_few(nb, rows, counter, dealt_rows(sampled(rows, counter), folds, seed), tuning)
+    if rows.sample is not None and rows.sample.complete:
+        return fit_few(nb, rows, counter, dealt_rows(sampled_file(rows, counter), folds, seed), tuning)
     return fit_many(nb, rows, counter, parts, seed, tuning)
 
 
@@ -68,7 +70,7 @@ def fit_few(
     nb: Classifier, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> tuple[Scores, Scores | None]:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled(rows, counter), anew(counter.schema)
+    sample, schema = sampled_file(rows, counter), anew(counter.schema)
     nb._settle(counter, rows)
     rows.finish()
     held = nb.tuning_ if tuning == "fixed" and nb._leaves_open else None
@@ -85,7 +87,7 @@ def fit_many(
 ) -> tuple[Scores, Scores | None]:
     """Fit to rows of which some were kept, and score folds in one more pass; all folds share the bins of numbers."""
     folds = len(parts)
-    sample = sampled(rows, counter) if rows.sampling else None
+    sample = sampled_file(rows, counter) if rows.sampling else None
     others = samples_without(sample, rows, folds)
     used = choices(nb, rows, counter, sample, others)
     remark = together_apart(nb, rows, counter, parts, sample, seed, used)
@@ -152,7 +154,8 @@ def samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Row
     """Return the rows of a sample that are not in each fold; None if no sample was kept."""
     if sample is None:
         return [None] * folds
-    dealt = np.concatenate([part.folds for part in rows.sample.parts])
+    assert rows.sample is not None, "a sample was kept"
+    dealt = rows.sample.rows().folds
     return [some(sample, np.flatnonzero(dealt != at)) for at in range(folds)]
 
 
@@ -196,8 +199,11 @@ def answered(
     """Return the scores of the rows in their order, each answered by the models that do not know it; for each kind."""
     met = whole.classes.places(list(counter.classes.places))
     share = min(1.0, SCORED / (max(rows.rows, 1) * len(met)))
-    threads = allowed(nb.threads)
-    found = [ask(part, dealt(part), models, whole, share, threads) for part in rows.once_more(counter, threads)]
+    threads, hasher = allowed(nb.threads), RowHasher(counter)
+    found = [
+        ask(part, scored_rows(hasher, part, share, threads), dealt(part), models, whole, threads)
+        for part in rows.once_more(counter, threads)
+    ]
     *posteriors, truth, weights, fold = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
     chosen = tuning if nb._leaves_open else None
@@ -205,12 +211,18 @@ def answered(
     return [Scores.of_places(posterior, *how) for posterior in posteriors]
 
 
+def scored_rows(hasher: RowHasher, part: Labelled, proportion: float, threads: int) -> Mask:
+    """Return which rows of a block are scored: such a proportion of them, by their content."""
+    if proportion >= 1:
+        return np.ones(part.frame.rows, dtype=np.bool_)
+    return in_proportion(frame_hashes(hasher, part.frame, part.y, part.own, threads), proportion)
+
+
 def ask(
-    part: Labelled, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, share: float, threads: int
+    part: Labelled, scored: Mask, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, threads: int
 ) -> list[Any]:
     """Return the probabilities by each kind of model, the classes, the weights and the folds of a block's rows."""
-    hashed = place_hash(part.file, part.begin, part.frame.rows)
-    chosen = np.flatnonzero(((hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53) & (fold >= 0))
+    chosen = np.flatnonzero(scored & (fold >= 0))
     posteriors = [np.zeros((len(chosen), len(whole.classes))) for _ in models[0]]
     for at, kinds in enumerate(models):
         here = np.flatnonzero(fold[chosen] == at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..counting.counter import TableCounter
 from ..counting.first_rows import MOST, FirstRows
 from ..counting.rows import Rows, rows_of
-from ..counting.thinned_rows import Thinned
+from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..errors import StaleWarning, levels_to_caller
 from ..model.joint.binning import most_features
@@ -33,7 +33,9 @@ class Fresh:
 
     _tuning: Tuning = UNTUNED
     _tuned_with: list[Any] | None = None  # the settings of estimating at that time
-    _figures: Measured | Thinned | None = None  # what numbers tell, or some rows to measure it on when it is asked for
+    _figures: Measured | NumberSample | None = (
+        None  # what numbers tell, or some rows to measure it on when it is asked for
+    )
     _warned = False
     _soft = False  # whether rows belonged to several classes by shares
     _first: FirstRows | None = None  # while they are kept, weights are fitted anew as rows come
@@ -91,7 +93,7 @@ class Fresh:
     @property
     def _measured(self) -> Measured | None:
         """What columns of numbers tell of the class, measured on some rows of the last fit; none if there were none."""
-        if isinstance(self._figures, Thinned):
+        if isinstance(self._figures, NumberSample):
             self._figures = measured(self._figures)
         return self._figures
 
@@ -103,8 +105,8 @@ class Fresh:
 
     def _recount(self) -> None:
         """Note that rows came or went."""
-        if isinstance(self._figures, Thinned):
-            self._figures.stale = True
+        if isinstance(self._figures, NumberSample):
+            self._figures = self._figures._replace(stale=True)
         elif self._figures is not None and self._figures.fresh:
             self._figures = self._figures.stale
         if self._tuning.fresh and (self._tuning.calibrated or self._tuning.declined is not None):

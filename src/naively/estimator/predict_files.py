@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from .._types import Floats
-from ..counting.files import Progress, ahead, placed
+from ..counting.ahead import ahead
+from ..counting.files import Progress, placed
 from ..data.files import Block, File
 from ..data.schema import likely
 from ..data.target import target_of

@@ -177,7 +177,8 @@ class Tuned(Fresh):
 
     def _held_out(self, rows: Rows) -> Tuning:
         """Return how sure to be about rows that were never counted; the smoothing stays."""
-        rows, threads = sample(rows, MOST_SCORES // len(self._learned.classes)), allowed(self.threads)
+        most, threads = MOST_SCORES // len(self._learned.classes), allowed(self.threads)
+        rows = sample(rows, most, self._schema, threads)
         model = self._with_smoothing(self.smoothing_)
         joint = model.answer(Model.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from .._types import AnyArray, Codes, Floats, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, count_rows
-from ..data.frame import Frame
 from ..data.target import Shares
 from ..errors import InvalidInput
 from ..families import Settings
@@ -191,9 +190,8 @@ def of_weight(rows: Rows) -> Rows:
 
 def some(rows: Rows, at: Places) -> Rows:
     """Return some of the rows, in this order."""
-    source = rows.source.take(at) if isinstance(rows.source, Frame) else [rows.source[i] for i in at]
-    target = hard(rows)._replace(codes=np.ascontiguousarray(rows.target.codes[at]))  # type: ignore[union-attr]
-    return Rows(source, target, None if rows.weights is None else rows.weights[at])
+    hard(rows)  # refuses soft labels
+    return rows.take(at)
 
 
 # -- folds -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Floats
-from ..counting.thinned_rows import Thinned
+from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
 from ..stats.mutual_information import Information, heaviest, of_bins
 from .joint.binning import fine_bins
@@ -50,17 +50,16 @@ class Measured:
         return self.told if self.fresh or rows <= 2 * self.of else {}
 
 
-def measured(rows: Thinned) -> Measured:
+def measured(rows: NumberSample) -> Measured:
     """Return what the numbers of some rows tell of their classes."""
-    numbers, y, weights = rows.rows()
-    shares = y if y.ndim == 2 else None
+    numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
     each: Floats | float = 1.0
     if shares is None and not are_copies(weights, y):
         each = heaviest(y, weights, int(y.max(initial=0)) + 1)
     told = {}
     for at, column in enumerate(rows.columns):
         told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
-    return Measured(told, rows.of, not rows.stale)
+    return Measured(told, rows.total, not rows.stale)
 
 
 def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:

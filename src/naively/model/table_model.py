@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import Floats
 from ..counting import arrays as memory
-from ..counting.counter import joined
+from ..counting.column_moments import joined_moments
 from ..counting.wide import cells_in, is_text
 from ..data.block import ROWS, codes_of, numbers_of
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
@@ -116,7 +116,7 @@ class TableModel:
             tables = (*(column.table for column in self.labels), *(table for _, table in self.gaps))
             likelihoods[LABELS] = LogTables(counts.classes, tables)
         for key, (family, columns) in self.numbers.items():
-            moments = joined([counts.columns[column.name] for column in columns], counts.classes)
+            moments = joined_moments([counts.columns[column.name] for column in columns], counts.classes)
             likelihoods[key] = likelihood(family, moments, counts, settings)
         for column in schema.of_kind("vectors"):
             found: Any = likelihood(column.family, counts.columns[column.name], counts, settings)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import Codes, Floats
 from ..counting.rows import Rows
+from ..counting.sampled_rows import sample_places
 from ..data.schema import Column, Schema
 from ..families.categorical import LogTable, LogTables
 from ..stats import Axis, Counts
@@ -168,7 +169,7 @@ class Task(NamedTuple):
 
     def rated(self, smoothing: Smoothing) -> Rated:
         """Return the log joints of a sample of the rows, each left out, under some smoothing."""
-        rows = sample(self.rows, MOST_SCORES // len(self.counts.classes))
+        rows = sample(self.rows, MOST_SCORES // len(self.counts.classes), self.make(1.0).schema, self.threads)
         truth = truth_of(rows, self.counts)
         joint = left_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
         return Rated.of(joint, truth, rows.weights)
@@ -206,12 +207,10 @@ def held_out(model: TableModel, joint: Floats, truth: Codes, weights: Floats | N
     return replace(judged(rated, rated, fitted(rated, biased), model.classes, True, None), held_out=True)
 
 
-def sample(rows: Rows, most: int) -> Rows:
-    """Return some of the rows, the same ones whenever asked: all, if they are few enough."""
-    n, most = rows.target.rows, min(max(most, FEWEST_ROWS), MOST_ROWS)
-    if n <= most:
-        return rows
-    return some(rows, np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
+def sample(rows: Rows, most: int, schema: Schema, threads: int) -> Rows:
+    """Return a sample of the rows: all, if they are few enough."""
+    most = min(max(most, FEWEST_ROWS), MOST_ROWS)
+    return rows if rows.target.rows <= most else some(rows, sample_places(rows, most, schema, threads))
 
 
 # -- how much to smooth ----------------------------------------------------------------------------------------------
@@ -246,7 +245,7 @@ def smoothing_of(task: Task) -> Smoothing:
     """Return the λ of least log-loss: one for all, or one for each column where that pays."""
     grid, schema = task.grid, task.make(1.0).schema
     cells = len(task.counts.classes) * max(len(schema), 1)
-    small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, ROWS_FOR_SMOOTHING)))
+    small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, ROWS_FOR_SMOOTHING), schema, task.threads))
     free = [column.name for column in schema if column.family.smoothing is None]  # type: ignore[attr-defined]
     if small.rows.target.rows * cells > MOST_TERMS or len(free) < 2:
         costs = [task.fit(small.rated(by)).paid for by in grid]

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..._types import Codes, Floats, Places
 from ...counting.counter import TableCounter
+from ...counting.row_order import content_order
 from ...counting.rows import Rows
-from ...counting.sample import chosen
+from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks, add_together
 from ...data.block import numbers_of
 from ...data.frame import frame_of
@@ -18,7 +19,7 @@ from ...data.grid import Grid
 from ...data.schema import Column
 from ...data.target import Shares
 from ...errors import InvalidInput
-from ..leave_one_out import hard, some
+from ..leave_one_out import some
 from .binning import look, most_features
 from .learned import OWN_PAIRS, ROWS, Learned, Rated, fitting, imagined_of, learn
 from .linear import ROWS as RIDGE_ROWS
@@ -116,7 +117,7 @@ def laid_out(
     """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at = np.arange(frame.rows) if frame.rows <= ROWS else chosen(counter, frame, hard(rows).codes, ROWS, threads)
+    at = sample_places(rows, ROWS, counter.schema, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
     numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
@@ -145,10 +146,10 @@ def looked_at(
 ) -> tuple[Rows, Codes, Floats, Places]:
     """Return the rows that weights are fitted on, their classes, what they weigh, and which they are."""
     frame, most = frame_of(rows.source), affordable(model)
-    at = np.arange(frame.rows)
+    at = sample_places(rows, most, counter.schema, threads)
     if frame.rows > min(most, RIDGE_ROWS):
         # The ridge of the joint evidence is chosen on the first rows, whatever the order of the table.
-        at = chosen(counter, frame, y, most, threads)
+        at = at[content_order(counter, frame if len(at) == frame.rows else frame.take(at), y[at], threads)]
         rows, y = some(rows, at), y[at]
     return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights, at
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from ..._types import Codes, Mask, Places
 from ...counting.counter import TableCounter
+from ...counting.row_order import content_order
 from ...counting.rows import Rows
-from ...counting.sample import chosen
+from ...counting.sampled_rows import sample_places
 from ...counting.weights import out_of
 from ...data.block import codes_of, numbers_of
 from ...data.frame import Frame, frame_of
@@ -107,7 +108,9 @@ def screen(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threa
     frame, target = frame_of(rows.source), hard(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
     most = max(CELLS // (len(names) * len(target.labels)), SOME)
-    at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
+    at = sample_places(rows, most, counter.schema, threads)
+    part = frame if len(at) == frame.rows else frame.take(at)
+    at = at[content_order(counter, part, target.codes[at], threads)]  # folds follow the order of rows
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     heavy = fitting(weights[at], copies)
     rating = Rating(target.codes[at], heavy, out_of(heavy, copies), len(target.labels), missing)

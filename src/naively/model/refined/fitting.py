@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..._types import Codes, Floats
 from ...counting.rows import Rows
+from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks
 from ...data.block import ROWS
 from ...data.frame import Frame, frame_of
@@ -60,13 +61,13 @@ def refine(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, 
     """
     first, frame = make(Grid((), ())), frame_of(rows.source)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    hashed = hashes_of(first, frame.on(first.schema), threads)
-    at = np.sort(np.argsort(hashed, kind="stable")[: affordable(first, frame)])
+    at = sample_places(rows, affordable(first, frame), first.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
+    hashed = hashes_of(first, part.on(first.schema), threads)
     model = make(laid_out(first, part, weights[at], threads))
     sample = joined(list(encoded(model, part, y[at], weights[at], threads)))
     prior = model.model.log_prior
-    chosen = choose(model, sample, hashed[at] // np.uint64(1 << 20) % np.uint64(FOLDS), prior, threads)
+    chosen = choose(model, sample, hashed // np.uint64(1 << 20) % np.uint64(FOLDS), prior, threads)
     if again is None:
         blocks, most = blocks_of(model, sample, frame, y, weights, threads)
     else:
