@@ -19,7 +19,7 @@ from naively.cli import main
 from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting
 from naively.estimator import fit_files as files
-from naively.stats.class_weights import by_class, scaled
+from naively.stats.class_weights import times_class_weights, times_weights
 
 from .test_folds import mixed_rows
 
@@ -106,11 +106,11 @@ def test_counts_of_every_kind_are_weighed_by_class():
     for weights in ({"high": 2.0, "low": 0.25, "middle": 1.0}, {"high": 0.0, "low": 1.0, "middle": 3.0}):
         each = np.array([weights[label] for label in Y])
         expected = nv.count(table, Y, schema=nb.schema_, sample_weight=each)
-        found = by_class(nb.counts_, np.array([weights[label] for label in nb.classes_]))
+        found = times_class_weights(nb.counts_, np.array([weights[label] for label in nb.classes_]))
         assert found.agrees(expected)
         assert found.joint is not None
     with pytest.raises(TypeError, match="cannot be weighed by class"):
-        scaled("nothing", None)
+        times_weights("nothing", None)
 
 
 # -- learning on, forgetting, keeping ----------------------------------------------------------------------------------

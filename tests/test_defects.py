@@ -1,4 +1,4 @@
-"""Known defects of scikit-learn's naive Bayes, each shown to be absent here; docs/differences.md lists them."""
+"""Known defects of scikit-learn's naive Bayes, each shown to be absent here; docs/guide/scikit-learn.md lists them."""
 
 import json
 import subprocess

@@ -3,23 +3,45 @@
 import builtins
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import runpy
+import tomllib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import sklearn.feature_extraction.text
 import sklearn.naive_bayes
 
 import naively
+import naively.errors
+import naively.sklearn
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*(ROOT / name for name in ("README.md", "README.zh-CN.md", "ARCHITECTURE.md")), *(ROOT / "docs").rglob("*.md")]
+DOCS = ROOT / "docs"
+PAGES = [*(ROOT / name for name in ("README.md", "README.zh-CN.md", "ARCHITECTURE.md")), *sorted(DOCS.rglob("*.md"))]
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 ALL_PAGES = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 MODULES = ["naively", *(found.name for found in pkgutil.walk_packages(naively.__path__, "naively."))]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+DIRECTIVES = ("{toctree}", "{eval-rst}", "{include}")  # what Sphinx does, and no example
+# Terms of our own for what the field has a name for, and its name.
+TERMS = {
+    r"text[- ]books?\b(?! example)": "textbook",
+    r"\bholes?\b": "missing values",
+    r"rows? (that (is|was|were|are) )?left out": "leave-one-out, held-out rows",
+    r"taken together|take columns together": "joint model, pairwise terms",
+    r"imagin\w+": "pseudo-counts",
+    r"\bbells?\b|bell curve": "normal or Student-t density",
+    r"\btold apart\b": "distinguished",
+    r"never met|was met|were met": "unseen, observed, counted",
+    r"says? nothing|speaks?\b|spoke\b": "contributes nothing, contribution",
+    r"log-loss": "log loss",
+    r"% right|is right in": "accuracy",
+    r"colours?\b": "color",
+}
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 every_page = pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -43,7 +65,7 @@ def blocks_of(text: str) -> list[Block]:
         if line.startswith("```"):
             inside = not inside
             if inside:
-                found.append(Block(line[3:].strip(), number, []))
+                found.append(Block(line[3:].partition(" ")[0].strip(), number, []))
         elif inside:
             found[-1].lines.append(line)
     assert not inside, "a fence is not closed"
@@ -80,8 +102,8 @@ def test_every_example_of_a_page_runs(page):
 def test_no_example_escapes_the_test(page):
     """A block of Python starts with a prompt, so that it is run."""
     for block in blocks_of(page.read_text(encoding="utf-8")):
-        assert block.language in ("", "python", "pycon"), f"line {block.start}: {block.language}"
-        if block.language:
+        assert block.language in ("", "python", "pycon", *DIRECTIVES), f"line {block.start}: {block.language}"
+        if block.language in ("python", "pycon"):
             assert block.lines[0].startswith(">>> "), f"line {block.start}"
         else:
             assert not any(line.startswith(">>>") for line in block.lines), f"line {block.start}"
@@ -120,9 +142,11 @@ def test_a_page_and_its_chinese_twin_say_the_same(twin):
     english = twin.with_name(twin.name.replace(".zh-CN", "")).read_text(encoding="utf-8")
 
     assert shape(english) == shape(chinese)
-    assert [(block.language, block.lines) for block in blocks_of(english)] == [
-        (block.language, block.lines) for block in blocks_of(chinese)
-    ]
+    assert code_of(english) == code_of(chinese)
+
+
+def code_of(text: str) -> list[tuple[str, list[str]]]:
+    return [(block.language, block.lines) for block in blocks_of(text) if block.language not in DIRECTIVES]
 
 
 def shape(text: str) -> list[str]:
@@ -157,6 +181,85 @@ def test_every_file_in_backticks_exists(page):
     prose = prose_of(page.read_text(encoding="utf-8"))
     for name in re.findall(r"`([\w./-]+\.(?:py|pyi|cpp|hpp|md|txt|toml))`", prose):
         assert any((home / name).exists() for home in homes), name
+
+
+@each_page
+def test_pages_use_the_terms_of_the_field(page):
+    prose = prose_of(page.read_text(encoding="utf-8"))
+    if page.is_relative_to(DOCS) or page.name.startswith("README"):
+        found = {match[0]: write for term, write in TERMS.items() for match in re.finditer(term, prose, flags=re.I)}
+        assert not found
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_a_readme_is_short(page):
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) < 200
+
+
+def referenced() -> dict[str, Any]:
+    """Return the names that the reference lists, each with its object."""
+    names = []
+    for page in REFERENCE:
+        for block in blocks_of(page.read_text(encoding="utf-8")):
+            if block.language == "{eval-rst}" and any("autosummary::" in line for line in block.lines):
+                module = next(line.split()[-1] for line in block.lines if "currentmodule::" in line)
+                names += [f"{module}.{line.strip()}" for line in block.lines if re.fullmatch(r" +\w+", line)]
+    assert len(set(names)) == len(names)
+    return {name: pkgutil.resolve_name(name) for name in names}
+
+
+def test_the_reference_has_every_public_name():
+    errors = [value for value in vars(naively.errors).values() if inspect.isclass(value)]
+    public = {f"naively.{name}" for name in naively.__all__ if name != "plots"}
+    public |= {f"naively.sklearn.{name}" for name in naively.sklearn.__all__}
+    public |= {f"naively.errors.{error.__name__}" for error in errors if issubclass(error, naively.errors.NaivelyError)}
+    public |= {f"naively.plots.{name}" for name in ("calibration", "evidence", "importance")}
+    assert set(referenced()) == public
+
+
+def test_the_reference_has_every_command():
+    from naively.__main__ import main
+
+    page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert re.search(r":commands: (.*)", page)[1].split(",") == list(main.commands)
+
+
+def members_of(name: str, value: type) -> list[str]:
+    """Return the methods and properties that the page of a class shows."""
+    shown = runpy.run_path(str(DOCS / "conf.py"))["MEMBERS"]
+    if name in shown:
+        return list(shown[name])
+    return [member for member, found in inspect.getmembers(value) if not member.startswith("_") and ours(found)]
+
+
+def ours(member: Any) -> bool:
+    """Return whether the package defines a method or property, with a docstring."""
+    function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+    home = getattr(function, "__module__", None) or ""
+    return home.partition(".")[0] == "naively" and callable(function)
+
+
+def documented() -> list[str]:
+    """Return every name of the reference, with the members of its page."""
+    listed = []
+    for name, value in referenced().items():
+        members = members_of(name, value) if inspect.isclass(value) and not issubclass(value, Exception) else []
+        listed += [name, *(f"{name}.{member}" for member in members)]
+    return listed
+
+
+@pytest.mark.parametrize("name", documented())
+def test_a_docstring_is_complete(name):
+    """Summary, parameters with types, returns and an example, by numpydoc's checks as set in pyproject.toml."""
+    from numpydoc.validate import validate
+
+    left_out = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"])
+    value = referenced().get(name)
+    if value is None or (inspect.isclass(value) and issubclass(value, Exception)):
+        left_out.add("EX01")  # the example of a method may stand in its class, and errors need none
+    if inspect.isclass(value) and issubclass(value, Exception):
+        left_out.add("PR01")  # users read the attributes of an error, and do not make one
+    assert not [(code, text) for code, text in validate(name)["errors"] if code not in left_out]
 
 
 def test_the_architecture_names_every_file():

@@ -14,7 +14,7 @@ from sklearn.feature_selection import RFE, SelectFromModel
 
 import naively as nv
 from naively.errors import InvalidInput
-from naively.stats.mutual_information import entropy, of_bins, of_values
+from naively.stats.mutual_information import entropy, information_of_bins, information_of_values
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
 each_model = pytest.mark.parametrize("model", ["auto", "textbook", "refined"])
@@ -106,7 +106,7 @@ def test_random_figures_spread_as_far_as_their_error_says():
         y = rng.integers(0, 2, 500)
         n = np.zeros((2, 6))
         np.add.at(n, (y, np.minimum(rng.poisson(1 + y), 5)), 1.0)
-        drawn.append(of_values(n))
+        drawn.append(information_of_values(n))
 
     spread = np.std([one.bits for one in drawn])
     assert np.mean([one.error for one in drawn]) == pytest.approx(spread, rel=0.4)
@@ -242,9 +242,9 @@ def test_soft_labels_are_counted_by_their_shares():
 
 def test_tables_of_no_rows_and_of_one_class_tell_nothing():
     """Nothing to tell is 0 bits, never an error."""
-    assert of_values(np.zeros((2, 3))).bits == of_bins(np.zeros((2, 3))).bits == 0.0
-    assert of_bins(np.array([[3.0, 4.0, 9.0]])).bits == 0.0
-    assert of_values(np.full((2, 2), 1e-3)).bits == 0.0
+    assert information_of_values(np.zeros((2, 3))).bits == information_of_bins(np.zeros((2, 3))).bits == 0.0
+    assert information_of_bins(np.array([[3.0, 4.0, 9.0]])).bits == 0.0
+    assert information_of_values(np.full((2, 2), 1e-3)).bits == 0.0
     assert bits(nv.NaiveBayes(model="textbook").fit({"x": [1.0, 2.0]}, ["a", "a"]))[0] == {"x": 0.0}
 
 

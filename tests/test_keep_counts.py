@@ -192,7 +192,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(folder, tmp_path):
 PROGRAM = """
 import sys
 import naively as nv
-from naively import files, store
+from naively.estimator import fit_files as files
 print("ready", flush=True)
 nb = nv.NaiveBayes(model="textbook")
 files.fit(nb, sys.argv[1], "label", keep_counts=sys.argv[2])

@@ -130,7 +130,7 @@ def body_lines(function: ast.FunctionDef) -> int:
 def test_every_family_has_its_file_and_its_row(name):
     """A family lives in a file of its name and stands in the table of formulas."""
     family = FAMILIES[name]
-    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guide" / "estimates.md").read_text(encoding="utf-8")
 
     assert family.name == name
     assert family.__module__ == f"naively.families.{name}"

@@ -360,7 +360,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypat
 
 KILLED = """
 import sys
-from naively import store
+from naively.data import model_file as store
 counts, _ = store.read(sys.argv[1])
 print("ready", flush=True)
 while True:

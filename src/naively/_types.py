@@ -27,6 +27,8 @@ Label: TypeAlias = Hashable
 # describes all of these; `data.frame` and `data.target` check them at run time.
 TableLike: TypeAlias = Any
 ColumnLike: TypeAlias = Any
+# A NumPy array or a sparse matrix of SciPy, which has no types of its own.
+Matrix: TypeAlias = Any
 
 # What json.loads returns. A recursive type would need a cast at each level; the readers check what they find.
 Json: TypeAlias = Any

@@ -11,8 +11,8 @@ from .. import _kernels
 from .._types import Codes, Floats, Places
 from ..data.grid import Cells, Grid
 from ..stats.axis import Axis
-from ..stats.growing import Vocabulary, grown
-from ..stats.pairs import Joint, laid
+from ..stats.growing import Vocabulary, room_for
+from ..stats.pairs import JointCounts, on_classes
 
 # Rows that are counted at once: few enough that what is made of them stays in the cache.
 ROWS = 1 << 15
@@ -34,7 +34,7 @@ class TogetherCounter:
         """Make room for so many classes."""
         room = len(self.products)
         if classes > room:
-            more = grown(room, classes) - room
+            more = room_for(room, classes) - room
             self.fine = np.concatenate([self.fine, np.zeros((self.grid.fine_bins, more))], axis=1)
             self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
 
@@ -68,21 +68,21 @@ class TogetherCounter:
         """Hold the rows of each class, which is all there is to count of no columns at all."""
         self.products[: len(rows), 0, 0] = rows
 
-    def value(self, met: Sequence[Any], axis: Axis) -> Joint:
+    def value(self, met: Sequence[Any], axis: Axis) -> JointCounts:
         """Return the sums of all rows so far, the classes sorted."""
         half = self.products[: len(met)]
         whole = half + np.triu(half, 1).transpose(0, 2, 1)
         fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
         place = axis.places(met)
         fine[place], products[place] = self.fine[:, : len(met)].T, whole
-        return Joint(axis, self.grid, fine, products)
+        return JointCounts(axis, self.grid, fine, products)
 
-    def take(self, joint: Joint, classes: Sequence[Any]) -> None:
+    def take(self, joint: JointCounts, classes: Sequence[Any]) -> None:
         """Hold these sums from now on, the classes by their codes."""
         self.make_room(len(classes))
         wanted = Axis.ordered(classes)
-        self.fine[:, : len(classes)] = laid(joint.fine, joint.classes, wanted).T
-        self.products[: len(classes)] = np.triu(laid(joint.products, joint.classes, wanted))
+        self.fine[:, : len(classes)] = on_classes(joint.fine, joint.classes, wanted).T
+        self.products[: len(classes)] = np.triu(on_classes(joint.products, joint.classes, wanted))
 
     def absorb(self, other: TogetherCounter) -> None:
         """Take in what another counter with the same grid and codes has counted."""

@@ -17,7 +17,7 @@ from scipy import sparse
 from .._types import AnyArray, Codes, Floats, Hashes, Label
 from ..data.block import ROWS as BLOCK
 from ..data.frame import Frame
-from ..stats.hashing import stirred
+from ..stats.hashing import mix_hashes
 from ..text import TextRows
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
@@ -45,7 +45,7 @@ class RowHasher:
         found = self.cells(block, len(y))
         found += y if y.dtype == np.uint64 else self._known(CLASS, self.counter.classes.places)[y]
         found += number_hashes(np.ones((1, 1)) if weights is None else weights[:, None], multipliers(WEIGHT, 1))
-        return stirred(found)
+        return mix_hashes(found)
 
     def cells(self, block: EncodedRows, rows: int) -> Hashes:
         """Return a number for each row that follows from its cells."""
@@ -58,7 +58,7 @@ class RowHasher:
             add_labels(found, block.codes, [self._known(column.name, words.places) for column, words in columns])
         for name, vectors in block.vectors.items():
             if isinstance(vectors, TextRows):
-                found += stirred(vectors.hashes() + hash_of_text(name))
+                found += mix_hashes(vectors.hashes() + hash_of_text(name))
             else:
                 hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
                 found += hashes_of(vectors, multipliers(name, vectors.shape[1]))
@@ -129,13 +129,13 @@ def folded_bits(numbers: AnyArray) -> Hashes:
 
 def multipliers(name: str | int, width: int) -> Hashes:
     """Return an odd factor for each of the numbers of a column: one, or as many as its vectors are wide."""
-    return stirred(hash_of_text(name) + np.arange(width, dtype=np.uint64)) | np.uint64(1)
+    return mix_hashes(hash_of_text(name) + np.arange(width, dtype=np.uint64)) | np.uint64(1)
 
 
 def label_hashes(name: str | int, labels: Iterable[Label]) -> Hashes:
     """Return a number for each label of a column."""
     found = np.array([hash_of_text(text_of_label(label)) for label in labels], dtype=np.uint64)
-    return stirred(found + hash_of_text(name))
+    return mix_hashes(found + hash_of_text(name))
 
 
 def hash_of_text(text: str | int) -> np.uint64:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._types import Codes, Floats, Hashes, Places
 from ..data.frame import Frame
-from ..stats.hashing import stirred
+from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
 from .second_pass import cells
@@ -33,10 +33,10 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
     codes = np.empty((frame.rows, 0), dtype=np.int32) if codes is None else codes
     hashed = np.zeros(frame.rows, dtype=np.uint64)
     for columns in in_blocks(numbers):
-        hashed += stirred(parts_of(columns)).sum(axis=1, dtype=np.uint64)
+        hashed += mix_hashes(parts_of(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         met = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += stirred(as_whole(met))[codes[:, at]]
+        hashed += mix_hashes(as_whole(met))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     # The exact cells decide among rows that look alike, and among equal rows their class.
@@ -47,9 +47,9 @@ def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
     """Return a hash for each row that follows from its cells as they are written."""
     out = np.zeros(len(numbers), dtype=np.uint64)
     for column in numbers.T:
-        out = stirred(out + np.ascontiguousarray(column).view(np.uint64))
+        out = mix_hashes(out + np.ascontiguousarray(column).view(np.uint64))
     for words, column in zip(counter.words, codes.T, strict=False):
-        out = stirred(out + by_name(words.places)[column])
+        out = mix_hashes(out + by_name(words.places)[column])
     return out
 
 

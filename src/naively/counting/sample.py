@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from .._types import Codes, Floats, Hashes, Longs, Mask, Places
 from ..data.frame import Frame, frame_of
-from ..stats.hashing import stirred
+from ..stats.hashing import mix_hashes
 
 # The rows of a sample, at most; of up to twice as many rows all are kept. If texts are longer than so many bytes
 # together, there are fewer rows, but some in any case.
@@ -80,7 +80,7 @@ def in_proportion(hashes: Hashes, proportion: float) -> Mask:
     ordered, number = hashes[order], np.empty(len(hashes), dtype=np.uint64)
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     number[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return (stirred(hashes + number) >> np.uint64(11)).astype(np.float64) < proportion * 2.0**53
+    return (mix_hashes(hashes + number) >> np.uint64(11)).astype(np.float64) < proportion * 2.0**53
 
 
 class SamplePart(NamedTuple):

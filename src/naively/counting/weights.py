@@ -13,7 +13,7 @@ from .._types import Codes, Floats
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..stats import Counts
-from ..stats.class_weights import by_class
+from ..stats.class_weights import times_class_weights
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
 from .files import FileRows, check_named
@@ -100,7 +100,7 @@ def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None
     labels = counts.classes.labels
     weights = class_weights(setting, labels, counts.rows, () if isinstance(setting, str) else list(setting))
     assert weights is not None
-    return by_class(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
+    return times_class_weights(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
 
 
 def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:

@@ -12,7 +12,7 @@ from .. import _kernels
 from .._types import Codes
 from ..errors import InvalidInput, infinite
 from ..families import Bernoulli, Bins, Ordinal
-from ..text.arrow_buffers import laid
+from ..text.arrow_buffers import arrow_buffers_of
 from .missing_values import exact_names, is_one_of, tally
 from .schema import Column
 from .values import Labels, Values, plain_texts
@@ -133,7 +133,7 @@ def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInpu
 
 def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
     """Fill in the codes of an Arrow array of texts from its buffers."""
-    found = laid(texts)
+    found = arrow_buffers_of(texts)
     if found.views is not None:
         return list(codes.encode_views(*found.views, found.bits, found.skipped, missing, unseen, out))
     assert found.plain is not None

@@ -11,7 +11,7 @@ from ..errors import DoesNotFit, InvalidInput, InvalidSetting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
 from ..families.ordinal import shown_few
 from ..stats import Moments, WordTable
-from ..text.tokens import Unsaved, in_json, revived
+from ..text.tokens import UnsavedFunction, setting_from_json, setting_to_json
 from .cell_format import Written
 from .grid import Grid
 
@@ -203,7 +203,7 @@ class Schema:
             missing = {
                 n: given
                 for n, given in functions.items()
-                if isinstance(getattr(column.family, n, None), Unsaved) and given is not None
+                if isinstance(getattr(column.family, n, None), UnsavedFunction) and given is not None
             }
             out.append(replace(column, family=replace(column.family, **missing)) if missing else column)  # type: ignore[type-var]
         return replace(self, columns=tuple(out))
@@ -346,14 +346,14 @@ def column_to_json(column: Column) -> dict[str, Any]:
 
 def in_plain(value: Any) -> Any:
     """Return a setting as plain data: arrays and tuples as lists, functions by their names."""
-    return in_json(getattr(value, "tolist", lambda: value)())
+    return setting_to_json(getattr(value, "tolist", lambda: value)())
 
 
 def column_from_json(data: Mapping[str, Any]) -> Column:
     """Return the column that column_to_json described."""
     settings = data["settings"]
     if data["family"] == "words":
-        settings = {n: value if n == "smoothing" else revived(n, value) for n, value in settings.items()}
+        settings = {n: value if n == "smoothing" else setting_from_json(n, value) for n, value in settings.items()}
         settings = {"rules": "python"} | settings if data["type"] == "text" else settings
     family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")

@@ -29,7 +29,7 @@ from ..model.scorer import Model
 from ..model.table_model import TableModel
 from ..model.tuning import Tuning
 from ..stats import Counts
-from ..stats.class_weights import by_class
+from ..stats.class_weights import times_class_weights
 from .classifier import Classifier
 from .folds import scores_of_folds
 from .settings import scored_by
@@ -167,7 +167,7 @@ def weighed_anew(nb: Classifier, rows: FileRows, rest: Counts, sample: Rows | No
     weights: Any = rows.by_class
     if isinstance(nb.class_weight, str):
         weights = class_weights(nb.class_weight, rest.classes.labels, rest.rows / now)
-        rest = by_class(rest, np.array(list(weights.values())) / now)
+        rest = times_class_weights(rest, np.array(list(weights.values())) / now)
     return rest, None if sample is None else weighed(sample, weights)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from .classifier import Classifier
 
 
-class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):
     """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
 
     Parameters

@@ -16,8 +16,8 @@ from ..families.family import shown
 from ..families.texts import TextWeights
 from ..model.table_model import TableModel
 from ..stats import Counts, Moments, Table, WordTable
-from ..stats.mutual_information import NOTHING_KNOWN, Information, of_bins, of_values
-from ..stats.pairs import Joint
+from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
+from ..stats.pairs import JointCounts
 
 # Columns that have a line in the summary; of wide tables the others are left to `importance()`.
 MOST_COLUMNS = 30
@@ -83,19 +83,21 @@ def information(
         told[column.name] = NOTHING_KNOWN
         if column.kind == "labels":
             n = model.table_of(column.name).n
-            told[column.name] = of_values(n, each).of_known(float(n.sum()), rows)
+            told[column.name] = information_of_values(n, each).of_known(float(n.sum()), rows)
         elif column.kind == "numbers":
             known = float(counts.columns[column.name].n.sum())
             found = (
-                of_bins(fine[column.name], each) if column.name in fine else measured.get(column.name, NOTHING_KNOWN)
+                information_of_bins(fine[column.name], each)
+                if column.name in fine
+                else measured.get(column.name, NOTHING_KNOWN)
             )
             told[column.name] = found.of_known(known, rows)
             if (gap := model.gap_of(column.name)) is not None:
-                told[column.name] = of_values(gap[1].n, each) + told[column.name]
+                told[column.name] = information_of_values(gap[1].n, each) + told[column.name]
     return told
 
 
-def fine_bins_of(joint: Joint) -> dict[str, Floats]:
+def fine_bins_of(joint: JointCounts) -> dict[str, Floats]:
     """Return the counts of the fine bins of each number that was counted in bins, [class, bin]."""
     places = zip(joint.grid.numbers, pairwise(joint.grid.fine_offsets.tolist()), strict=True)
     return {bins.name: joint.fine[:, begin:end] for bins, (begin, end) in places}
@@ -207,7 +209,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and label is not None else shown(label) for label in axis.labels]
+    names = [bins[label] if bins and isinstance(label, int) else shown(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

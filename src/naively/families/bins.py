@@ -16,7 +16,7 @@ from .. import _kernels
 from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
 from ..stats import Axis, Table
-from ..stats.quantiles import grouped, in_order, weighed
+from ..stats.quantiles import ordered_groups, quantile_groups, value_weights
 from .categorical import Categorical, LogTable, scored
 from .family import Settings, rounded, shown
 
@@ -157,11 +157,13 @@ def widths_of(edges: Floats) -> Floats:
 
 def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
-    values, met = weighed(np.where(np.isfinite(column), column, np.nan), weights)  # the counting refuses the infinite
+    values, met = value_weights(
+        np.where(np.isfinite(column), column, np.nan), weights
+    )  # the counting refuses the infinite
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return between(values, grouped(met, most, TINY, in_order))
+    return between(values, quantile_groups(met, most, TINY, ordered_groups))
 
 
 def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:

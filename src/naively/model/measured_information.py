@@ -15,7 +15,7 @@ import numpy as np
 from .._types import Floats
 from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
-from ..stats.mutual_information import Information, heaviest, of_bins
+from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
 from .joint.binning import fine_bins
 from .joint.learned import fitting
 
@@ -55,10 +55,10 @@ def measured(rows: NumberSample) -> Measured:
     numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
     each: Floats | float = 1.0
     if shares is None and not are_copies(weights, y):
-        each = heaviest(y, weights, int(y.max(initial=0)) + 1)
+        each = heaviest_rows(y, weights, int(y.max(initial=0)) + 1)
     told = {}
     for at, column in enumerate(rows.columns):
-        told[column.name] = of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
+        told[column.name] = information_of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
     return Measured(told, rows.total, not rows.stale)
 
 

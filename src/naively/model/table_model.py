@@ -22,7 +22,7 @@ from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.sparse_numbers import Densely
 from ..stats import Axis, Counts, Moments, Table
-from ..stats.table import labelled
+from ..stats.table import axis_and_order
 from ..text import TextRows
 from .estimate import likelihood
 from .scorer import Model
@@ -83,7 +83,7 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
     rare = [at for at in known if at not in kept]
     stay = [at for at, label in enumerate(table.values.labels) if label is None or at in kept]
     labels = [*(table.values.labels[at] for at in stay), RARE]
-    _, order = labelled(labels)
+    _, order = axis_and_order(labels)
     n = np.column_stack([table.n[:, stay], table.n[:, rare].sum(axis=1)])[:, order]
     return Table(table.classes, Axis.declared(labels), n), [table.values.labels[at] for at in rare]
 

@@ -1,109 +1,80 @@
-"""What the five share: counts → estimate → decide, in scikit-learn's clothes."""
+"""What the five classifiers share: counting, estimating and predicting behind scikit-learn's interface."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from copy import deepcopy
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from .. import _kernels
 from .._threads import allowed
-from .._types import AnyArray, Floats
+from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
-from ..families import Family, Settings
 from ..model.estimate import estimate
 from ..model.scorer import Model
 from ..stats import Axis, Counts, CountsAccumulator
-from ..stats.accumulators import in_line
-from .array_api import brought, to_numpy
-from .validation import check_labels, checked, checked_weights, is_plain, is_plain_target, plain_labels
+from .array_api import Foreign, to_numpy, to_place_of
+from .class_codes import codes_among, encode_classes
+from .fitted_counts import Assumptions, FittedCounts, Parameters, float_type, unshared
+from .validation import check_class_labels, is_plain, is_plain_target, python_labels, validated, validated_weights
 
 COLUMN = "X"  # the whole matrix is one wide column
 INT64 = np.dtype(np.int64)
-UNCHANGEABLE = (type(None), bool, int, float, str)
+# An accumulator of the kind that a classifier starts with, and which only it looks into.
+AnyAccumulator: TypeAlias = Any
 
 
-class Assumptions(NamedTuple):
-    """What a fitted classifier estimates with, as its parameters stood when it was last fitted."""
-
-    family: Family
-    settings: Settings
-    log_prior: Floats
-    fallback: Floats
-
-
-class Learned:
-    """The counts of a fitted classifier, and what was last estimated from them (made anew when they change)."""
-
-    def __init__(self, counts: CountsAccumulator, classes: AnyArray, dtype: Any) -> None:
-        self.accumulator, self.classes, self.dtype = counts, classes, dtype
-        self.parameters: dict[str, Any] = {}
-        self._made: dict[str, Any] = {}
-
-    def changed(self, parameters: dict[str, Any]) -> None:
-        """Note that rows were added, and the parameters to estimate with from now on."""
-        self.parameters, self._made = parameters, {}
-
-    def once(self, name: str, make: Any) -> Any:
-        """Return what make() gives, from memory if nothing changed since."""
-        if name not in self._made:
-            self._made[name] = make()
-        return self._made[name]
-
-    @property
-    def counts(self) -> Counts:
-        """Everything counted so far."""
-        return self.once("counts", self.accumulator.value)  # type: ignore[no-any-return]
-
-
-class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A naive Bayes classifier over one matrix."""
 
     threads: int | None
     n_features_in_: int
-    _counted: Learned
+    _counted: FittedCounts
     _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
-    _place: Any = None  # of the rows it was fitted with, if they came from another library than NumPy
+    _place: Foreign | None = None  # of the rows it was fitted with, if they came from another library than NumPy
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"threads": [None, Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
+        "threads": [None, Interval(Integral, 1, None, closed="left")]
+    }
 
-    # -- what each of the five says for itself ------------------------------------------------------------------
+    # -- what each classifier defines ----------------------------------------------------------------------------
 
     @abstractmethod
-    def _start(self, classes: Axis, X: Any) -> Any:
+    def _start(self, classes: Axis, X: Matrix) -> AnyAccumulator:
         """Return an empty accumulator for matrices like X."""
 
     @abstractmethod
     def _assume(self, counts: Counts) -> Assumptions:
         """Return what to estimate with, from the parameters as they were at the last fit."""
 
-    def _check_X(self, X: Any) -> Any:
-        return checked(self, X, reset=False)
+    def _check_X(self, X: TableLike) -> Matrix:
+        return validated(self, X, reset=False)
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = checked(self, X, y, reset=reset)
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
+        X, y = validated(self, X, y, reset=reset)
         return X, y
 
     def _check_parameters(self, classes: int) -> None:
         """Refuse parameters that do not go with the data, before anything is counted."""
 
-    def _make_ready(self, accumulator: Any, X: Any, weights: Floats | None, *, thorough: bool = False) -> Any:
+    def _make_ready(
+        self, accumulator: AnyAccumulator, X: Matrix, weights: Floats | None, *, thorough: bool = False
+    ) -> AnyAccumulator:
         """Return the accumulator prepared for what X holds; thoroughly, if it refused a row of X before."""
         return accumulator
 
     # -- learning -----------------------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: TableLike, y: ColumnLike, sample_weight: ColumnLike = None) -> Self:
         """Learn from these rows alone.
 
         Parameters
@@ -117,20 +88,23 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
         Returns
         -------
-        self
+        Self
+            The fitted classifier.
         """
         before = dict(vars(self))
         try:
             X, y = self._accepted(X, y, reset=True)
             if not is_plain_target(y):
                 check_classification_targets(y)
-            classes, codes = encoded(y)
+            classes, codes = encode_classes(y)
             return self._learn(X, y, codes, classes, sample_weight, learned=None)
         except BaseException:
             restore(self, before)
             raise
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: TableLike, y: ColumnLike, classes: ColumnLike = None, sample_weight: ColumnLike = None
+    ) -> Self:
         """Learn from these rows too: the result is that of one `fit` on all rows.
 
         Parameters
@@ -146,11 +120,12 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
         Returns
         -------
-        self
+        Self
+            The fitted classifier.
         """
         before = dict(vars(self))
         try:
-            learned: Learned | None = before.get("_counted")
+            learned: FittedCounts | None = before.get("_counted")
             if learned is None:
                 self._validate_params()
             known = learned.classes if learned and classes is None else self._known_classes(classes)
@@ -160,7 +135,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             restore(self, before)
             raise
 
-    def _accepted(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _accepted(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         """Return rows and classes that can be counted.
 
         Plain arrays are taken as they are: the kernels look at every cell anyway while they count.
@@ -173,42 +148,50 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
             if self._knows_columns_of(X):
                 return X, y
         X, y = self._check_X_y(X, y, reset=reset)
-        check_labels(y)
+        check_class_labels(y)
         return X, y
 
-    def _knows_columns_of(self, X: Any) -> bool:
+    def _knows_columns_of(self, X: TableLike) -> bool:
         """Tell whether a plain X has the columns learned before, and they have no names to compare."""
         return X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self)
 
-    def _known_classes(self, classes: Any) -> AnyArray:
+    def _known_classes(self, classes: ColumnLike) -> AnyArray:
         known: AnyArray | None = self._counted.classes if hasattr(self, "_counted") else None
         if classes is None:
             raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if np.ndim(to_numpy(classes)) != 1 or not len(classes):
             raise InvalidInput(f"`classes={classes!r}` must list all classes that will ever come, e.g. [0, 1].")
-        classes = np.asarray(plain_labels(classes))
-        check_labels(classes)
+        classes = np.asarray(python_labels(classes))
+        check_class_labels(classes)
         declared = np.asarray(unique_labels(classes))
         if known is not None and (len(classes) != len(known) or not np.array_equal(known, declared)):
             raise InvalidInput(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
         return declared
 
     def _learn(
-        self, X: Any, y: Any, codes: Any, classes: AnyArray, sample_weight: Any, learned: Learned | None
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        codes: Codes,
+        classes: AnyArray,
+        sample_weight: ColumnLike,
+        learned: FittedCounts | None,
     ) -> Self:
-        weights, threads = checked_weights(sample_weight, X.shape[0]), allowed(self.threads, cells(X))
+        weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.threads, cell_count(X))
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
             counts = CountsAccumulator(axis, {COLUMN: self._start(axis, X)})
-            learned = Learned(counts, classes, float_type(X.dtype))
+            learned = FittedCounts(counts, classes, float_type(X.dtype))
         self._count(learned.accumulator, X, y, codes, weights, threads)
-        # Copies: estimates are made when asked for, and a list or array of the user may have changed by then.
+        # Copies: estimates are made on first use, and a list or array of the user may have changed by then.
         learned.changed({name: unshared(getattr(self, name)) for name in self._parameter_constraints})
-        self.classes_, self._counted = brought(learned.classes, self._place), learned
+        self.classes_, self._counted = to_place_of(learned.classes, self._place), learned
         return self
 
-    def _count(self, counts: CountsAccumulator, X: Any, y: Any, codes: Any, weights: Any, threads: int) -> None:
+    def _count(
+        self, counts: CountsAccumulator, X: TableLike, y: ColumnLike, codes: Codes, weights: Floats | None, threads: int
+    ) -> None:
         """Count the rows; if one is refused, everything stays as it was."""
         before = counts.columns[COLUMN]
         try:
@@ -221,13 +204,13 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
         except BaseException as error:
             counts.columns[COLUMN] = before
             if isinstance(error, (RowRefused, NumberTooLarge)):
-                self._check_X_y(X, y, reset=False)  # says it in scikit-learn's words
+                self._check_X_y(X, y, reset=False)  # raises scikit-learn's error
             raise
 
     # -- what was learned ---------------------------------------------------------------------------------------
 
     @property
-    def _learned(self) -> Learned:
+    def _learned(self) -> FittedCounts:
         try:
             return self._counted
         except AttributeError:
@@ -239,17 +222,20 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
     @property
     def _assumptions(self) -> Assumptions:
         learned = self._learned
-        return learned.once("assumptions", lambda: self._assume(learned.counts))  # type: ignore[no-any-return]
+        if learned.assumptions is None:
+            learned.assumptions = self._assume(learned.counts)
+        return learned.assumptions
 
     @property
     def _model(self) -> Model:
-        learned, (family, settings, log_prior, fallback) = self._learned, self._assumptions
-        return learned.once(  # type: ignore[no-any-return]
-            "model", lambda: estimate(learned.counts, {COLUMN: family}, settings, log_prior, fallback)
-        )
+        learned = self._learned
+        if learned.model is None:
+            family, settings, log_prior, fallback = self._assumptions
+            learned.model = estimate(learned.counts, {COLUMN: family}, settings, log_prior, fallback)
+        return learned.model
 
     @property
-    def _likelihood(self) -> Any:
+    def _likelihood(self) -> Any:  # of the family of the classifier, which knows its fields
         return self._model.likelihoods[COLUMN]
 
     @property
@@ -259,88 +245,93 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore
 
     # -- answering ----------------------------------------------------------------------------------------------
 
-    def _answer(self, ask: Callable[..., Any], X: Any, **how: Any) -> Any:
+    def _answer(self, ask: Callable[..., AnyArray], X: TableLike, **how: npt.DTypeLike | AnyArray) -> AnyArray:
         """Return what the model answers about these rows; ask is a method of Model."""
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
         rows = X if plain else memory.native(self._check_X(X))
-        threads = allowed(self.threads, cells(rows) * len(self._counted.classes))
+        threads = allowed(self.threads, cell_count(rows) * len(self._counted.classes))
         try:
             return ask(model, {COLUMN: rows}, threads, holes=False, **how)
         except RowRefused:
-            self._check_X(X)  # says it in scikit-learn's words, unless the user told scikit-learn not to look
+            self._check_X(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
             return ask(model, {COLUMN: rows}, threads, **how)
 
-    def _answer_type(self, X: Any) -> Any:
+    def _answer_type(self, X: TableLike) -> npt.DTypeLike:
         """Return the type of the probabilities."""
         return np.float64
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        joint: Floats = self._answer(Model.log_joint, X, dtype=self._answer_type(X))
-        return joint
+    def predict_joint_log_proba(self, X: TableLike) -> Floats:
+        """Return joint log probabilities, log P(row, class).
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        logarithms: Floats = self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
-        return logarithms
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(class | row) of each row and class, in the order of `classes_`."""
-        probabilities: Floats = self._answer(Model.posterior, X, dtype=self._answer_type(X))
-        return probabilities
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Unnormalized log probabilities, classes in the order of `classes_`.
+        """
+        return self._answer(Model.log_joint, X, dtype=self._answer_type(X))
 
-    def predict(self, X: Any) -> AnyArray:
-        """Return the most probable class of each row."""
+    def predict_log_proba(self, X: TableLike) -> Floats:
+        """Return log probabilities, log P(class | row).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log probabilities, classes in the order of `classes_`.
+        """
+        return self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Return probabilities, P(class | row).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, classes in the order of `classes_`.
+        """
+        return self._answer(Model.posterior, X, dtype=self._answer_type(X))
+
+    def predict(self, X: TableLike) -> AnyArray:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class of each row, as it was written in `y`.
+        """
         classes = self._learned.classes
         if classes.dtype == INT64:
-            return self._answer(Model.most_probable, X, labels=classes)  # type: ignore[no-any-return]
-        return classes[self._answer(Model.most_probable, X)]  # type: ignore[no-any-return]
+            return self._answer(Model.most_probable, X, labels=classes)
+        found: AnyArray = classes[self._answer(Model.most_probable, X)]
+        return found
 
 
-def restore(estimator: Any, before: dict[str, Any]) -> None:
+def restore(estimator: BaseEstimator, before: Parameters) -> None:
     """Leave the estimator as it was before something went wrong."""
     vars(estimator).clear()
     vars(estimator).update(before)
 
 
-def encoded(y: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the classes in order, and the code of each row's class."""
-    if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
-        found: Any = _kernels.encode(in_line(y))
-        if found is not None:
-            return found[0].astype(y.dtype), found[1]
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes.astype(str) if classes.dtype.kind == "O" else classes, codes.reshape(-1)
-
-
-def codes_among(known: AnyArray, y: AnyArray) -> AnyArray:
-    """Return the code of each row's class among the known ones."""
-    if known.dtype == INT64 and y.dtype == INT64:
-        places: Any = _kernels.places(known, in_line(y))
-        if places is not None:
-            return places  # type: ignore[no-any-return]
-    number = "biuf"
-    alike = (known.dtype.kind in number) == (y.dtype.kind in number)  # numbers and texts cannot be compared
-    codes = known.searchsorted(y) if alike else np.zeros(len(y), dtype=np.intp)
-    codes[codes == len(known)] = 0
-    strange = known[codes] != y if alike else np.ones(len(y), dtype=bool)
-    if strange.any():
-        strangers = np.unique(y[strange])
-        raise InvalidInput(f"The target label(s) {strangers} in y do not exist in the initial classes {known}")
-    return codes
-
-
-def unshared(parameter: Any) -> Any:
-    """Return a parameter that nobody else can change."""
-    return parameter if type(parameter) in UNCHANGEABLE else deepcopy(parameter)
-
-
-def cells(X: Any) -> int:
+def cell_count(X: TableLike) -> int:
     """Return how many cells of the matrix are looked at."""
     return int(X.nnz if memory.is_sparse(X) else X.size)
-
-
-def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of answers to numbers of this type: their own if it is float32 or float64."""
-    return dtype.newbyteorder("=") if dtype.kind == "f" and dtype.itemsize in (4, 8) else np.dtype(np.float64)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from .._types import Floats
+from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..errors import InvalidInput
 from ..families import Bernoulli
 from ..stats import Axis, TableAccumulator
 from .discrete import DiscreteNB
+from .fitted_counts import Parameters
 
 
 class BernoulliNB(DiscreteNB):
@@ -47,7 +49,7 @@ class BernoulliNB(DiscreteNB):
     array([[0.182, 0.818]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **DiscreteNB._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],
     }
@@ -55,11 +57,11 @@ class BernoulliNB(DiscreteNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | npt.ArrayLike = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: npt.ArrayLike | None = None,
         threads: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -73,14 +75,14 @@ class BernoulliNB(DiscreteNB):
     def _kinds(self) -> str:  # type: ignore[override]
         return "" if self.binarize is None else "fiubs"  # without a threshold, cells must be looked at first
 
-    def _check_X(self, X: Any) -> Any:
+    def _check_X(self, X: TableLike) -> Matrix:
         return self._check_flags(super()._check_X(X), self._learned.parameters["binarize"])
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         X, y = super()._check_X_y(X, y, reset)
         return self._check_flags(X, self.binarize), y
 
-    def _check_flags(self, X: Any, binarize: float | None) -> Any:
+    def _check_flags(self, X: TableLike, binarize: float | None) -> Matrix:
         cells = X.data if sparse.issparse(X) else X
         if binarize is None and (np.any(cells < 0) or np.any(cells > 1)):
             raise InvalidInput(
@@ -89,19 +91,20 @@ class BernoulliNB(DiscreteNB):
             )
         return X
 
-    def _start(self, classes: Axis, X: Any) -> TableAccumulator:
+    def _start(self, classes: Axis, X: TableLike) -> TableAccumulator:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]), self.binarize)
 
     def _make_ready(
-        self, accumulator: TableAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+        self, accumulator: TableAccumulator, X: TableLike, weights: Floats | None, *, thorough: bool = False
     ) -> TableAccumulator:
         accumulator.threshold = self.binarize  # it may have been set anew between two batches
         return accumulator
 
-    def _family(self, parameters: dict[str, Any]) -> Bernoulli:
+    def _family(self, parameters: Parameters) -> Bernoulli:
         return Bernoulli(threshold=parameters["binarize"])
 
     @property
     def feature_log_prob_(self) -> Floats:
         """Logarithm of the probability that each flag is there."""
-        return self._likelihood.log_there.copy()  # type: ignore[no-any-return]
+        log_there: Floats = self._likelihood.log_there
+        return log_there.copy()

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
-from .._types import AnyArray, Floats
+from .._types import AnyArray, ColumnLike, Floats, Longs, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
 from .discrete import DiscreteNB
-from .validation import checked
+from .fitted_counts import Parameters
+from .validation import validated
 
 # Counts of all codes of all columns, over all classes: 1 GiB. Beyond this the codes are surely no codes.
 MOST_CELLS = 2**27
@@ -27,7 +30,7 @@ ADVICE = "Codes must be 0, 1, 2, …: use sklearn.preprocessing.OrdinalEncoder t
 
 
 class CategoricalNB(DiscreteNB):
-    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; a code never met says nothing.
+    """Categorical naive Bayes, as `sklearn.naive_bayes.CategoricalNB`; an unseen code is ignored.
 
     Parameters
     ----------
@@ -54,14 +57,14 @@ class CategoricalNB(DiscreteNB):
     >>> from naively.sklearn import CategoricalNB
     >>> codes = [[0, 1], [0, 0], [1, 1], [2, 1]]
     >>> nb = CategoricalNB().fit(codes, ["no", "no", "yes", "yes"])
-    >>> nb.predict_proba([[0, 1], [7, 1]]).round(3)  # 7 was never met: only the second column speaks
+    >>> nb.predict_proba([[0, 1], [7, 1]]).round(3)  # 7 is unseen: only the second column counts
     array([[0.667, 0.333],
            [0.4  , 0.6  ]])
     """
 
     _kinds = "iub"
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **DiscreteNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -73,8 +76,8 @@ class CategoricalNB(DiscreteNB):
         alpha: float = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: npt.ArrayLike | None = None,
+        min_categories: int | npt.ArrayLike | None = None,
         threads: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -84,20 +87,20 @@ class CategoricalNB(DiscreteNB):
         self.threads = threads
         self.min_categories = min_categories
 
-    def _check_X(self, X: Any) -> Any:
-        X = codes(self, X, reset=False)
+    def _check_X(self, X: TableLike) -> Matrix:
+        X = whole_number_codes(self, X, reset=False)
         check_non_negative(X, "CategoricalNB (input X)")
         return X
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = codes(self, X, y, reset=reset)
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
+        X, y = whole_number_codes(self, X, y, reset=reset)
         check_non_negative(X, "CategoricalNB (input X)")
         return X, y
 
-    def _start(self, classes: Axis, X: Any) -> CodesAccumulator:
-        return CodesAccumulator(classes, affordable(self._least_sizes(X.shape[1]), len(classes)), holes=False)
+    def _start(self, classes: Axis, X: TableLike) -> CodesAccumulator:
+        return CodesAccumulator(classes, affordable_sizes(self._least_sizes(X.shape[1]), len(classes)), holes=False)
 
-    def _least_sizes(self, columns: int) -> npt.NDArray[np.int64]:
+    def _least_sizes(self, columns: int) -> Longs:
         if self.min_categories is None:
             return np.zeros(columns, dtype=np.int64)
         least = np.asarray(self.min_categories)
@@ -111,7 +114,7 @@ class CategoricalNB(DiscreteNB):
         return np.broadcast_to(np.maximum(least, 0).astype(np.int64), (columns,))
 
     def _make_ready(
-        self, accumulator: CodesAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+        self, accumulator: CodesAccumulator, X: TableLike, weights: Floats | None, *, thorough: bool = False
     ) -> CodesAccumulator:
         """Return an accumulator with room for the codes of X.
 
@@ -125,14 +128,14 @@ class CategoricalNB(DiscreteNB):
         least, largest = memory.ranges(memory.native(X), allowed(self.threads))
         if least.min() < 0:
             raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
-        return accumulator.grown(affordable(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
+        return accumulator.grown(affordable_sizes(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))
 
-    def _family(self, parameters: dict[str, Any]) -> Categorical:
+    def _family(self, parameters: Parameters) -> Categorical:
         return Categorical()
 
     @property
     def feature_count_(self) -> Floats:
-        """Codes have no feature_count_ but a category_count_."""
+        """Codes have no `feature_count_` but a `category_count_`."""
         raise AttributeError("CategoricalNB has category_count_, one table for each column, and no feature_count_.")
 
     @property
@@ -146,11 +149,12 @@ class CategoricalNB(DiscreteNB):
         return [table.log_p.copy() for table in self._likelihood.tables]
 
     @property
-    def n_categories_(self) -> npt.NDArray[np.int64]:
+    def n_categories_(self) -> Longs:
         """How many codes each column has."""
-        return self._learned.accumulator.columns["X"].sizes  # type: ignore[no-any-return]
+        sizes: Longs = self._learned.accumulator.columns["X"].sizes
+        return sizes
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.sparse = False
@@ -158,11 +162,11 @@ class CategoricalNB(DiscreteNB):
         return tags
 
 
-def codes(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
+def whole_number_codes(estimator: BaseEstimator, X: TableLike, *y: ColumnLike, reset: bool) -> Matrix:
     """Return X as whole numbers (and y), if it can be read so."""
     try:
         with np.errstate(invalid="raise"):  # a number too large for an integer would become any other
-            return checked(estimator, X, *y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+            return validated(estimator, X, *y, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
     except FloatingPointError:
         raise InvalidInput(f"X holds numbers too large to be codes. {ADVICE}") from None
     except ValueError as error:
@@ -171,7 +175,7 @@ def codes(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         raise InvalidInput(f"X holds texts: {error}. {ADVICE}") from None
 
 
-def affordable(sizes: AnyArray, classes: int) -> npt.NDArray[np.int64]:
+def affordable_sizes(sizes: AnyArray, classes: int) -> Longs:
     """Return how many codes each column has, if a table of them fits into memory."""
     if float(sizes.sum()) * classes > MOST_CELLS:
         column = int(np.argmax(sizes))

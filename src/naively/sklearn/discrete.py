@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
-from .._types import Floats
+from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..errors import InvalidSetting
 from ..families import Family, Settings
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
-from ..stats import Axis, Counts, TableAccumulator
-from .base import Assumptions, BaseNB
-from .validation import checked
+from ..stats import Axis, Counts, Table, TableAccumulator
+from .base import AnyAccumulator, BaseNB
+from .fitted_counts import Assumptions, Parameters
+from .validation import validated
 
 # Below this, and unless told otherwise, alpha is raised to this.
 LEAST_ALPHA = 1e-10
@@ -25,13 +28,13 @@ LEAST_ALPHA = 1e-10
 class DiscreteNB(BaseNB):
     """A classifier of counts, with scikit-learn's parameters."""
 
-    alpha: Any
+    alpha: float | npt.ArrayLike
     force_alpha: bool
     fit_prior: bool
-    class_prior: Any
+    class_prior: npt.ArrayLike | None
     _kinds = "fiubs"
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **BaseNB._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "fit_prior": ["boolean"],
@@ -39,11 +42,11 @@ class DiscreteNB(BaseNB):
         "force_alpha": ["boolean"],
     }
 
-    def _check_X(self, X: Any) -> Any:
-        return canonical(checked(self, X, accept_sparse="csr", reset=False))
+    def _check_X(self, X: TableLike) -> Matrix:
+        return canonical(validated(self, X, accept_sparse="csr", reset=False))
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = checked(self, X, y, accept_sparse="csr", reset=reset)
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
+        X, y = validated(self, X, y, accept_sparse="csr", reset=reset)
         return canonical(X), y
 
     def _check_parameters(self, classes: int) -> None:
@@ -51,9 +54,9 @@ class DiscreteNB(BaseNB):
         if self.class_prior is not None:
             given_prior(self.class_prior, classes)
 
-    def _check_alpha(self) -> Any:
+    def _check_alpha(self) -> float | Floats:
         """Return alpha as it is used: one number, or one for each feature."""
-        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.array(self.alpha, dtype=np.float64)
+        alpha = float(self.alpha) if isinstance(self.alpha, Real) else np.array(self.alpha, dtype=np.float64)
         if isinstance(alpha, np.ndarray):
             if alpha.shape != (self.n_features_in_,):
                 raise InvalidSetting(
@@ -74,16 +77,16 @@ class DiscreteNB(BaseNB):
             return np.maximum(alpha, LEAST_ALPHA)
         return alpha
 
-    def _start(self, classes: Axis, X: Any) -> Any:
+    def _start(self, classes: Axis, X: Matrix) -> AnyAccumulator:
         return TableAccumulator(classes, Axis.numbered(X.shape[1]))
 
     @abstractmethod
-    def _family(self, parameters: dict[str, Any]) -> Family:
+    def _family(self, parameters: Parameters) -> Family:
         """Return the family that these parameters describe."""
 
     def _assume(self, counts: Counts) -> Assumptions:
         parameters = self._learned.parameters
-        log_prior = prior_of(parameters, counts)
+        log_prior = discrete_log_prior(parameters, counts)
         return Assumptions(self._family(parameters), Settings(smoothing=self._smoothing), log_prior, log_prior)
 
     @property
@@ -94,16 +97,17 @@ class DiscreteNB(BaseNB):
     @property
     def feature_count_(self) -> Floats:
         """What was counted of each class and feature."""
-        return self._learned.counts.columns["X"].n.copy()  # type: ignore[no-any-return]
+        table: Table = self._learned.counts.columns["X"]
+        return table.n.copy()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
 
 
-def prior_of(parameters: dict[str, Any], counts: Counts) -> Floats:
+def discrete_log_prior(parameters: Parameters, counts: Counts) -> Floats:
     """Return the log prior that these parameters ask for."""
     classes = len(counts.classes)
     if parameters["class_prior"] is not None:
@@ -111,7 +115,7 @@ def prior_of(parameters: dict[str, Any], counts: Counts) -> Floats:
     return empirical_prior(counts.rows, Settings(estimate="mle")) if parameters["fit_prior"] else uniform_prior(classes)
 
 
-def canonical(X: Any) -> Any:
+def canonical(X: Matrix) -> Matrix:
     """Return a sparse matrix with each cell once, as a copy if it must change."""
     if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
         X = X.copy()

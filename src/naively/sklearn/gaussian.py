@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from .._threads import allowed
-from .._types import Floats
+from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput
 from ..families import Gaussian, Settings
 from ..model.estimate import empirical_prior, given_prior
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
 from . import array_api as arrays
-from .base import COLUMN, Assumptions, BaseNB, float_type
+from .array_api import Foreign
+from .base import COLUMN, BaseNB
+from .fitted_counts import Assumptions, float_type
 
 MAXIMUM_LIKELIHOOD = Settings(estimate="mle")
 # Beyond this, a weight and the square of a number that is allowed by itself may overflow together.
@@ -38,7 +42,7 @@ class GaussianNB(BaseNB):
     Attributes
     ----------
     class_count_, class_prior_, theta_, var_, epsilon_, classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. They are estimated from the counts when asked for, so that `partial_fit` in any number of
+        As in scikit-learn. They are estimated from the counts on first use, so that `partial_fit` in any number of
         batches gives what one `fit` gives.
 
     Examples
@@ -50,13 +54,15 @@ class GaussianNB(BaseNB):
     0.96
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **BaseNB._parameter_constraints,
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, threads: int | None = None) -> None:
+    def __init__(
+        self, *, priors: npt.ArrayLike | None = None, var_smoothing: float = 1e-9, threads: int | None = None
+    ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.threads = threads
@@ -65,16 +71,16 @@ class GaussianNB(BaseNB):
         if self.priors is not None:
             given_prior(self.priors, classes)
 
-    def _start(self, classes: Axis, X: Any) -> MomentsAccumulator:
+    def _start(self, classes: Axis, X: TableLike) -> MomentsAccumulator:
         return MomentsAccumulator(classes, Axis.numbered(X.shape[1]), holes=False)
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         if reset:
-            self._place = arrays.place_of(X)
+            self._place = arrays.empty_like_input(X)
         return super()._check_X_y(X, y, reset)
 
     def _make_ready(
-        self, accumulator: MomentsAccumulator, X: Any, weights: Floats | None, *, thorough: bool = False
+        self, accumulator: MomentsAccumulator, X: TableLike, weights: Floats | None, *, thorough: bool = False
     ) -> MomentsAccumulator:
         if weights is None or weights.max() <= HEAVY:
             return accumulator  # numbers alone are checked while they are counted
@@ -103,68 +109,55 @@ class GaussianNB(BaseNB):
         return family.epsilon if isinstance(family, Gaussian) else 0.0
 
     @property
-    def class_count_(self) -> Any:
+    def class_count_(self) -> AnyArray | Foreign:
         """Rows of each class, by weight; float64 in NumPy, where float32 would stop counting at 16,777,216."""
         rows = super().class_count_
         return rows if self._place is None else self._like_X(rows)
 
     @property
-    def class_prior_(self) -> Any:
+    def class_prior_(self) -> AnyArray | Foreign:
         """Probability of each class."""
         given, rows = self._learned.parameters["priors"], self._learned.counts.rows
         return self._like_X(rows / rows.sum() if given is None else np.array(given, dtype=np.float64))
 
     @property
-    def theta_(self) -> Any:
+    def theta_(self) -> AnyArray | Foreign:
         """Mean of each class and column."""
         return self._like_X(self._moments.mean)
 
     @property
-    def var_(self) -> Any:
+    def var_(self) -> AnyArray | Foreign:
         """Variance of each class and column, with `epsilon_` added."""
         return self._like_X(self._moments.variance + self.epsilon_)
 
-    def _like_X(self, array: Floats) -> Any:
+    def _like_X(self, array: Floats) -> AnyArray | Foreign:
         """Return an attribute in the type, library and device of the rows that were learned first."""
-        return arrays.brought(array.astype(self._learned.dtype), self._place)
+        return arrays.to_place_of(array.astype(self._learned.dtype), self._place)
 
     @property
     def _moments(self) -> Moments:
         moments: Moments = self._learned.counts.columns[COLUMN]
         return moments
 
-    def _answer_type(self, X: Any) -> Any:
-        place = arrays.place_of(X)
+    def _answer_type(self, X: TableLike) -> npt.DTypeLike:
+        place = arrays.empty_like_input(X)
         dtype = getattr(X if place is None else arrays.to_numpy(place), "dtype", None)
         return np.result_type(float_type(dtype) if isinstance(dtype, np.dtype) else np.float64, self._learned.dtype)
 
-    @arrays.answered_in_kind
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """Return log P(row, class) of each row and class, in the order of `classes_`."""
-        return super().predict_joint_log_proba(X)
+    predict_joint_log_proba = arrays.answers_in_input_library(BaseNB.predict_joint_log_proba)
+    predict_log_proba = arrays.answers_in_input_library(BaseNB.predict_log_proba)
+    predict_proba = arrays.answers_in_input_library(BaseNB.predict_proba)
+    predict = arrays.answers_in_input_library(BaseNB.predict)
 
-    @arrays.answered_in_kind
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return log P(class | row) of each row and class, in the order of `classes_`."""
-        return super().predict_log_proba(X)
-
-    @arrays.answered_in_kind
-    def predict_proba(self, X: Any) -> Any:
-        """Return P(class | row) of each row and class, in the order of `classes_`."""
-        return super().predict_proba(X)
-
-    @arrays.answered_in_kind
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row."""
-        return super().predict(X)
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
         return tags
 
     @staticmethod
-    def _update_mean_variance(n_past: float, mu: Any, var: Any, X: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+    def _update_mean_variance(
+        n_past: float, mu: Floats, var: Floats, X: Matrix, sample_weight: ColumnLike = None
+    ) -> tuple[Floats, Floats]:
         """Return mean and variance of all rows, given those of the rows so far (scikit-learn's tests call this)."""
         if X.shape[0] == 0 or (sample_weight is not None and np.isclose(np.sum(sample_weight), 0.0)):
             return mu, var

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import Tags
 
 from .._threads import allowed
-from .._types import Floats
+from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput
 from ..families import Words
 from ..stats import Counts
-from .base import Assumptions
 from .discrete import DiscreteNB
+from .fitted_counts import Assumptions, Parameters
 
 # The sum of larger numbers over rows would overflow.
 LARGEST = 1e290
@@ -23,18 +25,18 @@ LARGEST = 1e290
 class WordsNB(DiscreteNB):
     """A classifier of word counts."""
 
-    def _check_X(self, X: Any) -> Any:
+    def _check_X(self, X: TableLike) -> Matrix:
         X = super()._check_X(X)
         self._range_of(X)
         return X
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         X, y = super()._check_X_y(X, y, reset)
         if self._range_of(X)[0] < 0:
             raise InvalidInput(f"Negative values in data passed to {type(self).__name__} (input X).")
         return X, y
 
-    def _range_of(self, X: Any) -> tuple[float, float]:
+    def _range_of(self, X: TableLike) -> tuple[float, float]:
         """Return the least and the largest cell, if none is too large to be summed."""
         if sparse.issparse(X):
             least, largest = float(X.data.min(initial=0)), float(X.data.max(initial=0))
@@ -48,9 +50,10 @@ class WordsNB(DiscreteNB):
     @property
     def feature_log_prob_(self) -> Floats:
         """What one occurrence of each word adds to the score of each class."""
-        return self._likelihood.weights.copy()  # type: ignore[no-any-return]
+        weights: Floats = self._likelihood.weights
+        return weights.copy()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
@@ -88,10 +91,10 @@ class MultinomialNB(WordsNB):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | npt.ArrayLike = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: npt.ArrayLike | None = None,
         threads: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -100,7 +103,7 @@ class MultinomialNB(WordsNB):
         self.class_prior = class_prior
         self.threads = threads
 
-    def _family(self, parameters: dict[str, Any]) -> Words:
+    def _family(self, parameters: Parameters) -> Words:
         return Words()
 
 
@@ -135,15 +138,18 @@ class ComplementNB(WordsNB):
     array(['spam'], dtype='<U4')
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
+        **DiscreteNB._parameter_constraints,
+        "norm": ["boolean"],
+    }
 
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: float | npt.ArrayLike = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: npt.ArrayLike | None = None,
         norm: bool = False,
         threads: int | None = None,
     ) -> None:
@@ -154,7 +160,7 @@ class ComplementNB(WordsNB):
         self.threads = threads
         self.norm = norm
 
-    def _family(self, parameters: dict[str, Any]) -> Words:
+    def _family(self, parameters: Parameters) -> Words:
         return Words(complement=True, norm=parameters["norm"])
 
     def _assume(self, counts: Counts) -> Assumptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils import Tags
 
+from .._kernels import TokenRows
 from .._threads import allowed
-from .._types import Codes
+from .._types import Codes, ColumnLike, Matrix, Objects, TableLike
 from ..errors import InvalidInput, InvalidSetting
 from ..text import TextReader, Tokens
 
@@ -23,7 +25,7 @@ ENGLISH = "english"
 UNITS = {"word": "words", "char": "characters", "char_wb": "inside"}
 
 
-class Known(NamedTuple):
+class KnownWords(NamedTuple):
     """The words of a fitted counter: who reads them, and which of his numbers each column holds (None: its own)."""
 
     reader: TextReader
@@ -49,12 +51,12 @@ class Known(NamedTuple):
         columns[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         return columns
 
-    def small(self) -> Known:
+    def small(self) -> KnownWords:
         """Return the same words without those that have no column."""
-        return self if self.numbers is None else Known(self.reader.of(self.numbers))
+        return self if self.numbers is None else KnownWords(self.reader.of(self.numbers))
 
 
-class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TextCounter(TransformerMixin, BaseEstimator):
     """Counts the words of texts, as a sparse matrix with a column for each word.
 
     A fast ``CountVectorizer``: with ``cjk="words"`` it gives the same vocabulary and the same counts. Texts come as a
@@ -82,7 +84,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     stop_words : "english" or list of str, optional
         Words that are passed over.
     vocabulary : mapping or iterable of str, optional
-        The words to count, or their columns, instead of all that are met in ``fit``.
+        The words to count, or their columns, instead of all that occur in ``fit``.
     hash_width : int, optional
         So many columns; each token goes into one by its hash. No word is kept, so memory is bounded and nothing is
         learned.
@@ -91,9 +93,9 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     log : bool, default=False
         Give log(1 + count) instead of the count.
     min_df, max_df : int or float, default=1 and 1.0
-        The fewest and the most texts that a word may be met in, as a number or as a share of all.
+        The fewest and the most texts that a word may occur in, as a number or as a proportion.
     max_features : int, optional
-        Keep so many words, those that are met most often.
+        Keep so many words, the most frequent ones.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
     threads : int, optional
@@ -134,7 +136,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
-        dtype: Any = None,
+        dtype: npt.DTypeLike | None = None,
         threads: int | None = None,
     ) -> None:
         self.analyzer = analyzer
@@ -156,22 +158,72 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.dtype = dtype
         self.threads = threads
 
-    def fit(self, X: Any, y: Any = None) -> TextCounter:
-        """Learn which words there are."""
+    def fit(self, X: TableLike, y: ColumnLike = None) -> TextCounter:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+        y : object, optional
+            Ignored; it is there for pipelines.
+
+        Returns
+        -------
+        TextCounter
+            The fitted counter.
+        """
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn which words there are, and count them."""
+    def fit_transform(self, X: TableLike, y: ColumnLike = None, **fit_params: object) -> Matrix:
+        """Learn the vocabulary and count its words in each text.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+        y : object, optional
+            Ignored; it is there for pipelines.
+        **fit_params : dict
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_words)
+            How often each word occurs in each text.
+        """
         return self._matrix(*self._learn(X))
 
-    def transform(self, X: Any) -> Any:
-        """Count the known words of each text; others are left out."""
+    def transform(self, X: TableLike) -> Matrix:
+        """Count the known words of each text; unknown words are ignored.
+
+        Parameters
+        ----------
+        X : iterable of str, or a column of a data frame
+            The texts.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_words)
+            How often each word occurs in each text.
+        """
         known = self._ready()
         return self._matrix(known.reader.read(X), known)
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return the words in the order of their columns."""
+    def get_feature_names_out(self, input_features: ColumnLike = None) -> Objects:
+        """Return the words in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored; it is there for pipelines.
+
+        Returns
+        -------
+        ndarray of str objects
+            The words.
+        """
         return np.array(self._ready().names, dtype=object)
 
     @property
@@ -181,14 +233,25 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError("vocabulary_ is there once the counter is fitted, and never with hash_width.")
         return {name: column for column, name in enumerate(self._known.names)}
 
-    def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
-        """Return the words that were counted in each row."""
+    def inverse_transform(self, X: TableLike) -> list[Objects]:
+        """Return the words that were counted in each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_words)
+            Counts of words, as `transform` returns them.
+
+        Returns
+        -------
+        list of ndarray
+            The words of each row.
+        """
         names, rows = self.get_feature_names_out(), sparse.csr_matrix(X)
         if rows.shape[1] != len(names):
             raise InvalidInput(f"X has {rows.shape[1]} columns, but there are {len(names)} words.")
         return [names[rows[[row]].nonzero()[1]] for row in range(rows.shape[0])]
 
-    def _learn(self, X: Any) -> tuple[Any, Known]:
+    def _learn(self, X: TableLike) -> tuple[TokenRows, KnownWords]:
         """Return what was read of the texts, and the words of the columns; keep the words."""
         given = self._given()
         if given is not None:
@@ -201,27 +264,27 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(
                 "empty vocabulary; perhaps the documents only contain stop words: no text holds a word to count."
             )
-        known = Known(reader, self._limited(rows, reader.order()))
+        known = KnownWords(reader, self._limited(rows, reader.order()))
         self._known = known if known.width == len(reader) else known.small()
         return rows, known
 
-    def _ready(self) -> Known:
+    def _ready(self) -> KnownWords:
         """Return the words of a fitted counter; of one with a vocabulary or a hash there is nothing to fit."""
         known = getattr(self, "_known", None) or self._given()
         if known is None:
             raise NotFittedError("This TextCounter does not know any word yet. Call fit with texts, or set vocabulary.")
         return known
 
-    def _given(self) -> Known | None:
+    def _given(self) -> KnownWords | None:
         """Return the words that need no texts to be known."""
         if self.hash_width is not None:
             if self.vocabulary is not None:
                 raise InvalidSetting("vocabulary and hash_width exclude each other; set one of them.")
-            return Known(TextReader(self._tokens(), threads=self.threads))
+            return KnownWords(TextReader(self._tokens(), threads=self.threads))
         if self.vocabulary is None:
             return None
-        names = names_of(self.vocabulary)
-        return Known(TextReader(self._tokens(), names, threads=self.threads), given=names)
+        names = vocabulary_names(self.vocabulary)
+        return KnownWords(TextReader(self._tokens(), names, threads=self.threads), given=names)
 
     def _tokens(self) -> Tokens:
         """Return the settings that say what a token is."""
@@ -254,8 +317,8 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):
             raise InvalidSetting(f"max_features={most!r} is no number of words; give 1 or more, or None for all.")
 
-    def _limited(self, rows: Any, order: Codes) -> Codes:
-        """Return the numbers of the words to keep, in order: by the texts that they are met in, and how often."""
+    def _limited(self, rows: TokenRows, order: Codes) -> Codes:
+        """Return the numbers of the words to keep, in order: by document frequency and total frequency."""
         least, most = (v if isinstance(v, Integral) else v * len(rows) for v in (self.min_df, self.max_df))
         if most < least:
             raise InvalidSetting(
@@ -273,7 +336,7 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
         return order[kept]
 
-    def _matrix(self, rows: Any, known: Known) -> Any:
+    def _matrix(self, rows: TokenRows, known: KnownWords) -> Matrix:
         """Return what was read as a sparse matrix."""
         times = "once" if self.binary else "log" if self.log else "all"
         starts, columns, values = rows.matrix(known.columns, times, allowed(self.threads))
@@ -287,18 +350,18 @@ class TextCounter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made.data, made.has_sorted_indices, made.has_canonical_format = values, True, True
         return made
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = dict(super().__getstate__())
         return state | {"_known": state["_known"].small()} if "_known" in state else state
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.requires_fit = self.vocabulary is None and self.hash_width is None
         return tags
 
 
-def stop_words_of(given: Any) -> tuple[str, ...]:
+def stop_words_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the words to pass over."""
     if given is None:
         return ()
@@ -312,7 +375,7 @@ def stop_words_of(given: Any) -> tuple[str, ...]:
     return words
 
 
-def names_of(vocabulary: Any) -> tuple[str, ...]:
+def vocabulary_names(vocabulary: ColumnLike) -> tuple[str, ...]:
     """Return the words of a given vocabulary in the order of their columns."""
     if isinstance(vocabulary, Mapping):
         columns = set(vocabulary.values())

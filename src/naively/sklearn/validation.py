@@ -1,4 +1,4 @@
-"""What is let in: rows, labels and weights, looked at once, at the door."""
+"""Validation of rows, labels and weights, once, before anything is counted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from .._types import Floats
+from .._types import AnyArray, ColumnLike, Floats, TableLike
 from ..counting.arrays import MOST_WEIGHT, READABLE, is_aligned
 from ..errors import InvalidInput
 from .array_api import to_numpy
 
 
-def checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+def validated(estimator: BaseEstimator, X: TableLike, *y: ColumnLike, **options: object) -> Any:
     """Return X (and y) as scikit-learn's `validate_data` does; refuse what it lets through and nobody can answer."""
     if X is None:
         raise InvalidInput("Expected 2D array, got None instead.")
@@ -26,23 +27,23 @@ def checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         check_indices(X)
     if any(getattr(dtype, "kind", "") == "O" for dtype in getattr(X, "dtypes", ())):
         options = {"dtype": np.float64, **options}  # else some versions leave a frame's categories and texts as objects
-    return validate_data(estimator, X, *map(plain_labels, y), **options)
+    return validate_data(estimator, X, *map(python_labels, y), **options)
 
 
-def refuse_hidden(name: str, array: Any) -> None:
+def refuse_hidden(name: str, array: ColumnLike) -> None:
     """Refuse masked cells: NumPy would use what lies behind the mask."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise InvalidInput(f"{name} is a masked array with hidden cells. Fill them or leave their rows out.")
 
 
-def refuse_dates(X: Any) -> None:
+def refuse_dates(X: TableLike) -> None:
     """Refuse dates and times, which would be taken for numbers of days or nanoseconds."""
     for dtype in getattr(X, "dtypes", [getattr(X, "dtype", None)]):  # of the columns of a frame, or of an array
         if getattr(dtype, "kind", "") in ("m", "M"):
             raise InvalidInput(f"X holds dates or times ({dtype}). Make numbers of them first, e.g. the weekday.")
 
 
-def check_indices(X: Any) -> None:
+def check_indices(X: TableLike) -> None:
     """Refuse a sparse matrix whose indices point outside its shape: turning it to rows could end the process."""
     if X.format == "coo":
         inside = all(are_within(at, size) for at, size in zip((X.row, X.col), X.shape, strict=True))
@@ -58,12 +59,12 @@ def check_indices(X: Any) -> None:
         raise InvalidInput("The sparse matrix X has indices outside its shape: it was put together wrongly.")
 
 
-def are_within(at: Any, size: int) -> bool:
+def are_within(at: AnyArray, size: int) -> bool:
     """Tell whether all of these indices are at least 0 and below the size."""
     return not len(at) or bool(at.min() >= 0 and at.max() < size)
 
 
-def plain_labels(y: Any) -> Any:
+def python_labels(y: ColumnLike) -> ColumnLike:
     """Return labels as NumPy has long known them; refuse a list of texts and numbers, which would all become texts."""
     y = to_numpy(y)
     refuse_hidden("y", y)
@@ -72,7 +73,7 @@ def plain_labels(y: Any) -> Any:
     return np.array(y.tolist(), dtype=str) if getattr(getattr(y, "dtype", None), "kind", "") == "T" else y
 
 
-def check_labels(y: Any) -> None:
+def check_class_labels(y: ColumnLike) -> None:
     """Refuse labels that are no numbers or texts, and objects that are not all texts: they cannot be sorted."""
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InvalidInput("The labels contain NaN or infinity, which is no class.")
@@ -81,7 +82,7 @@ def check_labels(y: Any) -> None:
     refuse_mixture(y, y.dtype.kind == "O")
 
 
-def refuse_mixture(y: Any, texts: bool) -> None:
+def refuse_mixture(y: ColumnLike, texts: bool) -> None:
     """Refuse anything but texts among labels that should be texts."""
     if texts and not all(isinstance(label, str) for label in y):
         kinds = ", ".join(sorted({type(label).__name__ for label in y}))
@@ -90,7 +91,7 @@ def refuse_mixture(y: Any, texts: bool) -> None:
         )
 
 
-def checked_weights(sample_weight: Any, rows: int) -> Floats | None:
+def validated_weights(sample_weight: ColumnLike, rows: int) -> Floats | None:
     """Return what each row weighs as float64, if rows can weigh that."""
     if sample_weight is None:
         return None
@@ -114,7 +115,7 @@ def checked_weights(sample_weight: Any, rows: int) -> Floats | None:
     return weights
 
 
-def is_plain(X: Any, kinds: str) -> bool:
+def is_plain(X: TableLike, kinds: str) -> bool:
     """Tell whether the kernels can read X as it is: a matrix, dense or sparse and in order, of these kinds of type."""
     if type(X) is np.ndarray:
         dtype = X.dtype
@@ -127,6 +128,6 @@ def is_plain(X: Any, kinds: str) -> bool:
     return alike and readable and bool(X.has_canonical_format)
 
 
-def is_plain_target(y: Any) -> bool:
+def is_plain_target(y: ColumnLike) -> bool:
     """Tell whether y is a vector of whole numbers or texts: classes beyond doubt."""
     return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU"

@@ -1,7 +1,7 @@
-"""What can be added up: the narrow waist of the house.
+"""Sufficient statistics: what is counted of rows, as values that add up.
 
 A statistic is a value with a zero, ``+``, a guarded ``-``, ``*`` by a weight and labelled axes. Rows counted apart and
-added are the rows counted at once; rows taken away were never there.
+added are the rows counted at once; rows subtracted were never counted.
 """
 
 from .accumulators import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator

@@ -1,6 +1,6 @@
 """Counts that fill in place: adding one row costs that row, however large the model is.
 
-Each accumulator holds the arrays of one statistic while rows come in, and gives the immutable value when asked.
+Each accumulator holds the arrays of one statistic while rows come in, and returns the immutable value on request.
 Classes are codes here, 0 … K - 1, in the order of the accumulator's axis.
 """
 
@@ -15,11 +15,19 @@ from .. import _kernels
 from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput
 from .axis import Axis
-from .counts import Counts
+from .counts import ColumnStatistic, Counts
 from .moments import Moments
 from .table import Table, Tables
 
 INT32 = np.dtype(np.int32)
+
+
+class SparseRows(Protocol):
+    """A matrix in compressed rows (CSR), of SciPy or of another library."""
+
+    indptr: AnyArray
+    indices: AnyArray
+    data: AnyArray
 
 
 class Accumulator(Protocol):
@@ -32,7 +40,7 @@ class Accumulator(Protocol):
     def fresh(self) -> Accumulator:
         """Return an empty one of the same kind."""
 
-    def value(self) -> Any:
+    def value(self) -> ColumnStatistic:
         """Return the statistic of all rows so far."""
 
 
@@ -61,7 +69,7 @@ class TableAccumulator:
         """Count the rows of a dense matrix; return the first that is refused, or -1."""
         return _kernels.count_dense(x, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads)
 
-    def add_sparse(self, x: Any, y: Codes, weights: Floats | None, threads: int) -> int:
+    def add_sparse(self, x: SparseRows, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a sparse matrix (CSR); return the first that is refused, or -1."""
         return _kernels.count_sparse(
             x.indptr, x.indices, x.data, as_codes(y), as_weights(weights), self.threshold, self.least, self.n, threads
@@ -77,7 +85,7 @@ class TableAccumulator:
 
 
 class CodesAccumulator:
-    """Fills a Table for each column of a matrix of codes. A negative one is a hole, or refused if there may be none."""
+    """Fills a Table for each column of a matrix of codes. A negative code is a missing value."""
 
     def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, holes: bool = True) -> None:
         self.classes, self.holes = classes, holes
@@ -119,7 +127,7 @@ class CodesAccumulator:
 
 
 class MomentsAccumulator:
-    """Fills Moments of the columns of a matrix of numbers; NaN is a hole, or refused where holes are not allowed."""
+    """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
     def __init__(self, classes: Axis, columns: Axis, *, holes: bool = True) -> None:
         self.classes, self.columns, self.holes = classes, columns, holes
@@ -170,18 +178,18 @@ def offsets_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def as_codes(y: AnyArray) -> Codes:
     """Return class codes as the kernels read them; whole numbers only, and none that would become another."""
     if y.dtype == INT32 or y.dtype.kind not in "iu":
-        return in_line(y)  # what are no whole numbers the kernels refuse
+        return contiguous(y)  # what are no whole numbers the kernels refuse
     codes = y.astype(np.int32)
     if not np.array_equal(codes, y):
         raise InvalidInput(f"Class codes must lie in 0 … {2**31 - 1}; found {y.min()} to {y.max()}.")
     return codes
 
 
-def as_weights(weights: Any) -> Floats | None:
+def as_weights(weights: npt.ArrayLike | None) -> Floats | None:
     """Return weights as the kernels read them."""
-    return None if weights is None else in_line(np.asarray(weights, dtype=np.float64))
+    return None if weights is None else contiguous(np.asarray(weights, dtype=np.float64))
 
 
-def in_line(x: AnyArray) -> AnyArray:
+def contiguous(x: AnyArray) -> AnyArray:
     """Return a vector as the kernels read it, side by side and aligned: itself where it already is."""
     return x if x.flags.c_contiguous and x.flags.aligned else x.copy()

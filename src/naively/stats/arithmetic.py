@@ -13,7 +13,7 @@ from .axis import Axis
 RESIDUE = 1e-12
 
 
-def spread(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Floats:
+def on_axes(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Floats:
     """Return the array laid out for other axes: every label at its new place, zero where there was none."""
     if old == new:
         return array

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import compress
-from typing import Any
+from typing import Any, Protocol, SupportsInt, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from .._types import Places
+from .._types import Label, Mask, Places
 
 
-def sort_key(label: Any) -> tuple[int, str, Any]:
+def sort_key(label: Label) -> tuple[int, str, Any]:  # of labels that Python can compare
     """Order labels of any types: numbers by size, then texts, then the rest by type, the missing one last."""
     if label is None:
         return (3, "", 0)
@@ -26,32 +25,41 @@ def sort_key(label: Any) -> tuple[int, str, Any]:
     return (2, type(label).__name__, label)
 
 
-def in_order(labels: set[Any]) -> tuple[Any, ...]:
+def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
     """Return labels in the order of sort_key; texts alone, perhaps a million, are sorted without making keys."""
     if set(map(type, labels)) <= {str, type(None)}:
         missing = (None,) if None in labels else ()
-        return (*sorted(labels - {None}), *missing)
+        return (*sorted(label for label in labels if isinstance(label, str)), *missing)
     return tuple(sorted(labels, key=sort_key))
+
+
+@runtime_checkable
+class ArrowLabels(Protocol):
+    """An Arrow array of labels; Python values are made of it when they are needed."""
+
+    def __len__(self) -> int: ...
+    def to_pylist(self) -> list[Label]:
+        """Return the labels as values of Python."""
 
 
 class Axis:
     """Labels in their sorted order, each once; those declared stay when nothing is left of them.
 
-    ``Axis(["b", "a"])`` holds what was met; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
+    ``Axis(["b", "a"])`` holds counted labels; ``Axis.declared(["no", "yes"])`` holds what is known beforehand, such as
     the levels of a categorical type or the columns of a matrix (``Axis.numbered(100_000)`` takes no room). Labels that
     compare equal are the same label.
     """
 
     __slots__ = ("_labels", "_places", "fixed")
-    fixed: frozenset[Any] | range
+    fixed: frozenset[Label] | range
 
-    def __init__(self, labels: Iterable[Any] = (), fixed: Iterable[Any] = ()) -> None:
+    def __init__(self, labels: Iterable[Label] = (), fixed: Iterable[Label] = ()) -> None:
         self.fixed = frozenset(fixed)
-        self._labels: Any = in_order({*labels, *self.fixed})
-        self._places: dict[Any, int] | None = None
+        self._labels: tuple[Label, ...] | range | ArrowLabels = sorted_labels({*labels, *self.fixed})
+        self._places: dict[Label, int] | None = None
 
     @classmethod
-    def declared(cls, labels: Iterable[Any]) -> Axis:
+    def declared(cls, labels: Iterable[Label]) -> Axis:
         """Return an axis whose labels all stay."""
         return cls((), labels)
 
@@ -63,24 +71,23 @@ class Axis:
         return axis
 
     @classmethod
-    def ordered(cls, labels: Any, fixed: Iterable[Any] = ()) -> Axis:
+    def ordered(cls, labels: Iterable[Label] | ArrowLabels, fixed: Iterable[Label] = ()) -> Axis:
         """Return the axis of labels that are known to be sorted and distinct, those declared among them.
 
-        They may be an Arrow array: then Python values are made when they are first asked for, so that millions of
+        They may be an Arrow array: then Python values are made on first use, so that millions of
         labels cost nothing until then.
         """
         axis = cls()
         axis.fixed = frozenset(fixed)
-        axis._labels = labels if hasattr(labels, "to_pylist") else tuple(labels)
+        axis._labels = labels if isinstance(labels, ArrowLabels) else tuple(labels)
         return axis
 
     @property
-    def labels(self) -> Sequence[Any]:
+    def labels(self) -> Sequence[Label]:
         """The labels in their order: a tuple, or a range."""
         if not isinstance(self._labels, (tuple, range)):
             self._labels = tuple(self._labels.to_pylist())
-        known: Sequence[Any] = self._labels
-        return known
+        return self._labels
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -94,8 +101,6 @@ class Axis:
             return self.labels == other.labels
         return tuple(self.labels) == tuple(other.labels) and set(self.fixed) == set(other.fixed)
 
-    __hash__ = None  # type: ignore[assignment]  # equal axes may hold their labels in different forms
-
     def __repr__(self) -> str:
         return f"Axis.numbered({len(self)})" if isinstance(self.labels, range) else f"Axis({list(self.labels)!r})"
 
@@ -107,15 +112,15 @@ class Axis:
             return max(self, other, key=len)
         return Axis((*self.labels, *other.labels), (*self.fixed, *other.fixed))
 
-    def place(self, label: Any) -> int:
+    def place(self, label: Label) -> int:
         """Return where the label stands, or -1."""
         if isinstance(self._labels, range):
-            return int(label) if label in self._labels else -1
+            return int(label) if label in self._labels and isinstance(label, SupportsInt) else -1
         if self._places is None:
             self._places = {known: at for at, known in enumerate(self.labels)}
         return self._places.get(label, -1)
 
-    def places(self, labels: Iterable[Any]) -> Places:
+    def places(self, labels: Iterable[Label]) -> Places:
         """Return where each of the labels stands, -1 for those that are not here."""
         if isinstance(self._labels, range):
             return np.fromiter((self.place(label) for label in labels), dtype=np.intp)
@@ -127,7 +132,7 @@ class Axis:
         """Return these labels, of which only those stay without counts that the other axis declares."""
         return self if self.fixed == other.fixed else Axis(self.labels, other.fixed)
 
-    def kept(self, counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def kept(self, counted: Mask) -> Mask:
         """Tell which labels stay when only some of them are counted: those, and the declared ones."""
         if not self.fixed:
             return counted
@@ -136,7 +141,7 @@ class Axis:
         declared = np.fromiter((label in self.fixed for label in self.labels), dtype=np.bool_, count=len(self))
         return counted | declared
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Axis:
+    def only(self, keep: Mask) -> Axis:
         """Return the axis without the labels that are not kept."""
         if keep.all():
             return self

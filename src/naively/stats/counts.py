@@ -5,17 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label
 from ..errors import DoesNotFit, LeftOutWarning, NotAPart
-from .arithmetic import checked_weight, frozen, spread, take_away
+from .arithmetic import checked_weight, frozen, on_axes, take_away
 from .axis import Axis
-from .pairs import Joint
-from .table import labelled
+from .pairs import JointCounts
+from .table import axis_and_order
 from .word_table import WordTable
+
+# A Table, Tables, Moments or WordTable; the family of a column says which, and only families look inside.
+ColumnStatistic: TypeAlias = Any
+# `data.schema.Schema`, or None. Schemas know families and families know statistics, so it cannot be named here.
+AnySchema: TypeAlias = Any
 
 
 class Statistic(Protocol):
@@ -32,25 +38,48 @@ class Statistic(Protocol):
 class Counts:
     """The rows of each class, and a statistic for each column.
 
-    Counts of different rows add, and counts of rows that were counted before can be taken away:
+    Counts of different rows add up, and counts of rows that were counted before can be subtracted:
     ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
+
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes, in the order of `rows`.
+    rows : array-like of shape (n_classes,)
+        How many rows each class has, by weight.
+    columns : dict of str to Table, Moments or other statistic
+        What was counted of each column.
+    schema : Schema, optional
+        What the columns are, if the rows came from a table.
+    joint : JointCounts, optional
+        What was counted of several columns at once.
+
+    Examples
+    --------
+    >>> from naively import Counts, Table
+    >>> words = Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
+    >>> monday = Counts(["ham", "spam"], [4, 3], {"word": words})
+    >>> monday + monday
+    Counts: 14 rows (ham: 8, spam: 6), 1 columns
+    >>> (monday + monday) - monday == monday
+    True
     """
 
     classes: Axis
     rows: Floats
-    columns: Mapping[str, Any]
-    schema: Any = None  # what the columns are, if the rows came from a table
-    joint: Joint | None = None  # what was counted of several columns at once
+    columns: Mapping[str, ColumnStatistic]
+    schema: AnySchema = None  # what the columns are, if the rows came from a table
+    joint: JointCounts | None = None  # what was counted of several columns at once
 
     def __init__(
         self,
-        classes: Axis | Sequence[Any],
-        rows: Any,
-        columns: Mapping[str, Any],
-        schema: Any = None,
-        joint: Joint | None = None,
+        classes: Axis | Sequence[Label],
+        rows: npt.ArrayLike,
+        columns: Mapping[str, ColumnStatistic],
+        schema: AnySchema = None,
+        joint: JointCounts | None = None,
     ) -> None:
-        classes, order = labelled(classes)
+        classes, order = axis_and_order(classes)
         given = np.asarray(rows, dtype=np.float64)
         if given.shape != (len(classes),):
             raise DoesNotFit(f"{given.shape} numbers of rows do not fit {len(classes)} classes.")
@@ -63,8 +92,8 @@ class Counts:
         object.__setattr__(self, "joint", None if joint is None else joint.on(self.classes))
 
     def on(self, classes: Axis) -> Floats:
-        """Return the rows of these classes, zero for those that were not met."""
-        return spread(self.rows, (self.classes,), (classes,))
+        """Return the rows of these classes, zero for those without rows."""
+        return on_axes(self.rows, (self.classes,), (classes,))
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
@@ -94,7 +123,7 @@ class Counts:
         joint = None if both is None else both[0] - both[1]
         return Counts(classes.declaring(self.classes), rows, columns, self._schema_beside(part), joint)
 
-    def _column_without(self, name: str, part: Counts) -> Any:
+    def _column_without(self, name: str, part: Counts) -> ColumnStatistic:
         try:
             return self.columns[name] - part.columns[name]
         except NotAPart as error:
@@ -113,10 +142,21 @@ class Counts:
         same = self.classes == other.classes and np.array_equal(self.rows, other.rows)
         return same and self.columns == other.columns and self.joint == other.joint
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Counts, tolerance: float = 1e-12) -> bool:
-        """Tell whether both describe the same rows up to rounding."""
+        """Tell whether both describe the same rows up to rounding.
+
+        Parameters
+        ----------
+        other : Counts
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         classes = self.classes | other.classes
         a, b = self.on(classes), other.on(classes)
         return (
@@ -131,12 +171,12 @@ class Counts:
         shares = ", ".join(f"{label!s}: {n:.10g}" for label, n in zip(self.classes.labels, self.rows, strict=True))
         return f"Counts: {self.rows.sum():.10g} rows ({shares}), {len(self.columns)} columns"
 
-    def _schema_beside(self, other: Counts) -> Any:
+    def _schema_beside(self, other: Counts) -> AnySchema:
         if self.schema is None or other.schema is None:
             return self.schema or other.schema
         return self.schema.beside(other.schema)
 
-    def _together_with(self, other: Counts) -> tuple[Joint, Joint] | None:
+    def _together_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
         """Return what both have counted of columns together, over the same bins; warn if only that does not fit."""
         if self.joint is None and other.joint is None:
             return None
@@ -158,12 +198,12 @@ class Counts:
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
                 raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")
-            widths = [width_of(part) for part in (column, other.columns[name])]
+            widths = [vector_width(part) for part in (column, other.columns[name])]
             if widths[0] != widths[1] and None not in widths:
                 raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
 
 
-def width_of(statistic: Any) -> int | None:
+def vector_width(statistic: ColumnStatistic) -> int | None:
     """Return how long the vectors are that were counted; None if they were no vectors."""
     if isinstance(statistic, WordTable):
         return None

@@ -1,19 +1,18 @@
 """Counts with room to grow: new labels and new classes may come at any time, and one row costs no more than itself.
 
-Labels and classes are codes here, in the order in which they were first met; sorted they are when the value is asked
-for. Room is doubled when it runs out, so that growing costs little for each row.
+Labels and classes are codes here, in the order in which they first occurred; they are sorted when the value is
+read. Room is doubled when it runs out, so that growing costs little for each row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Label
 from .accumulators import MomentsAccumulator, TableAccumulator, offsets_of
 from .axis import Axis
 from .moments import Moments
@@ -21,25 +20,25 @@ from .table import Table
 
 
 class Vocabulary:
-    """Labels and their codes: 0, 1, … in the order in which they were met."""
+    """Labels and their codes: 0, 1, … in the order in which they first occurred."""
 
-    def __init__(self, labels: Iterable[Any] = (), growth: list[int] | None = None) -> None:
-        self.places: dict[Any, int] = {}
+    def __init__(self, labels: Iterable[Label] = (), growth: list[int] | None = None) -> None:
+        self.places: dict[Label, int] = {}
         self.growth = [0] if growth is None else growth  # how many labels there are, of several vocabularies together
         self.codes(labels)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def code(self, label: Any) -> int:
-        """Return the code of a label, a new one if it was not met before."""
+    def code(self, label: Label) -> int:
+        """Return the code of a label, a new one for a new label."""
         found = self.places.get(label)
         if found is None:
             found = self.places[label] = len(self.places)
             self.growth[0] += 1
         return found
 
-    def codes(self, labels: Iterable[Any]) -> npt.NDArray[np.int32]:
+    def codes(self, labels: Iterable[Label]) -> npt.NDArray[np.int32]:
         """Return the code of each label."""
         return np.fromiter((self.code(label) for label in labels), dtype=np.int32)
 
@@ -60,7 +59,7 @@ class GrowingLabels:
         old, offsets = self.n, self.offsets
         room = np.where(needed > self.sizes, np.maximum(needed, 2 * self.sizes), self.sizes)
         self.offsets = offsets_of(room)
-        self.n = np.zeros((int(self.offsets[-1]), grown(old.shape[1], classes)))
+        self.n = np.zeros((int(self.offsets[-1]), room_for(old.shape[1], classes)))
         for begin, end, to in zip(offsets[:-1], offsets[1:], self.offsets[:-1], strict=True):
             self.n[to : to + end - begin, : old.shape[1]] = old[begin:end]
         self.sizes = room
@@ -84,7 +83,7 @@ class GrowingLabels:
         return self.n[begin : begin + size, :classes]
 
     def table(
-        self, column: int, labels: Sequence[Any], classes: Sequence[Any], axis: Axis, levels: Iterable[Any]
+        self, column: int, labels: Sequence[Label], classes: Sequence[Label], axis: Axis, levels: Iterable[Label]
     ) -> Table:
         """Return the counts of one column with its labels, sorted."""
         values = Axis(labels, levels)
@@ -94,7 +93,7 @@ class GrowingLabels:
 
 
 class GrowingMoments(MomentsAccumulator):
-    """Fills Moments of the columns of a matrix of numbers; NaN is a hole."""
+    """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
     def __init__(self, columns: int, classes: int = 1) -> None:
         super().__init__(Axis.numbered(classes), Axis.numbered(columns), holes=True)
@@ -102,12 +101,12 @@ class GrowingMoments(MomentsAccumulator):
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
         if classes > len(self.classes):
-            larger = GrowingMoments(self.width, grown(len(self.classes), classes))
+            larger = GrowingMoments(self.width, room_for(len(self.classes), classes))
             larger.shift[: len(self.classes)] = self.shift
             larger.sums[:, : len(self.classes)] = self.sums
             self.classes, self.shift, self.sums = larger.classes, larger.shift, larger.sums
 
-    def moments(self, classes: Sequence[Any], axis: Axis) -> Moments:
+    def moments(self, classes: Sequence[Label], axis: Axis) -> Moments:
         """Return the moments of all rows so far, the classes sorted."""
         place, size = axis.places(classes), len(classes)
         n, shift, total, squares = np.zeros((4, len(axis), self.width))
@@ -115,7 +114,7 @@ class GrowingMoments(MomentsAccumulator):
         shift[place] = np.where(self.sums[0, :size] > 0, self.shift[:size], 0.0)
         return Moments(axis, self.columns, n, shift, total, squares)
 
-    def take(self, moments: Moments, classes: Sequence[Any]) -> None:
+    def take(self, moments: Moments, classes: Sequence[Label]) -> None:
         """Hold these moments from now on, the classes by their codes."""
         self.make_room(len(classes))
         place, size = moments.classes.places(classes), len(classes)
@@ -136,17 +135,17 @@ class GrowingTable(TableAccumulator):
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""
         if classes > len(self.classes):
-            larger = GrowingTable(self.width, self.threshold, grown(len(self.classes), classes))
+            larger = GrowingTable(self.width, self.threshold, room_for(len(self.classes), classes))
             larger.n[: len(self.classes)] = self.n
             self.classes, self.n = larger.classes, larger.n
 
-    def table(self, classes: Sequence[Any], axis: Axis) -> Table:
+    def table(self, classes: Sequence[Label], axis: Axis) -> Table:
         """Return the counts of all rows so far, the classes sorted."""
         n = np.zeros((len(axis), self.width))
         n[axis.places(classes)] = self.n[: len(classes)]
         return Table(axis, self.values, n)
 
-    def take(self, table: Table, classes: Sequence[Any]) -> None:
+    def take(self, table: Table, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes."""
         self.make_room(len(classes))
         self.n[: len(classes)] = 0.0
@@ -155,6 +154,6 @@ class GrowingTable(TableAccumulator):
         self.n[known] = table.on(table.classes, self.values)[place[known]]
 
 
-def grown(room: int, needed: int) -> int:
+def room_for(room: int, needed: int) -> int:
     """Return the room to make when so much is needed: at least twice what there is."""
     return room if needed <= room else max(needed, 2 * room)

@@ -9,7 +9,7 @@ from .._types import Hashes
 STEP, FIRST, SECOND = (np.uint64(by) for by in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
-def stirred(x: Hashes) -> Hashes:
+def mix_hashes(x: Hashes) -> Hashes:
     """Return numbers with their bits mixed (splitmix64)."""
     with np.errstate(over="ignore"):
         x = x * STEP

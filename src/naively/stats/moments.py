@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label, Mask
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import RESIDUE, checked_weight, divide, frozen, spread, take_away
+from .arithmetic import RESIDUE, checked_weight, divide, frozen, on_axes, take_away
 from .axis import Axis
-from .table import grid, labelled
+from .table import axis_and_order, table_as_text
 
 # What rounding cannot explain: below this share of the squares before, the rows were never counted.
 IMPOSSIBLE = 1e-9
@@ -25,6 +25,23 @@ class Moments:
     Squares of differences from a near shift keep all their digits, whatever the mean; one shift per column would lose
     them where class means lie far apart.
 
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes.
+    columns : sequence of labels
+        The columns.
+    n : array-like of shape (n_classes, n_columns), optional
+        How many numbers there are, by weight.
+    shift : array-like of shape (n_classes, n_columns), optional
+        What was subtracted from each number.
+    total : array-like of shape (n_classes, n_columns), optional
+        The sum of the shifted numbers.
+    squares : array-like of shape (n_classes, n_columns), optional
+        The sum of their squares.
+
+    Examples
+    --------
     >>> a = Moments.of(["setosa"], ["petal"], n=[[3]], mean=[[1.5]], variance=[[0.02]])
     >>> b = Moments.of(["setosa"], ["petal"], n=[[1]], mean=[[1.9]], variance=[[0.0]])
     >>> (a + b).mean, (a + b) - b == a
@@ -40,15 +57,15 @@ class Moments:
 
     def __init__(
         self,
-        classes: Axis | Sequence[Any] = (),
-        columns: Axis | Sequence[Any] = (),
-        n: Any = None,
-        shift: Any = None,
-        total: Any = None,
-        squares: Any = None,
+        classes: Axis | Sequence[Label] = (),
+        columns: Axis | Sequence[Label] = (),
+        n: npt.ArrayLike | None = None,
+        shift: npt.ArrayLike | None = None,
+        total: npt.ArrayLike | None = None,
+        squares: npt.ArrayLike | None = None,
     ) -> None:
-        classes, rows = labelled(classes)
-        columns, order = labelled(columns)
+        classes, rows = axis_and_order(classes)
+        columns, order = axis_and_order(columns)
         shape = (len(classes), len(columns))
         parts = [np.zeros(shape) if part is None else np.asarray(part, float) for part in (n, shift, total, squares)]
         if any(part.shape != shape for part in parts):
@@ -66,11 +83,37 @@ class Moments:
 
     @classmethod
     def of(
-        cls, classes: Axis | Sequence[Any], columns: Axis | Sequence[Any], *, n: Any, mean: Any, variance: Any
+        cls,
+        classes: Axis | Sequence[Label],
+        columns: Axis | Sequence[Label],
+        *,
+        n: npt.ArrayLike,
+        mean: npt.ArrayLike,
+        variance: npt.ArrayLike,
     ) -> Moments:
-        """Return the moments of rows of which only number, mean and variance are known."""
-        n, mean, variance = (np.asarray(part, float) for part in (n, mean, variance))
-        return cls(classes, columns, n, np.where(n > 0, mean, 0.0), np.zeros(n.shape), n * variance)
+        """Return the moments of rows of which only number, mean and variance are known.
+
+        Parameters
+        ----------
+        classes : sequence of labels
+            The classes.
+        columns : sequence of labels
+            The columns.
+        n : array-like of shape (n_classes, n_columns)
+            How many numbers there are.
+        mean : array-like of shape (n_classes, n_columns)
+            Their mean.
+        variance : array-like of shape (n_classes, n_columns)
+            Their variance, with divisor n.
+
+        Returns
+        -------
+        Moments
+            The moments.
+        """
+        rows, centers, spreads = (np.asarray(part, float) for part in (n, mean, variance))
+        shift = np.where(rows > 0, centers, 0.0)
+        return cls(classes, columns, rows, shift, np.zeros(rows.shape), rows * spreads)
 
     @property
     def mean(self) -> Floats:
@@ -100,7 +143,7 @@ class Moments:
         if classes == self.classes and columns == self.columns:
             return self
         old, new = (self.classes, self.columns), (classes, columns)
-        parts = [spread(part, old, new) for part in (self.n, self.shift, self.total, self.squares)]
+        parts = [on_axes(part, old, new) for part in (self.n, self.shift, self.total, self.squares)]
         return Moments(Axis.declared(classes.labels), columns, *parts)
 
     def _from(self, shift: Floats) -> tuple[Floats, Floats]:
@@ -135,12 +178,12 @@ class Moments:
         n = take_away(a.n, b.n)
         taken_sum, taken_squares = b._from(a.shift)
         total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
-        refuse(n < 0, classes, columns, a.n, b.n, "count")
+        refuse_below_zero(n < 0, classes, columns, a.n, b.n, "count")
         # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
         slack = IMPOSSIBLE * (a.squares + a.n * (RESIDUE * a.shift) ** 2)
         ssd = squares - total * divide(total, n)
         impossible = (ssd < -slack) | ((n == 0) & (ssd > slack))
-        refuse(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
+        refuse_below_zero(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
         left = n > 0
         parts = (np.where(left, part, 0.0) for part in (a.shift, total, np.maximum(squares, 0.0)))
         return Moments(classes.declaring(self.classes), columns, n, *parts)
@@ -163,10 +206,21 @@ class Moments:
             and self.agrees(other)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
-        """Tell whether both describe the same numbers up to rounding."""
+        """Tell whether both describe the same numbers up to rounding.
+
+        Parameters
+        ----------
+        other : Moments
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         _, _, a, b = self._beside(other)
         spread_of = np.sqrt(np.maximum(a.variance, b.variance))
         near_mean = np.abs(a.mean - b.mean) <= tolerance * np.maximum(np.abs(a.mean), spread_of)
@@ -180,14 +234,14 @@ class Moments:
             [
                 f"Moments: {self.n.max(initial=0):.10g} numbers at most",
                 "  mean",
-                grid(self.classes, self.columns, self.mean),
+                table_as_text(self.classes, self.columns, self.mean),
                 "  variance",
-                grid(self.classes, self.columns, self.variance),
+                table_as_text(self.classes, self.columns, self.variance),
             ]
         )
 
 
-def refuse(below: Any, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
+def refuse_below_zero(below: Mask, classes: Axis, columns: Axis, before: Floats, taken: Floats, what: str) -> None:
     """Raise the error that names the first place where more would be taken than there is."""
     if np.any(below):
         k, j = (int(i) for i in np.argwhere(below)[0])

@@ -9,14 +9,13 @@ class has the entropy of the class.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .._types import Floats
+from .._types import AnyArray, Floats
 
-# Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many say nothing at all, 0 bits.
+# Pseudo-counts that are compared, in equal steps of the logarithm; infinitely many leave 0 bits.
 PSEUDO = np.geomspace(1e-2, 1e5, 15)
 # Bins of a number are compared at these numbers of them, too: what is weak shows in few bins, what is strong in many.
 COARSER = (16, 4)
@@ -26,7 +25,7 @@ TINY = 1e-300
 
 
 class Information(NamedTuple):
-    """Bits that a column tells of the class of a row on average, their standard error, and the rows behind them."""
+    """Mutual information of a column and the class in bits, its standard error, and the number of rows behind it."""
 
     bits: float
     error: float
@@ -38,7 +37,7 @@ class Information(NamedTuple):
         return Information(self.bits * share, self.error * share, self.rows)
 
     def __add__(self, other: Information) -> Information:  # type: ignore[override]
-        """Return both together, where the second is told beyond the first."""
+        """Return the sum, where the second is information beyond the first."""
         error = float(np.hypot(self.error, other.error))
         return Information(self.bits + other.bits, error, max(self.rows, other.rows))
 
@@ -56,14 +55,14 @@ def entropy(n: Floats) -> float:
     return float(-(shares * np.log2(shares)).sum()) + 0.0
 
 
-def of_values(n: Floats, each: Floats | float = 1.0) -> Information:
+def information_of_values(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a value and the class, given counts [class, value].
 
     Each is what the heaviest row of each class weighs: so much of the counts may be a row's own.
 
-    >>> of_values(np.array([[50.0, 0.0], [0.0, 50.0]])).bits
+    >>> information_of_values(np.array([[50.0, 0.0], [0.0, 50.0]])).bits
     1.0
-    >>> of_values(np.eye(100)[:, :50] + np.eye(100)[:, 50:]).bits  # every row has a class of its own
+    >>> information_of_values(np.eye(100)[:, :50] + np.eye(100)[:, 50:]).bits  # every row has a class of its own
     0.0
     """
     classes, values, rows = n.sum(axis=1), n.sum(axis=0), float(n.sum())
@@ -94,18 +93,18 @@ def of_values(n: Floats, each: Floats | float = 1.0) -> Information:
     return Information(min(float(bits[best]), entropy(classes), entropy(values)), max(float(error), least), whole)
 
 
-def of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
+def information_of_bins(n: Floats, each: Floats | float = 1.0) -> Information:
     """Return the mutual information of a number and the class, given counts [class, bin] of bins in their order."""
-    met, best = n.sum(axis=0), of_values(n, each)
+    met, best = n.sum(axis=0), information_of_values(n, each)
     middle = (np.cumsum(met) - met / 2) / max(met.sum(), 1e-300)  # of each bin, as a share of the rows
     for bins in COARSER:
         if bins < n.shape[1]:
             starts = np.flatnonzero(np.diff((middle * bins).astype(np.int64), prepend=-1))
-            best = max(best, of_values(np.add.reduceat(n, starts, axis=1), each))
+            best = max(best, information_of_values(np.add.reduceat(n, starts, axis=1), each))
     return best
 
 
-def heaviest(y: npt.NDArray[np.integer[Any]], weights: Floats, classes: int) -> Floats:
+def heaviest_rows(y: AnyArray, weights: Floats, classes: int) -> Floats:
     """Return what the heaviest row of each class weighs."""
     out = np.zeros(classes)
     np.maximum.at(out, y, weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from ..errors import DoesNotFit
 from .arithmetic import checked_weight, frozen, take_away
 from .axis import Axis
 
+# `data.grid.Grid`, which knows columns and so cannot be named here.
+AnyGrid: TypeAlias = Any
+
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointCounts:
     """What is counted of several columns at once, by class.
 
     Features are 1, a flag for each value or bin, and the numbers themselves, all as the grid lays them out. Products of
@@ -23,7 +26,7 @@ class Joint:
     """
 
     classes: Axis
-    grid: Any
+    grid: AnyGrid
     fine: Floats  # [class, fine bin of a number]
     products: Floats  # [class, feature, feature]
 
@@ -37,53 +40,53 @@ class Joint:
         object.__setattr__(self, "fine", frozen(self.fine))
         object.__setattr__(self, "products", frozen(self.products))
 
-    def on(self, classes: Axis) -> Joint:
-        """Return the same for these classes, zero for those that were not met."""
+    def on(self, classes: Axis) -> JointCounts:
+        """Return the same for these classes, zero for those without rows."""
         if classes == self.classes:
             return self
-        return Joint(classes, self.grid, *(laid(sums, self.classes, classes) for sums in (self.fine, self.products)))
+        return JointCounts(
+            classes, self.grid, *(on_classes(sums, self.classes, classes) for sums in (self.fine, self.products))
+        )
 
-    def only(self, names: Sequence[str]) -> Joint:
+    def only(self, names: Sequence[str]) -> JointCounts:
         """Return the same of some of the columns."""
         if set(self.grid.names) <= set(names):
             return self
         grid, fine, features = self.grid.only(names)
-        return Joint(
+        return JointCounts(
             self.classes, grid, self.fine[:, fine], self.products[np.ix_(range(len(self.products)), features, features)]
         )
 
-    def __add__(self, other: Joint) -> Joint:
-        if not isinstance(other, Joint):
+    def __add__(self, other: JointCounts) -> JointCounts:
+        if not isinstance(other, JointCounts):
             return NotImplemented
         self._check(other)
         classes = self.classes | other.classes
         a, b = self.on(classes), other.on(classes)
-        return Joint(classes, self.grid, a.fine + b.fine, a.products + b.products)
+        return JointCounts(classes, self.grid, a.fine + b.fine, a.products + b.products)
 
-    def __sub__(self, part: Joint) -> Joint:
-        if not isinstance(part, Joint):
+    def __sub__(self, part: JointCounts) -> JointCounts:
+        if not isinstance(part, JointCounts):
             return NotImplemented
         self._check(part)
         classes = self.classes | part.classes
         a, b = self.on(classes), part.on(classes)
         products = take_away(a.products, b.products)
         products[take_away(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
-        return Joint(classes.declaring(self.classes), self.grid, take_away(a.fine, b.fine), products)
+        return JointCounts(classes.declaring(self.classes), self.grid, take_away(a.fine, b.fine), products)
 
-    def __mul__(self, weight: float) -> Joint:
+    def __mul__(self, weight: float) -> JointCounts:
         w = checked_weight(weight)
-        return Joint(self.classes, self.grid, self.fine * w, self.products * w)
+        return JointCounts(self.classes, self.grid, self.fine * w, self.products * w)
 
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Joint):
+        if not isinstance(other, JointCounts):
             return NotImplemented
         return self.classes == other.classes and self.grid == other.grid and self.agrees(other, 0.0)
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def agrees(self, other: Joint, tolerance: float = 1e-9) -> bool:
+    def agrees(self, other: JointCounts, tolerance: float = 1e-9) -> bool:
         """Tell whether both describe the same rows up to rounding."""
         if self.grid != other.grid:
             return False
@@ -97,7 +100,7 @@ class Joint:
             np.all(np.abs(a.products - b.products) <= room) and np.all(np.abs(a.fine - b.fine) <= tolerance * a.fine)
         )
 
-    def _check(self, other: Joint) -> None:
+    def _check(self, other: JointCounts) -> None:
         if self.grid != other.grid:
             raise DoesNotFit(
                 "Pairs of columns were counted over different bins; give both the same schema: "
@@ -105,7 +108,7 @@ class Joint:
             )
 
 
-def laid(sums: Floats, old: Axis, new: Axis) -> Floats:
+def on_classes(sums: Floats, old: Axis, new: Axis) -> Floats:
     """Return sums [class, ...] laid out for other classes."""
     place = new.places(old.labels)
     out = np.zeros((len(new), *sums.shape[1:]))

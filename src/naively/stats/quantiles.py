@@ -11,40 +11,40 @@ from .._types import Floats, Longs
 Share = Callable[[Floats, float], Longs]
 
 
-def weighed(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def value_weights(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the different numbers of a column in their order, and what the rows of each weigh."""
     there = ~np.isnan(column) & (weights > 0)
     values, which = np.unique(column[there], return_inverse=True)
     return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
 
 
-def grouped(met: Floats, bins: int, least: float = 3.0, share: Share | None = None) -> Longs:
+def quantile_groups(weights: Floats, bins: int, least: float = 3.0, share: Share | None = None) -> Longs:
     """Return a group for each of some ordered things, about equally many of them in each.
 
     What holds a bin's share alone is a group of its own, and the others share what is left: the same way from either
     end, if nothing else is said.
     """
-    heavy = met >= met.sum() / bins
-    others = np.where(heavy, 0.0, met)
+    heavy = weights >= weights.sum() / bins
+    others = np.where(heavy, 0.0, weights)
     size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
-    group = np.where(heavy, -1 - np.arange(len(met)), (share or shared_out)(others, size))
+    group = np.where(heavy, -1 - np.arange(len(weights)), (share or even_groups)(others, size))
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
 
 
-def shared_out(met: Floats, size: float) -> Longs:
+def even_groups(weights: Floats, size: float) -> Longs:
     """Return which share of such a size the middle of each thing falls into; counted from either end, the same things.
 
     What is left over is added to the first and the last share. On a border a thing belongs to the share nearer to the
     middle of all; in the very middle it is a share of its own.
     """
-    shares = max(int(met.sum() / size + 1e-9), 1)
-    place = (np.cumsum(met) - met / 2 - met.sum() / 2) / size + shares / 2
+    shares = max(int(weights.sum() / size + 1e-9), 1)
+    place = (np.cumsum(weights) - weights / 2 - weights.sum() / 2) / size + shares / 2
     near = np.rint(place)
     on_border, side = np.abs(place - near) < 1e-9, np.sign(near - shares / 2)
     into = np.clip(np.floor(np.where(on_border, near - 0.5 * side, place)), 0, shares - 1)
     return np.asarray(np.where(on_border & (side == 0), shares, into), dtype=np.int64)
 
 
-def in_order(met: Floats, size: float) -> Longs:
+def ordered_groups(weights: Floats, size: float) -> Longs:
     """Return which share of such a size the middle of each thing falls into, counted from the first on."""
-    return np.asarray((np.cumsum(met) - met / 2) / size, dtype=np.int64)
+    return np.asarray((np.cumsum(weights) - weights / 2) / size, dtype=np.int64)

@@ -1,23 +1,34 @@
-"""How often each value was met with each class."""
+"""How often each value occurs in each class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._types import Floats
+from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, frozen, spread, take_away
+from .arithmetic import checked_weight, frozen, on_axes, take_away
 from .axis import Axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Counts [class, value] of one column: categories, words, bins; ``None`` is the value of a missing cell.
+    """Counts [class, value] of one column: categories, words, bins; ``None`` stands for missing values.
 
+    Parameters
+    ----------
+    classes : sequence of labels
+        The classes, in the order of the lines of `n`.
+    values : sequence of labels
+        The values, in the order of the columns of `n`.
+    n : array-like of shape (n_classes, n_values), optional
+        The counts; by default 0.
+
+    Examples
+    --------
     >>> morning = Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])
     >>> evening = Table(["spam"], ["cheap", "win"], [[1, 2]])
     >>> morning + evening
@@ -33,9 +44,11 @@ class Table:
     values: Axis
     n: Floats
 
-    def __init__(self, classes: Axis | Sequence[Any] = (), values: Axis | Sequence[Any] = (), n: Any = None) -> None:
-        classes, rows = labelled(classes)
-        values, columns = labelled(values)
+    def __init__(
+        self, classes: Axis | Sequence[Label] = (), values: Axis | Sequence[Label] = (), n: npt.ArrayLike | None = None
+    ) -> None:
+        classes, rows = axis_and_order(classes)
+        values, columns = axis_and_order(values)
         given = np.zeros((len(classes), len(values))) if n is None else np.asarray(n, dtype=np.float64)
         if given.shape != (len(classes), len(values)):
             raise DoesNotFit(f"{given.shape} counts do not fit {len(classes)} classes and {len(values)} values.")
@@ -58,7 +71,7 @@ class Table:
 
     def on(self, classes: Axis, values: Axis | None = None) -> Floats:
         """Return the counts laid out for these labels, zero where there are none."""
-        return spread(self.n, (self.classes, self.values), (classes, self.values if values is None else values))
+        return on_axes(self.n, (self.classes, self.values), (classes, self.values if values is None else values))
 
     def __add__(self, other: Table) -> Table:
         if not isinstance(other, Table):
@@ -91,16 +104,27 @@ class Table:
             return NotImplemented
         return self.classes == other.classes and self.values == other.values and np.array_equal(self.n, other.n)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Table, tolerance: float = 1e-12) -> bool:
-        """Tell whether all counts are equal up to rounding."""
+        """Tell whether all counts are equal up to rounding.
+
+        Parameters
+        ----------
+        other : Table
+            What to compare with.
+        tolerance : float
+            The largest relative difference.
+
+        Returns
+        -------
+        bool
+            Whether they agree.
+        """
         classes, values = self.classes | other.classes, self.values | other.values
         a, b = self.on(classes, values), other.on(classes, values)
         return bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b))))
 
     def __repr__(self) -> str:
-        return f"Table: {self.n.sum():.10g} counted\n" + grid(self.classes, self.values, self.n)
+        return f"Table: {self.n.sum():.10g} counted\n" + table_as_text(self.classes, self.values, self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +162,6 @@ class Tables:
             return NotImplemented
         return self.tables == other.tables
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: Tables, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
         return all(a.agrees(b, tolerance) for a, b in self._pairs(other))
@@ -153,7 +175,7 @@ class Tables:
         return list(zip(self.tables, other.tables, strict=True))
 
 
-def labelled(labels: Axis | Sequence[Any]) -> tuple[Axis, list[int] | None]:
+def axis_and_order(labels: Axis | Sequence[Label]) -> tuple[Axis, list[int] | None]:
     """Return the axis of these labels, and in which order their lines must be read for it."""
     if isinstance(labels, Axis):
         return labels, None
@@ -164,8 +186,8 @@ def labelled(labels: Axis | Sequence[Any]) -> tuple[Axis, list[int] | None]:
     return axis, [stands[label] for label in axis.labels]
 
 
-def grid(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
-    """Return a small picture of a labelled table; what does not fit is said in its last line and column."""
+def table_as_text(lines: Axis, columns: Axis, cells: Floats, most: int = 8) -> str:
+    """Return a labelled table as text; an ellipsis stands for what does not fit."""
     names = [str(label) for label in list(columns.labels)[:most]] + (["…"] if len(columns) > most else [])
     texts = [[f"{cell:.6g}" for cell in line[:most]] + (["…"] if len(columns) > most else []) for line in cells[:most]]
     width = max([len(text) for line in [names, *texts] for text in line], default=0)

@@ -1,4 +1,4 @@
-"""How often each word was met with each class, and in how many texts."""
+"""How often each word occurs in each class, and in how many texts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Longs
 from ..errors import DoesNotFit, NotAPart
 from .arithmetic import checked_weight, frozen, take_away
 from .axis import Axis
-from .table import grid
+from .table import table_as_text
 
 
 class Lexicon(Protocol):
     """Words with their numbers, 0, 1, …; it may grow, but no word ever gets another number."""
 
-    tokens: Any
+    tokens: Any  # `text.tokens.Tokens`: the text package is above this one
     fixed: bool  # whether its words were declared, and no others are learned
 
     def __len__(self) -> int: ...
@@ -42,7 +42,7 @@ class Lexicon(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordTable:
-    """Counts [class, word] of a column of texts: how often each word was met, and in how many texts.
+    """Counts [class, word] of a column of texts: how often each word occurs, and in how many texts.
 
     A word is known by its number in a lexicon. Since that only grows, a table of its first words stays what it is; and
     tables of one lexicon add without a look at a name.
@@ -78,7 +78,7 @@ class WordTable:
 
     @cached_property
     def met(self) -> npt.NDArray[np.bool_]:
-        """Which words are known: those that were met, and declared ones."""
+        """Which words are known: those that occurred, and declared ones."""
         if self.numbered or self.lexicon.fixed:
             return np.ones(self.size, dtype=bool)
         return np.asarray((self.texts != 0).any(axis=0))
@@ -109,12 +109,12 @@ class WordTable:
 
     @cached_property
     def n(self) -> Floats:
-        """How often each word was met, [class, word] in the order of the names."""
+        """How often each word occurs, [class, word] in the order of the names."""
         return frozen(self.times[:, self.numbers])
 
     @cached_property
     def n_texts(self) -> Floats:
-        """In how many texts each word was met, [class, word] in the order of the names."""
+        """In how many texts each word occurs, [class, word] in the order of the names."""
         return frozen(self.texts[:, self.numbers])
 
     def on(self, classes: Axis) -> WordTable:
@@ -122,7 +122,7 @@ class WordTable:
         if self.classes == classes:
             return self
         place = Axis.declared(classes.labels)
-        return WordTable(place, self.lexicon, *(laid(part, self.classes, place, self.size) for part in self._parts))
+        return WordTable(place, self.lexicon, *(on_words(part, self.classes, place, self.size) for part in self._parts))
 
     @property
     def _parts(self) -> tuple[Floats, Floats]:
@@ -131,7 +131,7 @@ class WordTable:
     def __add__(self, other: WordTable) -> WordTable:
         if not isinstance(other, WordTable):
             return NotImplemented
-        classes, lexicon, mine, theirs = side_by_side(self, other)
+        classes, lexicon, mine, theirs = on_one_lexicon(self, other)
         return WordTable(classes, lexicon, *(a + b for a, b in zip(mine, theirs, strict=True)))
 
     def __radd__(self, other: object) -> WordTable:
@@ -140,7 +140,7 @@ class WordTable:
     def __sub__(self, part: WordTable) -> WordTable:
         if not isinstance(part, WordTable):
             return NotImplemented
-        classes, lexicon, mine, theirs = side_by_side(self, part)
+        classes, lexicon, mine, theirs = on_one_lexicon(self, part)
         rest = [take_away(a, b) for a, b in zip(mine, theirs, strict=True)]
         for what, before, taken, left in zip(("count", "number of texts"), mine, theirs, rest, strict=True):
             if np.any(left < 0):
@@ -163,40 +163,38 @@ class WordTable:
         same = self.values == other.values and np.array_equal(self.n, other.n)
         return same and np.array_equal(self.n_texts, other.n_texts)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def agrees(self, other: WordTable, tolerance: float = 1e-12) -> bool:
         """Tell whether all counts are equal up to rounding."""
         if self.lexicon.tokens != other.lexicon.tokens:
             return False
-        _, _, mine, theirs = side_by_side(self, other)
+        _, _, mine, theirs = on_one_lexicon(self, other)
         pairs = zip(mine, theirs, strict=True)
         return all(bool(np.all(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))) for a, b in pairs)
 
     def __repr__(self) -> str:
-        return f"WordTable: {self.times.sum():.10g} words counted\n" + grid(self.classes, self.values, self.n)
+        return f"WordTable: {self.times.sum():.10g} words counted\n" + table_as_text(self.classes, self.values, self.n)
 
 
-def side_by_side(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
+def on_one_lexicon(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floats], list[Floats]]:
     """Return the counts of two tables laid out for the classes and words of both."""
     if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
         raise DoesNotFit(
             f"Texts were taken apart in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
         )
-    classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size)
+    classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size, dtype=np.int64)
     if a.lexicon is not b.lexicon and not a.numbered:
         own = np.flatnonzero(b.met).astype(np.int32)
         lexicon, numbers = a.lexicon.joined(b.lexicon.names(own))
-        place = np.full(b.size, -1)
+        place = np.full(b.size, -1, dtype=np.int64)
         place[own] = numbers
         if a.lexicon.fixed and lexicon is not a.lexicon:
             raise DoesNotFit("Texts were counted by two vocabularies; only counts of the same one add up.")
     size = max(a.size, int(place.max(initial=-1)) + 1)
-    mine = [laid(part, a.classes, classes, size) for part in a._parts]
-    return classes, lexicon, mine, [laid(part, b.classes, classes, size, place) for part in b._parts]
+    mine = [on_words(part, a.classes, classes, size) for part in a._parts]
+    return classes, lexicon, mine, [on_words(part, b.classes, classes, size, place) for part in b._parts]
 
 
-def laid(n: Floats, old: Axis, new: Axis, size: int, place: Any = None) -> Floats:
+def on_words(n: Floats, old: Axis, new: Axis, size: int, place: Longs | None = None) -> Floats:
     """Return counts [class, number] laid out for other classes and so many words, each at its place if that changes."""
     out = np.zeros((len(new), size))
     at = new.places(old.labels)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _kernels
+from .._types import AnyArray, ColumnLike, Objects
 from ..errors import InvalidInput
-from .arrow_buffers import laid
+from .arrow_buffers import arrow_buffers_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # So few strings are read as they are; more are laid out by Arrow first.
 FEW = 16
@@ -23,8 +27,8 @@ ASCII = 0.75
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
 
-def texts_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[Any]:
-    """Yield the texts of a column, some rows at a time. A missing one is refused unless holes are allowed.
+def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[_kernels.Texts]:
+    """Yield the texts of a column, some rows at a time. A missing text is refused unless that is allowed.
 
     Errors count rows from the first on.
     """
@@ -32,15 +36,15 @@ def texts_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[Any]:
         yield _kernels.Texts.strings(X, first)
         return
     if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
-        yield from texts_of_strings(X, holes, first)
+        yield from kernel_texts_of_strings(X, holes, first)
         return
-    for array, surrogates in arrays_of(X, first):
+    for array, surrogates in arrow_text_arrays(X, first):
         refuse_missing(array, first, holes)
-        yield lying(array, first, surrogates)
+        yield kernel_texts_of_arrow(array, first, surrogates)
         first += len(array)
 
 
-def texts_of_strings(X: Any, holes: bool, first: int) -> Iterator[Any]:
+def kernel_texts_of_strings(X: list[str] | Objects, holes: bool, first: int) -> Iterator[_kernels.Texts]:
     """Yield strings of Python: where they lie if nearly all are plain ASCII, and laid out by Arrow otherwise."""
     for begin in range(0, len(X), MOST):
         batch = X[begin : begin + MOST]
@@ -52,31 +56,31 @@ def texts_of_strings(X: Any, holes: bool, first: int) -> Iterator[Any]:
         rows = 0
         for array, surrogates in arrays_of_strings(batch, first + begin):
             refuse_missing(array, first + begin + rows, holes)
-            yield lying(array, first + begin + rows, surrogates)
+            yield kernel_texts_of_arrow(array, first + begin + rows, surrogates)
             rows += len(array)
 
 
-def strings_of(X: Any, *, holes: bool = False, first: int = 0) -> Iterator[list[str]]:
+def strings_of(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[list[str]]:
     """Yield the texts of a column as strings of Python, some rows at a time; missing ones are empty if allowed."""
     import pyarrow as pa
 
-    for array, surrogates in arrays_of(X, first):
+    for array, surrogates in arrow_text_arrays(X, first):
         refuse_missing(array, first, holes)
         views = pa.types.is_string_view(array.type)  # older versions of Arrow cannot cast them
         texts = array.to_pylist() if views else array.cast(pa.large_binary()).to_pylist()
         errors = "surrogatepass" if surrogates else "strict"
-        yield [decoded(text, errors, first + at) for at, text in enumerate(texts)]
+        yield [decode_text(text, errors, first + at) for at, text in enumerate(texts)]
         first += len(array)
 
 
-def refuse_missing(array: Any, first: int, holes: bool) -> None:
-    """Refuse an array in which texts are missing, unless holes are allowed."""
+def refuse_missing(array: pa.Array, first: int, holes: bool) -> None:
+    """Refuse an array in which texts are missing, unless that is allowed."""
     if array.null_count and not holes:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
 
 
-def decoded(text: bytes | str | None, errors: str, row: int) -> str:
+def decode_text(text: bytes | str | None, errors: str, row: int) -> str:
     """Return the string that bytes stand for."""
     try:
         return "" if text is None else text if isinstance(text, str) else text.decode("utf-8", errors)
@@ -87,13 +91,13 @@ def decoded(text: bytes | str | None, errors: str, row: int) -> str:
         ) from None
 
 
-def arrays_of(X: Any, first: int = 0) -> Iterator[tuple[Any, bool]]:
+def arrow_text_arrays(X: ColumnLike, first: int = 0) -> Iterator[tuple[pa.Array, bool]]:
     """Yield a column as Arrow arrays of texts, and whether they may hold halves of surrogate pairs."""
     import pyarrow as pa
 
-    refuse_others(X)
+    refuse_non_columns(X)
     if not isinstance(X, (pa.Array, pa.ChunkedArray)) and (hasattr(X, "__array__") or hasattr(X, "__arrow_c_stream__")):
-        X = plain_array(X)
+        X = arrow_or_numpy(X)
     if isinstance(X, (pa.Array, pa.ChunkedArray)):
         for chunk in X.chunks if isinstance(X, pa.ChunkedArray) else [X]:
             yield arrow_texts(chunk), False
@@ -101,7 +105,7 @@ def arrays_of(X: Any, first: int = 0) -> Iterator[tuple[Any, bool]]:
     yield from arrays_of_strings(X, first)
 
 
-def refuse_others(X: Any) -> None:
+def refuse_non_columns(X: ColumnLike) -> None:
     """Refuse what is no column at all."""
     if isinstance(X, (str, bytes)):
         raise InvalidInput(
@@ -113,7 +117,7 @@ def refuse_others(X: Any) -> None:
         raise InvalidInput(f"Expected a list or a column of texts, got {type(X).__name__}.")
 
 
-def plain_array(X: Any) -> Any:
+def arrow_or_numpy(X: ColumnLike) -> pa.Array | pa.ChunkedArray | AnyArray:
     """Return a series, or an array, as Arrow's or as an array of objects."""
     import pyarrow as pa
 
@@ -131,7 +135,7 @@ def plain_array(X: Any) -> Any:
     return X
 
 
-def arrow_texts(array: Any) -> Any:
+def arrow_texts(array: pa.Array) -> pa.Array:
     """Return an Arrow array as one of texts or bytes."""
     import pyarrow as pa
 
@@ -150,17 +154,17 @@ def arrow_texts(array: Any) -> Any:
     return array
 
 
-def arrays_of_strings(texts: Iterable[Any], first: int) -> Iterator[tuple[Any, bool]]:
+def arrays_of_strings(texts: Iterable[object], first: int) -> Iterator[tuple[pa.Array, bool]]:
     """Lay out strings one batch after the other; as many rows at a time as make a good piece of work."""
     rest, rows = iter(texts), 1 << 10
     while batch := list(islice(rest, rows)):
-        array, surrogates = arrow_of(batch, first)
+        array, surrogates = arrow_of_strings(batch, first)
         yield array, surrogates
         first += len(batch)
         rows = min(MOST, max(FEWEST, CHARACTERS * len(batch) // max(array.nbytes, 1)))
 
 
-def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
+def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, bool]:
     """Return strings as an Arrow array, and whether they hold halves of surrogate pairs."""
     import pyarrow as pa
 
@@ -171,7 +175,9 @@ def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
         return pa.array(whole, pa.large_binary(), from_pandas=True), True
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         if all(text is None or isinstance(text, (str, bytes)) for text in batch):
-            return pa.array(batch, pa.large_binary(), from_pandas=True), False  # bytes: the reader says what is wrong
+            return pa.array(
+                batch, pa.large_binary(), from_pandas=True
+            ), False  # bytes: the reader refuses them with the reason
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
@@ -180,9 +186,9 @@ def arrow_of(batch: list[Any], first: int = 0) -> tuple[Any, bool]:
         ) from None
 
 
-def lying(array: Any, first: int = 0, surrogates: bool = False) -> Any:
+def kernel_texts_of_arrow(array: pa.Array, first: int = 0, surrogates: bool = False) -> _kernels.Texts:
     """Return an Arrow array of texts as the kernels read it."""
-    found = laid(array)
+    found = arrow_buffers_of(array)
     if found.views is not None:
         return _kernels.Texts.views(*found.views, found.bits, found.skipped, first)
     assert found.plain is not None

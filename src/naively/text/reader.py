@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
+from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
-from .._types import Codes, Floats
+from .._types import AnyArray, Codes, ColumnLike, Floats, Longs, Mask, Places
 from ..errors import InvalidInput
-from .column import arrow_of, lying, strings_of, texts_of
+from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
 from .tokens import Tokens
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ReaderState(TypedDict):
+    """What a reader is pickled as."""
+
+    tokens: Tokens
+    names: Sequence[str]
+    fixed: bool
+    threads: int | None
 
 
 class Token(NamedTuple):
@@ -25,11 +37,11 @@ class Token(NamedTuple):
 
 
 class TextReader:
-    """Reads texts by one set of settings; every different token gets a number, counted up as tokens are met.
+    """Reads texts by one set of settings; every different token gets a number, in the order of their first occurrence.
 
     The numbers do not depend on the number of threads. With ``names``, the reader knows these tokens from the start,
     numbered in their order; if they are fixed, it never learns others. Words that are read without learning and are not
-    known say nothing.
+    known contribute nothing.
     """
 
     def __init__(
@@ -39,9 +51,9 @@ class TextReader:
         self._numbers: dict[str, int] = {}
         self._words = tokens.reader()
         if tokens.stop_words:
-            self._words.stop(laid_out(tokens.stop_words))
+            self._words.stop(kernel_texts_of_names(tokens.stop_words))
         if len(names):
-            self._words.name(laid_out(names), tokens.in_parts)
+            self._words.name(kernel_texts_of_names(names), tokens.in_parts)
 
     def __len__(self) -> int:
         """Return how many tokens have a number; of a hash, how many columns there are."""
@@ -49,14 +61,14 @@ class TextReader:
 
     def read(
         self,
-        X: Any,
+        X: ColumnLike,
         *,
         learn: bool = False,
         holes: bool = False,
-        rows: Any = None,
+        rows: TokenRows | None = None,
         first: int = 0,
         threads: int | None = None,
-    ) -> Any:
+    ) -> TokenRows:
         """Return the numbers of all rows as ``TokenRows``, behind those of other rows if there are some."""
         threads = self.threads if threads is None else threads
         rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
@@ -70,18 +82,18 @@ class TextReader:
 
     def count(
         self,
-        X: Any,
-        classes: npt.NDArray[np.int32],
+        X: ColumnLike,
+        classes: Codes,
         n_classes: int,
-        weights: npt.NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
         *,
         times: str = "all",
         learn: bool = True,
-        sums: Any = None,
+        sums: ClassWords | None = None,
         first: int = 0,
         threads: int | None = None,
-    ) -> Any:
-        """Add each row to the sums of its class, which are returned as ``ClassWords``. A missing text says nothing."""
+    ) -> ClassWords:
+        """Add each row to the sums of its class and return these. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
         if self.tokens.tokenize is not None:
@@ -97,15 +109,15 @@ class TextReader:
 
     def add(
         self,
-        rows: Any,
-        classes: npt.NDArray[np.int32],
+        rows: TokenRows,
+        classes: Codes,
         n_classes: int,
-        weights: npt.NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
         *,
         times: str = "all",
-        sums: Any,
+        sums: ClassWords,
         threads: int | None = None,
-    ) -> Any:
+    ) -> ClassWords:
         """Add rows that were read before, as ``TokenRows``, to the sums of their classes."""
         threads = allowed(self.threads if threads is None else threads)
         self._words.add(rows, classes, weights, n_classes, times, sums, threads)
@@ -113,7 +125,7 @@ class TextReader:
 
     def score(
         self,
-        X: Any,
+        X: ColumnLike,
         table: Floats,
         *,
         times: str = "all",
@@ -121,7 +133,7 @@ class TextReader:
         first: int = 0,
         threads: int | None = None,
     ) -> tuple[Floats, Floats | None]:
-        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text says nothing.
+        """Return Σ table[number, class] over the tokens of each row, [row, class]. A missing text contributes nothing.
 
         With ``lengths`` of the tokens, Σ times² · lengths[number] of each row comes beside it.
         """
@@ -140,13 +152,13 @@ class TextReader:
         return scores, None if lengths is None else np.concatenate([np.zeros(0), *squared])
 
     def _score_rows(
-        self, X: Any, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
+        self, X: ColumnLike, table: Floats, times: str, lengths: Floats | None, first: int, threads: int | None
     ) -> tuple[Floats, Floats | None]:
         from scipy import sparse
 
         rows = self.read(X, holes=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
-        columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table say nothing
+        columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table contribute nothing
         starts, at, values = rows.matrix(columns, times, allowed(threads))
         cells = sparse.csr_matrix((values.astype(np.float64), at, starts), (len(rows), len(table)))
         return np.asarray(cells @ table), None if lengths is None else np.asarray(cells.multiply(cells) @ lengths)
@@ -175,20 +187,20 @@ class TextReader:
             begin = end
         return names
 
-    def sequences(self, size: int, *, spaced: bool = False) -> npt.NDArray[np.bool_]:
+    def sequences(self, size: int, *, spaced: bool = False) -> Mask:
         """Tell which of the first tokens are sequences: of words, of characters, or pairs of ideographs.
 
-        Only sequences of words, if just those that are written with spaces are asked for.
+        Only sequences of words, if only those written with spaces are wanted.
         """
         if self.tokens.hash_width or not size:
             return np.zeros(size, dtype=bool)
         ends, data = self._words.names(np.arange(size, dtype=np.int32))
         signs = np.frombuffer(data, dtype=np.uint8)
         begins = np.concatenate([[0], ends[:-1]]).astype(np.intp)
-        characters = summed((signs & 0xC0) != 0x80, begins, ends)
+        characters = count_between((signs & 0xC0) != 0x80, begins, ends)
         if self.tokens.unit != "words":
             return np.asarray((characters > 1) & (not spaced))
-        of_words = summed(signs == 0x20, begins, ends) > 0
+        of_words = count_between(signs == 0x20, begins, ends) > 0
         if spaced:
             return np.asarray(of_words)
         lead = np.append(signs, np.uint8(0))[begins]  # a name may be empty
@@ -220,7 +232,7 @@ class TextReader:
         """Return a reader that knows some of these tokens only, numbered in this order."""
         return TextReader(self.tokens, self.names(numbers), threads=self.threads)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> ReaderState:
         return {
             "tokens": self.tokens,
             "threads": self.threads,
@@ -228,26 +240,26 @@ class TextReader:
             "names": [] if self.tokens.hash_width else self.names(),
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        tokens, names = state.pop("tokens"), state.pop("names")
-        self.__init__(tokens, names, **state)  # type: ignore[misc]
+    def __setstate__(self, state: ReaderState) -> None:
+        fresh = TextReader(state["tokens"], state["names"], fixed=state["fixed"], threads=state["threads"])
+        self.__dict__ = fresh.__dict__
 
-    def _texts(self, X: Any, holes: bool, first: int = 0) -> Iterable[Any]:
+    def _texts(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[_kernels.Texts]:
         change = self.tokens.preprocess
         if change is None:
-            yield from texts_of(X, holes=holes, first=first)
+            yield from kernel_texts(X, holes=holes, first=first)
             return
         for batch in strings_of(X, holes=holes, first=first):
             changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
-            yield lying(*layout(changed, first))
+            yield kernel_texts_of_arrow(*arrow_layout(changed, first))
             first += len(batch)
 
-    def _lists(self, X: Any, holes: bool, first: int = 0) -> Iterable[tuple[npt.NDArray[np.int64], Any]]:
+    def _lists(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.Texts]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
         for batch in strings_of(X, holes=holes, first=first):
             found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
             starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
-            yield starts, laid_out([token for tokens in found for token in tokens])
+            yield starts, kernel_texts_of_names([token for tokens in found for token in tokens])
             first += len(batch)
 
     def _tokens_of(self, text: str, row: int) -> list[str]:
@@ -261,25 +273,25 @@ class TextReader:
         return found
 
     @staticmethod
-    def _changed(change: Any, text: str, row: int) -> str:
+    def _changed(change: Callable[[str], str], text: str, row: int) -> str:
         changed = change(text)
         if not isinstance(changed, str):
             raise InvalidInput(f"Row {row}: preprocess gave {changed!r}; it must give a string.")
         return changed
 
 
-def summed(flags: npt.NDArray[np.bool_], begins: Any, ends: Any) -> npt.NDArray[np.int64]:
+def count_between(flags: Mask, begins: Places, ends: AnyArray) -> Longs:
     """Return how many flags are set between each begin and end."""
     before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(flags, dtype=np.int64)])
     return np.asarray(before[ends] - before[begins])
 
 
-def layout(texts: Sequence[str], first: int) -> tuple[Any, int, bool]:
-    """Return strings as an Arrow array, the number of the first row, and whether surrogates are let in."""
-    array, surrogates = arrow_of(list(texts), first)
+def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]:
+    """Return strings as an Arrow array, the number of the first row, and whether surrogates are allowed."""
+    array, surrogates = arrow_of_strings(list(texts), first)
     return array, first, surrogates
 
 
-def laid_out(texts: Sequence[str]) -> Any:
+def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.Texts:
     """Return strings as the kernels read them."""
-    return lying(*layout(texts, 0))
+    return kernel_texts_of_arrow(*arrow_layout(texts, 0))

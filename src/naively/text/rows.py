@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
-from .._types import Codes, Hashes
-from ..stats.hashing import stirred
-from .column import strings_of, texts_of
+from .._types import AnyArray, Codes, ColumnLike, Floats, Hashes, Longs, Places
+from ..stats.hashing import mix_hashes
+from .column import kernel_texts, strings_of
 from .reader import TextReader
 
 
 class TextRows:
-    """Some texts beside the reader that takes them apart; a missing text says nothing.
+    """Texts with the reader that tokenizes them; a missing text contributes nothing.
 
     To models they are what a sparse matrix is, but that is made only where its cells are looked at one by one.
     """
 
-    def __init__(self, reader: TextReader, texts: Any, first: int = 0, threads: int | None = None) -> None:
+    def __init__(self, reader: TextReader, texts: ColumnLike, first: int = 0, threads: int | None = None) -> None:
         self.reader, self.texts, self.first, self.threads = reader, texts, first, threads
-        self._learned: Any = None
+        self._learned: TokenRows | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,17 +33,17 @@ class TextRows:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def __getitem__(self, rows: Any) -> TextRows:
+    def __getitem__(self, rows: slice | AnyArray) -> TextRows:
         """Return some of the rows."""
         at = rows if isinstance(rows, slice) else np.arange(len(self))[rows]
-        return TextRows(self.reader, taken(self.texts, at), threads=self.threads)
+        return TextRows(self.reader, take_texts(self.texts, at), threads=self.threads)
 
     def check(self) -> None:
         """Refuse what is no text, before anything is counted."""
         if self.reader.tokens.calls:
             self.learn()  # a function may fail at any row
         else:
-            for texts in texts_of(self.texts, holes=True, first=self.first):
+            for texts in kernel_texts(self.texts, holes=True, first=self.first):
                 texts.check(allowed(self.threads))
 
     def learn(self) -> None:
@@ -52,40 +51,39 @@ class TextRows:
         if self._learned is None:
             self._learned = self._read(learn=True)
 
-    def count(self, y: Codes, n_classes: int, weights: Any, times: str, sums: Any) -> None:
+    def count(self, y: Codes, n_classes: int, weights: Floats | None, times: str, sums: ClassWords) -> None:
         """Add the rows to sums of classes; new words are learned."""
         if self.reader.tokens.calls:
             self.learn()
         if self._learned is not None:
             self.reader.add(self._learned, y, n_classes, weights, times=times, sums=sums, threads=self.threads)
             return
-        how: Any = {"times": times, "sums": sums, "first": self.first, "threads": self.threads}
-        self.reader.count(self.texts, y, n_classes, weights, **how)
+        first, threads = self.first, self.threads
+        self.reader.count(self.texts, y, n_classes, weights, times=times, sums=sums, first=first, threads=threads)
 
-    def scores(self, table: npt.NDArray[np.float64], times: str) -> npt.NDArray[np.float64]:
+    def scores(self, table: Floats, times: str) -> Floats:
         """Return Σ table[number, class] over the words of each row, [row, class]."""
         return self.reader.score(self.texts, table, times=times, first=self.first, threads=self.threads)[0]
 
-    def measured(self, table: npt.NDArray[np.float64], lengths: npt.NDArray[np.float64], times: str) -> Any:
+    def measured(self, table: Floats, lengths: Floats, times: str) -> tuple[Floats, Floats | None]:
         """Return the same beside Σ times² · lengths[number] of each row."""
-        how: Any = {"times": times, "lengths": lengths, "first": self.first, "threads": self.threads}
-        return self.reader.score(self.texts, table, **how)
+        first, threads = self.first, self.threads
+        return self.reader.score(self.texts, table, times=times, lengths=lengths, first=first, threads=threads)
 
     @cached_property
-    def _tokens(self) -> Any:
+    def _tokens(self) -> TokenRows:
         return self._read(learn=False)
 
-    def _read(self, learn: bool) -> Any:
+    def _read(self, learn: bool) -> TokenRows:
         return self.reader.read(self.texts, learn=learn, holes=True, first=self.first, threads=self.threads)
 
-    def cells(self, columns: Codes, times: str) -> tuple[Any, Any, Any]:
+    def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
         """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
         beyond = np.full(len(self.reader) - len(columns), -1, dtype=np.int32)  # words that were learned since
         columns = np.concatenate([columns, beyond]) if len(beyond) else columns
-        found: tuple[Any, Any, Any] = self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
-        return found
+        return self._tokens.matrix(np.ascontiguousarray(columns), times, allowed(self.threads))
 
-    def matrix(self, columns: Codes, width: int, times: str) -> Any:
+    def matrix(self, columns: Codes, width: int, times: str) -> sparse.csr_array:
         """Return the same as a sparse matrix."""
         starts, at, values = self.cells(columns, times)
         return sparse.csr_array((values, at, starts), shape=(len(self), width))
@@ -95,14 +93,14 @@ class TextRows:
         return text_hashes(self.texts)
 
 
-def taken(texts: Any, at: Any) -> Any:
+def take_texts(texts: ColumnLike, at: slice | Places) -> ColumnLike:
     """Return some texts of a list or an array."""
     if isinstance(texts, list):
         return texts[at] if isinstance(at, slice) else [texts[i] for i in at.tolist()]
     return texts.take(at) if hasattr(texts, "take") and not isinstance(at, slice) else texts[at]
 
 
-def text_hashes(texts: Any) -> Hashes:
+def text_hashes(texts: ColumnLike) -> Hashes:
     """Return a number for each text that looks random and follows from it."""
     from zlib import crc32
 
@@ -110,4 +108,4 @@ def text_hashes(texts: Any) -> Hashes:
     for batch in strings_of(texts, holes=True):
         coded = (text.encode("utf-8", "surrogatepass") for text in batch)
         found += [crc32(text) << 32 | len(text) & 0xFFFFFFFF for text in coded]
-    return stirred(np.array(found, dtype=np.uint64))
+    return mix_hashes(np.array(found, dtype=np.uint64))

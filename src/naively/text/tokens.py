@@ -1,13 +1,14 @@
-"""What a token is: the settings by which a text is taken apart."""
+"""What a token is: the settings of the tokenizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal, NoReturn
 
 from .. import _kernels
+from .._types import Json, JsonObject
 from ..errors import InvalidInput, InvalidSetting
 
 Unit = Literal["words", "characters", "inside"]
@@ -20,7 +21,7 @@ class Tokens:
     r"""How a text becomes tokens, as a value.
 
     By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
-    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces say
+    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces show
     where its words end. Korean is written with spaces and stays in words. Models of texts use ``rules="unicode"``.
 
     Parameters
@@ -70,7 +71,7 @@ class Tokens:
         if self.rules not in ("python", "unicode"):
             raise InvalidSetting(f"rules={self.rules!r} is not known; give 'python' or 'unicode'.")
         check_ngrams(self.ngrams)
-        check_width(self.hash_width)
+        check_hash_width(self.hash_width)
         if self.stop_words and self.unit != "words":
             raise InvalidSetting(f"stop_words are words, but the unit is {self.unit!r}; give one of the two.")
         if self.tokenize is not None and self.unit != "words":
@@ -86,31 +87,31 @@ class Tokens:
         """Whether functions of Python take part, which may fail at any row."""
         return self.preprocess is not None or self.tokenize is not None
 
-    def reader(self) -> Any:
+    def reader(self) -> _kernels.Words:
         """Return a compiled reader that knows no word yet."""
         least, most = self.ngrams
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
         return _kernels.Words(*manner, self.rules == "unicode")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what differs from the usual as plain data; of a function its name."""
-        return {f.name: in_json(own) for f in fields(self) if (own := getattr(self, f.name)) != f.default}
+        return {f.name: setting_to_json(own) for f in fields(self) if (own := getattr(self, f.name)) != f.default}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Tokens:
+    def from_json(cls, data: JsonObject) -> Tokens:
         """Return what to_json described."""
-        return cls(**{name: revived(name, value) for name, value in data.items()})
+        return cls(**{name: setting_from_json(name, value) for name, value in data.items()})
 
 
 @dataclass(frozen=True)
-class Unsaved:
+class UnsavedFunction:
     """Stands for a function that a file cannot hold."""
 
     setting: str
     name: str
 
-    def __call__(self, text: str) -> Any:
+    def __call__(self, text: str) -> NoReturn:
         """Refuse to be called."""
         raise InvalidInput(
             f"This model takes texts apart by the function {self.name!r}, and a file cannot hold a function. Give it "
@@ -118,9 +119,9 @@ class Unsaved:
         )
 
 
-def in_json(value: Any) -> Any:
+def setting_to_json(value: object) -> Json:
     """Return a setting as plain data."""
-    if isinstance(value, Unsaved):
+    if isinstance(value, UnsavedFunction):
         return {"function": value.name}
     if callable(value):
         module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", repr(value))
@@ -128,14 +129,14 @@ def in_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def revived(name: str, value: Any) -> Any:
+def setting_from_json(name: str, value: Json) -> Json:
     """Return the setting that in_json described."""
     if isinstance(value, dict):
-        return Unsaved(name, str(value["function"]))
+        return UnsavedFunction(name, str(value["function"]))
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_ngrams(ngrams: Any) -> None:
+def check_ngrams(ngrams: tuple[int, int]) -> None:
     """Refuse what is no range of numbers of words."""
     try:
         least, most = ngrams
@@ -149,7 +150,7 @@ def check_ngrams(ngrams: Any) -> None:
         )
 
 
-def check_width(width: Any) -> None:
+def check_hash_width(width: int | None) -> None:
     """Refuse what is no number of columns."""
     whole = isinstance(width, Integral) and not isinstance(width, bool)
     if width is not None and not (whole and 1 <= width <= WIDEST):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..._types import Floats
 from ...errors import InvalidInput
 from ...stats import Axis
-from ...stats.pairs import Joint
+from ...stats.pairs import JointCounts
 from .labels import encoded
 from .statistics import SCHEMA, TEXT, Integers, Piece, class_texts, codes, need, stored, whole
 
@@ -41,7 +41,7 @@ def names_of(grid: Any) -> tuple[list[Name], list[Name]]:
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def told_together(joint: Joint) -> tuple[dict[str, Any], Any]:
+def told_together(joint: JointCounts) -> tuple[dict[str, Any], Any]:
     """Return what the footer says about columns counted together, and their rows of the table."""
     features, bins = names_of(joint.grid)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):
@@ -145,8 +145,8 @@ def sums_of(said: dict[str, Any], classes: Axis, pieces: list[Piece]) -> Sums:
     return Sums(features, bins, fine, products)
 
 
-def joined(sums: Sums, classes: Axis, grid: Any) -> Joint:
+def joined(sums: Sums, classes: Axis, grid: Any) -> JointCounts:
     """Return what was counted of columns together, if it fits how they are laid out."""
     if grid is None or names_of(grid) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
-    return Joint(classes, grid, sums.fine, sums.products)
+    return JointCounts(classes, grid, sums.fine, sums.products)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..._types import Floats
 from ...data.grid import Bins, Grid, Values
-from ...stats.quantiles import grouped, weighed
+from ...stats.quantiles import quantile_groups, value_weights
 
 # Bins of a number: enough for any shape that so many rows can show.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 20, 100
@@ -84,10 +84,10 @@ def commonest(labels: Sequence[Any], met: Floats, most: int) -> tuple[Any, ...]:
 
 def fine_bins(column: Floats, weights: Floats) -> Floats:
     """Return the cuts of a column of numbers."""
-    values, met = weighed(column, weights)
+    values, met = value_weights(column, weights)
     if len(values) < 2:
         return np.zeros(0)
-    groups = grouped(met, int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST)))
+    groups = quantile_groups(met, int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST)))
     borders = {int(at) for at in np.flatnonzero(np.diff(groups))}
     borders |= tail(met, groups == 0) | {len(met) - 2 - at for at in tail(met[::-1], (groups == groups[-1])[::-1])}
     at = np.array(sorted(borders), dtype=np.intp)
@@ -107,13 +107,13 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
     fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
-    coarse = grouped(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
+    coarse = quantile_groups(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
     low, high = quantiles(x, w)
     held = np.clip(x, low, high)
     centre = float(w @ held / w.sum()) if len(x) else 0.0
     spread = float(np.sqrt(w @ (held - centre) ** 2 / w.sum())) if len(x) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
-    wider, rough = grouped(fine, WIDER), grouped(np.bincount(coarse, fine).astype(np.float64), ROUGH)
+    wider, rough = quantile_groups(fine, WIDER), quantile_groups(np.bincount(coarse, fine).astype(np.float64), ROUGH)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
     middles = (middles_of(x, w, fine) / 2 - centre / 2) * 2 * scale
     return Bins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
@@ -134,6 +134,6 @@ def quantiles(x: Floats, weights: Floats) -> tuple[float, float]:
     """Return the numbers between which almost all lie."""
     if not len(x):
         return 0.0, 0.0
-    values, met = weighed(x, weights)
+    values, met = value_weights(x, weights)
     low, high = (int(np.searchsorted(np.cumsum(part), EDGE * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
     return float(values[low]), float(values[-1 - high])

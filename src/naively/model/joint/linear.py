@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..._types import Floats
 from ...data.grid import Grid
-from ...stats.pairs import Joint
+from ...stats.pairs import JointCounts
 from .values import Taken
 
 RIDGES = (1.0, 10.0, 100.0)
@@ -69,7 +69,7 @@ def by_column(grid: Grid, constants: Floats) -> Floats:
 class Linear:
     """Linear scores of some of the features."""
 
-    joint: Joint
+    joint: JointCounts
     features: npt.NDArray[np.intp]
 
     @cached_property

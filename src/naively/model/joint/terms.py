@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..._types import Codes, Floats, Singles
 from ...counting.weights import out_of
 from ...data.grid import Cells, Grid
-from ...stats.pairs import Joint
+from ...stats.pairs import JointCounts
 from .binning import ROUGH, WIDER
 from .levels import FEWEST, Levels
 from .linear import ROWS as RIDGE_ROWS
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
 class Counted:
     """What pieces of evidence are read off: columns together, and each column of labels alone, [class, label]."""
 
-    joint: Joint
+    joint: JointCounts
     tables: Sequence[Floats]
     ordered: Sequence[int] = ()  # how many values of each table are levels that have an order; they come first
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..._types import Codes, Floats
-from ...stats.hashing import stirred
+from ...stats.hashing import mix_hashes
 
 LEVEL = "level"
 
@@ -77,12 +77,12 @@ def row_hashes(parts: Sequence[Any]) -> npt.NDArray[np.uint64]:
     for part in parts:
         if sparse.issparse(part):
             row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-            cells = stirred(part.indices.astype(np.uint64))
+            cells = mix_hashes(part.indices.astype(np.uint64))
             cells ^= part.data.astype(np.float64).view(np.uint64)
-            np.add.at(out, row, stirred(cells))
+            np.add.at(out, row, mix_hashes(cells))
         else:
             for at in range(part.shape[1]):
                 column = np.ascontiguousarray(part[:, at], dtype=np.float64) + 0.0  # -0 and 0 are alike
                 out ^= column.view(np.uint64)
-                out = stirred(out)
-    return stirred(out)
+                out = mix_hashes(out)
+    return mix_hashes(out)
