@@ -506,7 +506,7 @@ def test_an_error_in_the_middle_leaves_the_old_file(model, inside):
 @pytest.mark.parametrize(
     ("out", "words"),
     [
-        ("a.xyz", "does not say what it shall hold"),
+        ("a.xyz", "does not say which format it shall have"),
         ("no/a.csv", "its folder does not exist"),
         (".", "that is a folder"),
     ],

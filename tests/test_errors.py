@@ -1,30 +1,58 @@
-"""Errors carry their facts, also between processes."""
+"""Errors are values: fields say what and where, and Python and the command line write the same error in their words."""
 
+import ast
+import copy
 import pickle
+import warnings
+from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+import naively as nv
 from naively import errors
+from naively.cli import main
+from naively.cli.messages import OPTIONS, command_text
+from naively.errors.message import (
+    ANY_VALUE,
+    OPEN_LEVELS,
+    IgnoredColumns,
+    Message,
+    MissingTexts,
+    PythonOnly,
+    RowNumber,
+    Setting,
+)
 
+SOURCE = Path(nv.__file__).parent
 ERRORS = [
     errors.NotAPart("age", "spam", 3, 1.0, 2.0),
     errors.NumberTooLarge("age", 1e200),
     errors.RowRefused(3, "age", "nan", "only numbers can be counted."),
     errors.DoesNotFit("Counts of 2 and of 3 columns cannot be combined."),
-    errors.InvalidSetting("smoothing=-1 must be finite and not negative."),
+    errors.InvalidInput(RowNumber(np.int64(3)), " has no label.", column="y", classes=["a", "b"]),
+    errors.InvalidSetting(Setting("smoothing", -1), " must be finite and not negative."),
     errors.UnreadableFile("model.parquet", "there is no such file; check the path."),
     errors.UnwritableFile("model.parquet", "its folder does not exist; create it, or choose another."),
+    errors.UnreadableRows(
+        "rows.csv", 7, Message("give ", Setting("encoding", "gb18030")), row=5, column="x", value="?"
+    ),
 ]
+# Cells, labels and names of columns that look like words of the library, or like parts of a template.
+ODD = ["row 5 limit=3", "Row 0", "threads=2", "--x", "50 %s", "{row}", "{0!r}", "unseen='skip'", "nv.File(...)", "{"]
 
 
+@pytest.mark.parametrize("again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_errors_survive_pickling(error):
-    """A worker process can hand an error back: words, facts and kind are the same."""
-    again = pickle.loads(pickle.dumps(error))
+def test_errors_survive_pickling_and_copying(error, again):
+    """A worker process can hand an error back: words, parts, fields and kind are the same."""
+    found = again(error)
 
-    assert type(again) is type(error)
-    assert str(again) == str(error)
-    assert vars(again) == vars(error)
+    assert type(found) is type(error)
+    assert str(found) == str(error)
+    assert found.message.parts == error.message.parts
+    assert vars(found) == vars(error)
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
@@ -35,11 +63,212 @@ def test_errors_are_value_errors(error):
 
 
 def test_a_subtraction_names_the_place():
-    """Column, class, value and both counts are in the words and at hand as facts."""
+    """Column, class, value and both counts are in the words and at hand as fields."""
     error = errors.NotAPart(None, "spam", "cheap", 1.0, 2.0).in_column("body")
 
     assert str(error) == (
-        "Cannot take away rows that were never counted: at column 'body', class 'spam', value 'cheap' the count is 1, "
-        "and 2 would be taken. Nothing was changed; check which rows are meant."
+        "Cannot subtract rows that were never counted: at column 'body', class 'spam', value 'cheap' the count is 1, "
+        "and 2 would be subtracted. Nothing was changed; check which rows are meant."
     )
     assert (error.column, error.label, error.value, error.counted, error.taken) == ("body", "spam", "cheap", 1.0, 2.0)
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+WRITTEN = {
+    "row": (RowNumber(3), "Row 3", "Row 4"),
+    "row of a file": (RowNumber(3, "a.csv"), "a.csv, row 3", "a.csv, row 4"),
+    "text": (Setting("unseen", "skip"), "unseen='skip'", "--unseen skip"),
+    "whole": (Setting("limit", 3), "limit=3", "--limit 3"),
+    "float": (Setting("smoothing", 0.5), "smoothing=0.5", "--smoothing 0.5"),
+    "name": (Setting("keep_counts"), "keep_counts", "--keep-counts"),
+    "any": (Setting("table", ANY_VALUE), "table=…", "--table"),
+    "flag": (Setting("normalize_weight", True, of="files.fit(...)"), "files.fit(..., normalize_weight=True)",
+             "--normalize-weight"),
+    "no flag": (Setting("complement", False), "complement=False", "no --complement"),
+    "of a family": (Setting("bins", 1, of="Bins()"), "Bins(bins=1)", "Bins(bins=1)"),
+    "without an option": (Setting("max_categories", 0), "max_categories=0", "max_categories=0"),
+    "shell": (Setting("encoding", "a b"), "encoding='a b'", "--encoding 'a b'"),
+    "weights": (Setting("class_weight", {"spam": 3.0}), "class_weight={'spam': 3.0}", "--class-weight spam=3"),
+    "costs": (Setting("cost", {("bad", "good"): 5}), "cost={('bad', 'good'): 5}", "--cost bad,good=5"),
+    "families": (Setting("families", {"a b": "categorical", "c": "words"}, more=True),
+                 "families={'a b': 'categorical', 'c': 'words', …}", "--family 'a b'=categorical --text c …"),
+    "levels": (Setting("families", {"grade": OPEN_LEVELS}), "families={'grade': nv.Ordinal(levels=[…])}",
+               "--family grade=ordinal:LOWEST,…,HIGHEST"),
+    "ignored": (IgnoredColumns(["a", "b c"], more=True), "columns=[...] without 'a', 'b c', …",
+                "--ignore a --ignore 'b c' …"),
+    "missing": (MissingTexts(["-"]), "nv.File(..., null=[..., '-'])", "--also-null -"),
+    "python": (PythonOnly("X.toarray()"), "X.toarray()", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_python_and_the_command_line_write_a_part_in_their_own_ways(name):
+    part, python, command = WRITTEN[name]
+    message = Message(part)
+
+    assert (str(message), command_text(message)) == (python, command)
+    assert str(Message.from_json(message.to_json())) == python
+    assert command_text(Message.from_json(message.to_json())) == command
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_text_of_users_stays_as_it_is(text):
+    """Whatever cells, labels and columns look like, both write them as they are."""
+    error = errors.RowRefused(4, text, repr(text), "convert it.")
+
+    assert str(error) == f"Row 4, column {text!r} holds {text!r}; convert it."
+    assert command_text(error.message) == f"Row 5, column {text!r} holds {text!r}; convert it."
+
+
+def test_messages_within_messages_keep_their_parts():
+    inner = errors.InvalidSetting(Setting("limit", 3), " is too small.")
+    outer = errors.DoesNotFit("a and b do not fit. ", inner.message)
+
+    assert command_text(outer.message) == "a and b do not fit. --limit 3 is too small."
+
+
+def test_a_part_within_an_f_string_is_refused():
+    """It would become text there, and the command line could not write it in its own way."""
+    with pytest.raises(TypeError, match="pass it as a part of its own"):
+        _ = f"set {Setting('limit', 3)}"
+
+
+def test_a_piece_of_a_file_says_which_row_of_the_file():
+    placed = errors.RowRefused(3, "x", "'?'", "convert it.").with_place(100, "a.csv")
+    whole = errors.InvalidInput("Column 'x' is empty.", column="x").with_place(100, "a.csv")
+
+    assert (type(placed), placed.row, placed.path, placed.column) == (errors.RowRefused, 103, "a.csv", "x")
+    assert str(placed) == "a.csv, row 103, column 'x' holds '?'; convert it."
+    assert command_text(placed.message) == "a.csv, row 104, column 'x' holds '?'; convert it."
+    assert (str(whole), whole.row, whole.path, whole.column) == ("a.csv: Column 'x' is empty.", None, "a.csv", "x")
+    assert str(errors.RowRefused(3, "x", "?", "").with_place(10)) == "Row 13, column 'x' holds ?; "
+
+
+def test_a_setting_at_fault_is_a_field():
+    with pytest.raises(errors.InvalidSetting) as found:
+        nv.NaiveBayes(smoothing=-1.0).fit({"x": [1.0, 2.0]}, ["a", "b"])
+
+    assert (found.value.setting, found.value.value) == ("smoothing", -1.0)
+
+
+def test_settings_of_the_command_line_are_its_options():
+    """The table of options names no option that no command has."""
+    there = {name for command in main.commands.values() for option in command.params for name in option.opts}
+    assert set(OPTIONS.values()) <= there
+
+
+def test_no_message_is_searched_for_its_words():
+    """Neither the library nor the command line takes an error or a note apart by a pattern."""
+    for path in [*(SOURCE / "errors").glob("*.py"), SOURCE / "cli" / "messages.py", SOURCE / "counting" / "files.py"]:
+        names = {alias.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                 if isinstance(node, ast.Import) for alias in node.names}  # fmt: skip
+        assert "re" not in names, path
+
+
+# -- from end to end ---------------------------------------------------------------------------------------------------
+
+
+def rows_of_a_file(tmp_path, cell="2", column="x"):
+    """Write 40 rows; the 31st cell of the first column is given."""
+    cells = [cell if at == 30 else str(at % 7) for at in range(40)]
+    lines = [f'"{cells[at]}",{"ab"[at % 2]}' for at in range(40)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join([f'"{column}",y', *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_a_cell_of_a_file_is_shown_as_it_is(cell, tmp_path):
+    """A model of numbers meets a text: row, line, column and cell are fields, and both show the cell unchanged."""
+    model = tmp_path / "m.parquet"
+    nv.NaiveBayes(model="textbook").fit(str(rows_of_a_file(tmp_path)), target="y").save(model)
+    path = rows_of_a_file(tmp_path, cell)
+
+    with pytest.raises(errors.UnreadableRows) as found:
+        nv.load(model).predict(str(path))
+    assert (found.value.row, found.value.line, found.value.column) == (30, 32, "x")
+    assert (found.value.path, found.value.value) == (str(path), cell)
+    assert f"column 'x' holds {cell!r} here" in str(found.value)
+    shown = CliRunner().invoke(main, ["predict", str(model), str(path), "-o", str(tmp_path / "answers.csv")]).output
+    assert f"column 'x' holds {cell!r} here" in shown
+    assert f"{path}, line 32: " in shown
+
+
+@pytest.mark.parametrize("column", ["row 5 limit=3", "50 %s", "{x}", "--x", "threads=2"])
+def test_a_refused_row_of_a_file_keeps_its_fields(column, tmp_path):
+    """A negative number of events: the row, its line, its column and its value are there, in Python and in a shell."""
+    path = rows_of_a_file(tmp_path, "-5", column)
+
+    with pytest.raises(errors.RowRefused) as found:
+        nv.NaiveBayes(families={column: "poisson"}).fit(str(path), target="y")
+    error = found.value
+    assert (error.row, error.line, error.column, error.path) == (30, 32, column, str(path))
+    assert str(error).startswith(f"{path}, row 30, column {column!r} holds -5; ")
+    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--family", f"{column}=poisson"])
+    assert shown.exit_code == 1
+    assert shown.output.startswith(f"Error: {path}, row 31, column {column!r} holds -5; ")
+
+
+@pytest.mark.parametrize("label", ["threads=2", "--x", "row 5", "class_weight={'spam': 3.0}", "{}"])
+def test_a_label_is_shown_as_it_is(label, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "".join(f'{at},"{label if at % 2 else "other"}"\n' for at in range(40)), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--class-weight", "nobody=2"])
+
+    assert shown.exit_code == 2
+    assert "--class-weight names the class 'nobody', which no row has" in shown.output
+    assert repr(label) in shown.output
+    with pytest.raises(errors.InvalidSetting) as found:
+        nv.NaiveBayes(class_weight={"nobody": 2.0}).fit({"x": [1.0, 2.0]}, ["other", label])
+    assert (found.value.setting, found.value.value) == ("class_weight", "nobody")
+    assert found.value.classes == ["other", label]
+
+
+def test_a_row_of_a_table_is_a_field():
+    table = {"x": [1.0, np.inf, 3.0, 4.0]}
+    with pytest.raises(errors.RowRefused) as found:
+        nv.NaiveBayes().fit(table, list("abab"))
+
+    assert (found.value.row, found.value.column) == (1, "x")
+    assert str(found.value).startswith("Row 1, column 'x' holds infinity; ")
+
+
+def test_a_row_without_a_label_is_a_field(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n1,a\n2,\n3,b\n", encoding="utf-8")
+
+    with pytest.raises(errors.InvalidInput) as found:
+        nv.NaiveBayes().fit(str(path), target="y")
+    assert (found.value.row, found.value.path, found.value.column) == (1, str(path), "y")
+    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y"]).output
+    assert f"{path}, row 2 has no label: column 'y' is empty there. Leave such rows out, or set --unlabelled skip." in (
+        shown.replace("\n", " ")
+    )
+
+
+def test_notes_keep_their_parts_in_a_model_file(tmp_path):
+    """A column called like a setting: `show` writes the option, and leaves the name as it is."""
+    name = "row 5 limit=3"
+    table = {name: [f"A{at:05d}" for at in range(60)], "x": np.arange(60) * 0.5}
+    nb = nv.NaiveBayes(model="textbook").fit(table, np.arange(60) % 2)
+    nb.save(tmp_path / "m.parquet")
+
+    assert nv.load(tmp_path / "m.parquet").schema_.hints == nb.schema_.hints
+    shown = CliRunner().invoke(main, ["show", str(tmp_path / "m.parquet")]).output
+    assert f"{name!r} has a value of its own" in shown
+    assert f"ignore it: --ignore {name!r}." in shown
+
+
+def test_a_warning_names_the_option(tmp_path):
+    """Weights that sum to less than the rows: in Python a parameter, on the command line an option."""
+    path = tmp_path / "rows.csv"
+    path.write_text("x,w,y\n" + "".join(f"{at % 5},0.001,{'ab'[at % 2]}\n" for at in range(60)), encoding="utf-8")
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        nv.NaiveBayes(model="textbook").fit(str(path), target="y", sample_weight="w")
+    assert any("files.fit(..., normalize_weight=True)" in str(one.message) for one in found)
+    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--weight", "w", "--folds", "0"])
+    assert "--normalize-weight." in shown.output
+    assert "normalize_weight" not in shown.output

@@ -490,7 +490,7 @@ def test_a_missing_label_that_was_never_met_is_unseen_where_it_is_a_value():
     assert scores(missing="skip", unseen="smooth").tolist() == [0.0, 0.0]
     assert scores(missing="value", unseen="skip").tolist() == [0.0, 0.0]
     np.testing.assert_allclose(np.exp(scores(missing="value", unseen="smooth")), 1 / 7)
-    with pytest.raises(InvalidInput, match="Row 0 holds a value never met in training"):
+    with pytest.raises(InvalidInput, match="Row 0 holds a value that was not seen in training"):
         scores(missing="value", unseen="error")
 
 
@@ -522,7 +522,7 @@ def test_an_unseen_label_can_be_an_error():
     table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
     likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(unseen="error"))
 
-    with pytest.raises(InvalidInput, match=r"Row 1 holds a value never met.*unseen='skip'.*'smooth'"):
+    with pytest.raises(InvalidInput, match=r"Row 1 holds a value that was not seen.*unseen='skip'.*'smooth'"):
         likelihood.log_likelihood(likelihood.codes(["x", "new"]))
 
 

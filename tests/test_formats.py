@@ -374,7 +374,7 @@ def test_workbooks_need_an_extra_and_say_so(tmp_path, monkeypatch):
 
 def test_a_format_that_is_said_wrongly_is_refused(tmp_path):
     (tmp_path / "t").write_bytes(written(lambda path: pq.write_table(pa.table(TABLE), path)))
-    with pytest.raises(UnreadableRows, match=r"it is a Parquet file, but format='csv' was asked; leave that out"):
+    with pytest.raises(UnreadableRows, match=r"it is a Parquet file, but format='csv' was given; leave that out"):
         nv.File(tmp_path / "t", format="csv").columns()
 
 

@@ -284,8 +284,11 @@ def test_answers_have_the_type_of_the_classes_from_a_file_too(kind, model, tmp_p
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (pd.Series(pd.to_datetime(DAYS)), r"found times; convert them to dates or texts, e\.g\. y\.dt\.date"),
-        (pd.Series(pd.to_timedelta(CODES, unit="h")), "found times; convert them to dates or texts"),
+        (
+            pd.Series(pd.to_datetime(DAYS)),
+            r"found times; write them as texts .*, or as dates: y\.astype\(str\) or y\.dt\.date",
+        ),
+        (pd.Series(pd.to_timedelta(CODES, unit="h")), "found times; write them as texts"),
         (
             [*[DAYS[0]] * 9, *["a"] * (ROWS - 9)],
             "labels must be all numbers or all texts; found objects of type date, str",

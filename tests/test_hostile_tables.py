@@ -556,8 +556,11 @@ REFUSED_LABELS = {
     "a missing one of pandas": (pd.Series([1, 2, pd.NA, 2], dtype="Int64"), "Row 2 has no label"),
     "a missing one of Polars": (pl.Series(["a", None, "b", "b"]), "Row 1 has no label"),
     "a missing category": (pd.Categorical(["a", None, "b", "b"]), "Row 1 has no label"),
-    "shares below zero": (pd.DataFrame({"a": [0.5, -1, 1, 1], "b": [0.5, 1, 0, 0]}), "Row 1 of y holds the shares"),
-    "missing shares": (pd.DataFrame({"a": [0.5, None, 1, 1], "b": [0.5, 1, 0, 0]}), "Row 1 of y holds the shares"),
+    "shares below zero": (
+        pd.DataFrame({"a": [0.5, -1, 1, 1], "b": [0.5, 1, 0, 0]}),
+        "Row 1 of y holds the soft labels",
+    ),
+    "missing shares": (pd.DataFrame({"a": [0.5, None, 1, 1], "b": [0.5, 1, 0, 0]}), "Row 1 of y holds the soft labels"),
 }
 
 

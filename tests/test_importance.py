@@ -44,7 +44,7 @@ def noisy(rows=2_000, seed=1):
             "identifiers": [f"id{at}" for at in rng.permutation(rows)],
             "few repeats": [f"id{at}" for at in rng.integers(0, 20 * rows, rows)],
             "rare labels": [f"id{at}" for at in rng.integers(0, 400, rows)],
-            "numbers of records": np.arange(rows) + 10_000,
+            "record numbers": np.arange(rows) + 10_000,
             "missing": np.where(rng.random(rows) < 0.5, np.nan, rng.normal(size=rows)),
         }
     )

@@ -142,7 +142,7 @@ def test_other_ways_of_counting_need_another_folder(folder, tmp_path):
         files.fit(nb, path, "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="keeps counts with null="):
         files.fit(book(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
-    with pytest.raises(InvalidSetting, match="limit= counts a part"):
+    with pytest.raises(InvalidSetting, match="limit counts a part"):
         files.fit(book(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
     with pytest.raises(InvalidSetting, match="what is piped in has no name"):
         files.fit(book(), nv.File("-"), "label", keep_counts=tmp_path / "other")

@@ -111,9 +111,9 @@ def test_an_error_on_unseen_values_names_the_row_that_would_be_unseen(missing):
     likelihood = case.learn(rows)
     codes = likelihood.codes(rows.cells)
 
-    with pytest.raises(InvalidInput, match="Row 5 holds a value never met in training"):
+    with pytest.raises(InvalidInput, match="Row 5 holds a value that was not seen in training"):
         likelihood.leave_one_out(codes, rows.y)
-    with pytest.raises(InvalidInput, match="Row 9 holds a value never met in training"):
+    with pytest.raises(InvalidInput, match="Row 9 holds a value that was not seen in training"):
         likelihood.leave_one_out(np.where(np.arange(11) == 9, len(likelihood.values), codes), rows.y)
     twice = Rows(rows.cells * 2, np.tile(rows.y, 2), np.ones(22))
     likelihood = case.learn(twice)

@@ -126,7 +126,9 @@ def test_the_first_row_that_cannot_have_been_counted_is_refused():
         with pytest.raises(RowRefused, match="Row 4200 "):
             bells.leave_one_out(x, y, None, threads)
     labels = book().fit({"x": ["p", "p", "q"]}, [0, 1, 1])._table_model.model.likelihoods[LABELS]
-    with pytest.raises(InvalidInput, match="Row 1 was never counted: its value was not met as often with its class"):
+    with pytest.raises(
+        InvalidInput, match="Row 1 was never counted: its value was not counted as often with its class"
+    ):
         labels.leave_one_out(np.array([[0], [1], [1]], np.int32), np.array([0, 0, 1], np.int32))
 
 

@@ -10,16 +10,21 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.cli.messages import spoken
+from naively.cli.messages import command_text
 
 ROWS = 120
 LABELS = np.array(["no", "yes"])[np.arange(ROWS) % 2]
 RNG = np.random.default_rng(0)
 
 
+def notes(**columns):
+    """Return the notes on a table with these columns."""
+    return nv.NaiveBayes(model="textbook").fit(pd.DataFrame(columns), LABELS).schema_.hints
+
+
 def hints(**columns):
-    """Return the remarks on a table with these columns."""
-    return "\n".join(nv.NaiveBayes(model="textbook").fit(pd.DataFrame(columns), LABELS).schema_.hints)
+    """Return the notes on a table with these columns, as Python shows them."""
+    return "\n".join(notes(**columns))
 
 
 def drawn(form, scale=50.0):
@@ -41,11 +46,11 @@ AMOUNTS = {
 
 @pytest.mark.parametrize("kind", IDENTIFIERS)
 def test_identifiers_are_to_be_ignored(kind):
-    said = hints(record=IDENTIFIERS[kind], x=np.arange(ROWS) * 0.5)
+    (said,) = notes(record=IDENTIFIERS[kind], x=np.arange(ROWS) * 0.5)
 
     assert "'record' has a value of its own in almost every row, as identifiers have" in said
     assert "ignore it: columns=[...] without 'record'." in said
-    assert spoken(said).endswith("ignore it: --ignore record.")
+    assert command_text(said).endswith("ignore it: --ignore record.")
 
 
 @pytest.mark.parametrize("kind", AMOUNTS)
@@ -66,10 +71,10 @@ def test_nobody_is_told_to_ignore_a_date(form):
 
 def test_advice_on_texts_counts_their_words():
     texts = [f"the quick {at} brown foxes jump over {at * 7}" for at in range(ROWS)]
-    said = hints(body=texts)
+    (said,) = notes(body=texts)
 
-    assert "families={'body': \"words\"}" in said
-    assert "To count their words: --text body." in spoken(said)
+    assert "families={'body': 'words'}" in said
+    assert "To count their words: --text body." in command_text(said)
 
 
 # -- one note for many columns -----------------------------------------------------------------------------------------
@@ -78,19 +83,22 @@ def test_advice_on_texts_counts_their_words():
 def test_columns_of_which_the_same_is_said_share_a_note():
     """Twenty columns of codes have one note, which says how many there are and names the first."""
     codes = {f"c{at}": np.arange(ROWS) % (3 + at % 2) for at in range(20)}
-    said = hints(**codes, same="x", always=1.5).splitlines()
+    said = notes(**codes, same="x", always=1.5)
 
     assert len(said) == 2
     assert "20 columns ('c0', 'c1', 'c2', …) hold only 3 to 4 different whole numbers" in said[1]
-    assert spoken(said[1]).endswith("--family c0=categorical --family c1=categorical --family c2=categorical ….")
-    assert said[0] == "2 columns ('same', 'always') hold the same value in every row, and tell nothing of the class."
+    assert command_text(said[1]).endswith("--family c0=categorical --family c1=categorical --family c2=categorical ….")
+    assert (
+        said[0]
+        == "2 columns ('same', 'always') hold the same value in every row, and have no information on the class."
+    )
 
 
 def test_several_identifiers_are_named_together():
-    said = hints(**dict.fromkeys("ab", IDENTIFIERS["codes"]), x=np.arange(ROWS) * 0.5)
+    (said,) = notes(**dict.fromkeys("ab", IDENTIFIERS["codes"]), x=np.arange(ROWS) * 0.5)
 
     assert "2 columns ('a', 'b') have a value of their own in almost every row" in said
-    assert spoken(said).endswith("ignore them: --ignore a --ignore b.")
+    assert command_text(said).endswith("ignore them: --ignore a --ignore b.")
 
 
 @pytest.mark.parametrize(
@@ -183,27 +191,6 @@ def test_tables_are_called_tables(tmp_path):
     assert "it has the tables 'rain', 'sun'; say which: --table or --query." in said()
     assert "column 'list' holds list" in said("--table", "sun")
     assert "ignore it: --ignore list." in said("--table", "sun")
-
-
-SPOKEN = {
-    "Row 3, column 'a' holds 'row 5 limit=3'; set unseen='skip'.": (
-        "Row 4, column 'a' holds 'row 5 limit=3'; set --unseen skip."
-    ),
-    "convert them, or read the file with decimal=','": "convert them, or read the file with --decimal ,",
-    "families={'a b': 'categorical'}, or for none: nv.File(..., null=[..., '-'])": (
-        "--family 'a b'=categorical, or for none: --also-null -"
-    ),
-    "give its name as target='…'.": "give its name as --target.",
-    "window=3 must be 1 or more, and needs keep_counts= to have counts": (
-        "--window 3 must be 1 or more, and needs --keep-counts to have counts"
-    ),
-    "DuckDB's word, and row 2's cell": "DuckDB's word, and row 3's cell",
-}
-
-
-@pytest.mark.parametrize("sentence", SPOKEN)
-def test_settings_become_options_and_what_people_wrote_stays(sentence):
-    assert spoken(sentence) == SPOKEN[sentence]
 
 
 def test_a_temperature_is_advised_where_it_does_something(tmp_path):

@@ -121,7 +121,7 @@ def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_said_to_be(tmp_pa
 
 def test_a_binary_file_is_still_none_of_text(tmp_path):
     pq.write_table(TEXTS, tmp_path / "t.parquet")
-    with pytest.raises(UnreadableRows, match="it is a Parquet file, but format='csv' was asked"):
+    with pytest.raises(UnreadableRows, match="it is a Parquet file, but format='csv' was given"):
         nv.File(tmp_path / "t.parquet", format="csv").columns()
     with pytest.raises(UnreadableRows, match="it is a GIF image"):
         nv.File(write(tmp_path, b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff")).columns()
@@ -177,7 +177,7 @@ def test_a_folder_that_is_not_what_was_said_is_refused_in_one_sentence(tmp_path,
     folder = tmp_path / "year=abc"
     folder.mkdir()
     write(folder, "a,y\n1,u\n")
-    with pytest.raises(UnreadableRows, match=r"its folder says year=abc, but the column 'year' is read as .*: 'text'"):
+    with pytest.raises(UnreadableRows, match=r"its folder says year=abc, but column 'year' is read as .*: 'text'"):
         list(nv.File(tmp_path, types={"year": kind}).batches())
 
 
@@ -278,5 +278,5 @@ def test_dates_are_classes_in_files(tmp_path):
 
 
 def test_times_are_no_classes():
-    with pytest.raises(InvalidInput, match="found times; convert them to dates"):
+    with pytest.raises(InvalidInput, match="found times; write them as texts"):
         nv.NaiveBayes().fit({"x": DATED["x"]}, DATED["y"].cast(pa.timestamp("s")))

@@ -155,7 +155,7 @@ def test_rows_that_were_never_counted_are_refused():
         nb.leave_one_out(table, ["z", *LABELS[1:]])
     swapped = ["c", *LABELS[1:]]
     with pytest.raises(
-        InvalidInput, match="Row 0 was never counted: its value in column 'colour' was not met as often"
+        InvalidInput, match="Row 0 was never counted: its value in column 'colour' was not counted as often"
     ):
         nb.leave_one_out(table, swapped)
     numbers = np.arange(10.0).reshape(-1, 1)
@@ -172,7 +172,10 @@ def test_a_single_row_leaves_nothing_to_answer_from():
 
 def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():
     nb, table = learned("labels", {"unseen": "error"})
-    with pytest.raises(InvalidInput, match="Row 5 is the only one with its value in column 'colour': left out, it has"):
+    with pytest.raises(
+        InvalidInput,
+        match="Row 5 is the only one with its value in column 'colour': without it, the value was not seen",
+    ):
         nb.leave_one_out(table, LABELS)
     twice = {name: column * 2 for name, column in table.items()}
     scores = book(unseen="error").fit(twice, LABELS * 2).leave_one_out(twice, LABELS * 2)
@@ -183,7 +186,7 @@ def test_where_unseen_values_are_errors_a_value_of_one_row_is_one():
 @pytest.mark.parametrize("ask", [nv.cross_validate, lambda X, y: book().fit(X, y).leave_one_out(X, y)])
 def test_soft_labels_have_no_truth_to_score_against(ask):
     shares = pd.DataFrame({"a": [0.5, 1.0, 0.2], "b": [0.5, 0.0, 0.8]})
-    with pytest.raises(InvalidInput, match="Shares of classes have no single true class to score against"):
+    with pytest.raises(InvalidInput, match="Soft labels have no single true class to score against"):
         ask({"x": ["p", "q", "p"]}, shares)
 
 
@@ -329,7 +332,7 @@ def test_settings_and_costs_reach_the_scores():
     for found in (scores, alone):
         assert found.cost[list(found.classes).index("yes"), list(found.classes).index("no")] == 7
         assert found.reject == 0.4
-    with pytest.raises(InvalidInput, match="cost='squared' and 'absolute' need numbers as labels"):
+    with pytest.raises(InvalidInput, match="cost='squared' and cost='absolute' need numbers as labels"):
         crossed(table, labels, cost="squared")
     with pytest.raises(InvalidInput, match="estimate='mode' is unknown"):
         crossed(table, labels, estimate="mode")

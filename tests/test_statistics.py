@@ -185,7 +185,7 @@ TOO_MUCH = {
         Counts(["spam"], [5], {"body": MAILS}),
         Counts(["spam"], [5], {"body": LETTERS}),
         ("body", "spam", "egg", 0, 2),
-        "column 'body', class 'spam', value 'egg' the count is 0, and 2 would be taken",
+        "column 'body', class 'spam', value 'egg' the count is 0, and 2 would be subtracted",
     ),
     "Table": (TABLE, Table(["spam"], ["cheap"], [[5]]), (None, "spam", "cheap", 3, 5), "class 'spam', value 'cheap'"),
     "Table, a label never met": (TABLE, Table(["egg"], ["win"], [[1]]), (None, "egg", "win", 0, 1), "value 'win'"),
@@ -201,19 +201,19 @@ TOO_MUCH = {
         Counts(["ham", "spam"], [5, 5], {"word": TABLE, "size": SIZES}),
         Counts(["ham", "spam"], [5, 5], {"word": TABLE * 1.5, "size": SIZES}),
         ("word", "ham", "hello", 4, 6),
-        "column 'word', class 'ham', value 'hello' the count is 4, and 6 would be taken",
+        "column 'word', class 'ham', value 'hello' the count is 4, and 6 would be subtracted",
     ),
     "Counts, numbers": (
         Counts(["ham", "spam"], [5, 5], {"word": TABLE, "size": SIZES}),
         Counts(["ham", "spam"], [5, 5], {"word": TABLE, "size": SIZES + SIZES * 0.5}),
         ("size", "ham", None, 2, 3),
-        "column 'size', class 'ham' the count is 2, and 3 would be taken",
+        "column 'size', class 'ham' the count is 2, and 3 would be subtracted",
     ),
     "Counts, rows": (
         Counts(["ham", "spam"], [5, 5], {"word": TABLE}),
         Counts(["ham", "spam"], [5, 6], {"word": TABLE}),
         (None, "spam", None, 5, 6),
-        "class 'spam' the number of rows is 5, and 6 would be taken",
+        "class 'spam' the number of rows is 5, and 6 would be subtracted",
     ),
 }
 
@@ -229,7 +229,7 @@ def test_rows_never_counted_cannot_be_taken_away(whole: Any, part: Any, facts: t
     error = caught.value
     assert (error.column, error.label, error.value, error.counted, error.taken) == facts
     assert words in str(error)
-    assert f"is {facts[3]}, and {facts[4]} would be taken. Nothing was changed" in str(error)
+    assert f"is {facts[3]}, and {facts[4]} would be subtracted. Nothing was changed" in str(error)
     assert (state_of(whole), state_of(part)) == before
 
 

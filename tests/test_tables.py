@@ -327,7 +327,7 @@ def test_odd_columns_are_reported_with_the_line_to_write():
 
     assert "'record' has a value of its own in almost every row" in hints
     assert "2 columns ('same', 'always') hold the same value in every row, and" in hints
-    assert "families={'zip': \"categorical\"}" in hints
+    assert "families={'zip': 'categorical'}" in hints
     assert "'nothing' holds nothing" in hints
     assert not any(f"'{name}'" in hints for name in ("flag", "height", "sky"))
     assert "Note: 'record'" in nb.summary()
@@ -440,7 +440,7 @@ def test_a_value_never_met_is_an_error_if_told_so():
     nb = learned().set_params(unseen="error")
 
     for make in (pd.DataFrame, rows, pa.table, lambda table: rows(table)[1]):
-        with pytest.raises(InvalidInput, match="olumn 'colour' holds 'puce', which was never met in training"):
+        with pytest.raises(InvalidInput, match="olumn 'colour' holds 'puce', which was not seen in training"):
             nb.predict(make(NEW))
     assert_array_equal(nb.predict_proba(TABLE), learned().predict_proba(TABLE))  # a missing one is no new one
 

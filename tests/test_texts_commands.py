@@ -184,7 +184,7 @@ def test_long_texts_that_are_taken_whole_are_remarked_upon(language, tmp_path, m
     table.to_csv("mails.csv", index=False)
     nb = nv.NaiveBayes().fit(table[["body", "n"]], table["label"])
 
-    assert "families={'body': \"words\"}" in nb.summary()
+    assert "families={'body': 'words'}" in nb.summary()
     assert "--text body" in good("fit", "mails.csv", "-t", "label").replace("\n", " ")
     assert (
         "families"

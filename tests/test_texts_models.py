@@ -78,7 +78,7 @@ def test_all_texts_may_be_forgotten_but_no_others():
     nb = fitted()
     before = nb.counts_
     with pytest.raises(
-        NotAPart, match="column 'text', class 'ham', value 'zebra' the count is 0, and 2 would be taken"
+        NotAPart, match="column 'text', class 'ham', value 'zebra' the count is 0, and 2 would be subtracted"
     ):
         nb.forget(["zebra zebra"], ["ham"])
     assert nb.counts_ == before

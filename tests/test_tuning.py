@@ -548,7 +548,7 @@ def test_a_fit_that_cannot_choose_changes_nothing():
     before = nb.predict_proba(NEW)
     shares = pd.DataFrame({"a": [0.5, 1.0], "b": [0.5, 0.0]})
 
-    with pytest.raises(InvalidInput, match="Shares of classes have no single true class"):
+    with pytest.raises(InvalidInput, match="Soft labels have no single true class"):
         nb.fit(FRAME[:2], shares)
     assert_array_equal(nb.predict_proba(NEW), before)
 

@@ -499,7 +499,11 @@ def refused(kind: type[Exception], words: str, y: Any = FEW, table: Any = X, **s
 
 
 def test_settings_that_nothing_can_be_climbed_with_are_refused():
-    refused(InvalidSetting, "'bayes' has none: it averages over them. Set estimate='map', or 'mle'", estimate="bayes")
+    refused(
+        InvalidSetting,
+        "'bayes' has none: it averages over them. Set estimate='map' or estimate='mle'",
+        estimate="bayes",
+    )
     refused(InvalidSetting, "needs smoothing of 1 or more", smoothing=0.5)
     refused(InvalidSetting, r"Of 'n0': Gaussian\(epsilon=0.1\) adds", families={"n0": nv.Gaussian(epsilon=0.1)})
     words = {"table": sparse.csr_array(WIDE), "y": hidden(np.arange(200) % 2, [0, 1])}
@@ -519,7 +523,7 @@ def test_numbers_of_classes_that_mean_nothing_are_refused(wrong):
 def test_how_many_classes_there_are_must_be_said_once():
     refused(InvalidInput, "set classes=3, say, or list their names", None)
     refused(InvalidInput, "set classes=3, say", [None] * len(Y))
-    refused(InvalidSetting, r"classes=2 says how many .* those met are \['a', 'b', 'c'\]", classes=2)
+    refused(InvalidSetting, r"classes=2 says how many .* the labels are \['a', 'b', 'c'\]", classes=2)
     with pytest.raises(InvalidSetting, match="is for rows without any label, with unlabelled='em'"):
         book(classes=3).fit(X, Y)
     refused(InvalidInput, "requires y to be passed", None, unlabelled="skip")
@@ -527,13 +531,13 @@ def test_how_many_classes_there_are_must_be_said_once():
 
 def test_rows_without_a_label_are_learned_by_fit_alone():
     nb = book(**EM).fit(X, FEW)
-    words = "Row 1 has no label.*or learn them by `fit`, the only one that can"
+    words = "Row 1 has no label.*or use `fit`, the only method that learns from them"
     for learn in (nb.partial_fit, nb.forget):
         with pytest.raises(InvalidInput, match=words):
             learn(X[:2], ["a", None])
-    with pytest.raises(InvalidInput, match="learn them by `fit`"):
+    with pytest.raises(InvalidInput, match="use `fit`"):
         nv.cross_validate(X, FEW, **EM)
-    with pytest.raises(InvalidInput, match="its own label took part in it"):
+    with pytest.raises(InvalidInput, match="each row's own label took part in it"):
         nb.leave_one_out(X, Y)
     assert nv.cross_validate(X, Y, folds=3, **EM).accuracy > 0.8
     assert not nb.expected_.stale

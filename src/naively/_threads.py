@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from .errors import InvalidSetting
+from .errors.message import Setting
 
 # Below this many cells a second thread costs more than it brings: the kernels then use one anyway.
 WORTHWHILE = 1 << 16
@@ -26,7 +27,9 @@ def allowed(threads: int | None = None, cells: int = WORTHWHILE) -> int:
     if threads is None:
         return max(1, min(bound_to(), granted())) if cells >= WORTHWHILE else 1
     if threads < 1:
-        raise InvalidSetting(f"threads={threads!r} is not a number of threads; give 1 or more, or None for all CPUs.")
+        raise InvalidSetting(
+            Setting("threads", threads), " is not a number of threads; give 1 or more, or None for all CPUs."
+        )
     return min(threads, MOST)
 
 
@@ -36,7 +39,11 @@ def from_environment() -> int | None:
     if not text:
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidSetting(f"NAIVELY_THREADS={text!r} is not a number of threads; set it to 1 or more, or unset it.")
+        raise InvalidSetting(
+            f"NAIVELY_THREADS={text!r} is not a number of threads; set it to 1 or more, or unset it.",
+            setting="NAIVELY_THREADS",
+            value=text,
+        )
     return int(text)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from ..errors import InvalidSetting, LeftOutWarning, NaivelyError, StaleWarning, WeightWarning
-from .messages import spoken
+from .messages import command_text
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 # What a warning means here; None: it says so itself.
@@ -103,7 +103,7 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return error.format_message(), error.exit_code
     if isinstance(error, NaivelyError):
-        return spoken(str(error)), BAD_USAGE if isinstance(error, InvalidSetting) else BAD_DATA
+        return command_text(error.message), BAD_USAGE if isinstance(error, InvalidSetting) else BAD_DATA
     if isinstance(error, MemoryError):
         return "The memory is full. A sample may do: --limit 1000000; or ignore columns: --ignore.", BAD_DATA
     if isinstance(error, OSError):
@@ -119,9 +119,14 @@ def noted(quiet: bool) -> Iterator[None]:
         for kind in NOTES:
             warnings.simplefilter("always", kind)
         yield
-    for category, said in {warning.category: str(warning.message) for warning in found}.items():
+    for category, message in {warning.category: message_of(warning) for warning in found}.items():
         if not quiet and category in NOTES:
-            click.echo(f"Note: {NOTES[category] or spoken(said)}", err=True)
+            click.echo(f"Note: {NOTES[category] or command_text(message)}", err=True)
+
+
+def message_of(warning: warnings.WarningMessage) -> str:
+    """Return what a warning says, with its parts if it has some."""
+    return next((said for said in getattr(warning.message, "args", ()) if isinstance(said, str)), str(warning.message))
 
 
 def silence() -> None:

@@ -12,7 +12,7 @@ import click
 from . import options
 from . import parse as inputs
 from .exits import noted
-from .messages import spoken
+from .messages import command_text
 from .progress import Bar
 from .render import amount, clean, console, listed, percent, print_json, size
 
@@ -28,8 +28,6 @@ FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
 
-# How the remark begins that names texts read as missing.
-READ_AS_MISSING = "Read as missing: "
 TOO_SURE = "Its probabilities are too sure: the log loss is above that of the class frequencies alone."
 EXAMPLE = """\b
 Example:
@@ -173,7 +171,7 @@ def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | Non
     named = f"{count} class{'es' * (count != 1)} of {clean(str(nb.schema_.target))}"
     page.print(f"{amount(rows)} rows of {listed(files, 3)}, {named}\n", style="bold")
     for remark in about_target(nb.counts_.classes.labels):
-        page.print(f"{clean(spoken(remark))}\n", style="bold", soft_wrap=True)
+        page.print(f"{clean(command_text(remark))}\n", style="bold", soft_wrap=True)
     page.print(views.classes(nb.counts_))
     page.print()
     page.print(views.columns(facts_of))
@@ -203,6 +201,7 @@ def column_facts(nb: Classifier, found: Fitted) -> list[dict[str, Any]]:
 
 def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
+    from ..counting.cell_notes import READ_AS_MISSING
     from . import views
 
     lines = [missing_cells(nb, found, found.rows * len(facts_of))]
@@ -218,7 +217,7 @@ def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> li
         said = f"{listed(unused)} change{'s' * (len(unused) == 1)} the textbook model alone, not this one"
         lines.append(f"Note: {said}; --model textbook uses {'them' if len(unused) > 1 else 'it'}.")
     hints = [hint for hint in nb.schema_.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
-    lines += [f"Note: {clean(spoken(hint))}" for hint in hints[:MOST_NOTES]]
+    lines += [f"Note: {clean(command_text(hint))}" for hint in hints[:MOST_NOTES]]
     if len(hints) > MOST_NOTES:
         lines.append(f"… and {len(hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
@@ -324,7 +323,7 @@ def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
         "unlabelled": found.skipped,
         "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
-        "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
+        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
         "read": list(found.read),
         "kept": list(found.kept),
         "seconds": found.seconds,

@@ -1,81 +1,102 @@
-"""What the library says to whoever writes Python, said to whoever writes on the command line."""
+"""Messages of the library in the words of the command line: options for settings, rows counted from 1.
+
+The parts of a message say what is a setting and what is a row; the text between them, and with it all that users wrote,
+stays as it is.
+"""
 
 from __future__ import annotations
 
-import re
 import shlex
-from ast import literal_eval
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator, Mapping
 
-# A text as Python writes it; an apostrophe within a word opens none.
-TEXT = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
-TEXTS, PAIRS = (rf"{one}(?:, {one})*(?:, …)?" for one in (TEXT, rf"{TEXT}: {TEXT}"))
-
-
-def option(name: str, values: str) -> str:
-    """Return an option for each of some texts, and … where there are more."""
-    each = [f"--{name} {shlex.quote(literal_eval(text))}" for text in re.findall(TEXT, values)]
-    return " ".join([*each, *(["…"] if values.endswith("…") else [])])
-
-
-def families(pairs: str) -> str:
-    """Return an option for each column that is taken as another family."""
-    found = [map(literal_eval, re.findall(TEXT, pair)) for pair in re.findall(f"{TEXT}: {TEXT}", pairs)]
-    each = [f"--text {shlex.quote(c)}" if f == "words" else f"--family {shlex.quote(c)}={f}" for c, f in found]
-    return " ".join([*each, *(["…"] if pairs.endswith("…") else [])])
-
-
-NAMED = "model|cost|unlabelled|missing|unseen|estimate|encoding|decimal|thousands|delimiter|format|table|query"
-# Settings as the library names them, and the options that stand for them; other texts stay as they were written.
-OPTIONS: tuple[tuple[str, Callable[[list[str]], str]], ...] = (
-    (r", or a value such as nv\.Poisson\(\)", lambda found: ""),
-    (
-        r"convert them to dates or texts, e\.g\. y\.dt\.date or y\.astype\(str\)",
-        lambda found: "write them into the file as other texts, such as 2024 or week 7, or name another column",
-    ),
-    (
-        r"Give the weights as a dict, such as class_weight=\{'spam': 3\.0\}",
-        lambda found: "Fit all rows again with weights that are given, such as --class-weight spam=3",
-    ),
-    (rf"\bfamilies=\{{({PAIRS})\}}", lambda found: families(found[0])),
-    (
-        rf"\bfamilies=\{{({TEXT}): nv\.Ordinal\(levels=\[…\]\)\}}",
-        lambda found: f"--family {shlex.quote(literal_eval(found[0]))}=ordinal:LOWEST,…,HIGHEST",
-    ),
-    (rf"\bcolumns=\[\.\.\.\] without ({TEXTS})", lambda found: option("ignore", found[0])),
-    (rf"\bignore=\[({TEXTS})\]", lambda found: option("ignore", found[0])),
-    (rf"\bnv\.File\(\.\.\., null=\[\.\.\., ({TEXTS})\]\)", lambda found: option("also-null", found[0])),
-    (r"\btarget=(['\"])…['\"]", lambda found: "--target"),
-    (rf"\b({NAMED})=({TEXT})", lambda found: option(*found)),
-    (
-        r"\b(folds|smoothing|temperature|window|limit|threads|reject)=(\d[\d.]*)",
-        lambda found: f"--{found[0]} {found[1]}",
-    ),
-    (r"\b(keep_counts|table|query|ignore|weight|null)=…?", lambda found: f"--{found[0].replace('_', '-')}"),
-    (r"(?:files\.fit\(\.\.\., )?\bnormalize_weight=(True)\)?", lambda found: "--normalize-weight"),
-    (r"\bclass_weight='(balanced)'", lambda found: f"--class-weight {found[0]}"),
-    (r"\b(class_weight)\b", lambda found: "--class-weight"),
-    (rf"(?<!\w)({TEXT})", lambda found: found[0]),
-    (r"\b([Rr]ow) (\d+)\b", lambda found: f"{found[0]} {int(found[1]) + 1}"),
+from ..errors.message import (
+    ANY_VALUE,
+    OPEN_LEVELS,
+    IgnoredColumns,
+    Message,
+    MissingTexts,
+    Part,
+    PythonOnly,
+    RowNumber,
+    Setting,
 )
-ANY = re.compile("|".join(f"(?P<p{at}>{pattern})" for at, (pattern, _) in enumerate(OPTIONS)))
+
+# The option that stands for each setting; settings that are not here have none, and are written as in Python.
+OPTIONS: Mapping[str, str] = {
+    "families": "--family",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("characters", "complement", "hash_width", "min_df", "ngrams", "text", "vocabulary"),
+            *("class_weight", "cost", "estimate", "missing", "model", "prior", "reject", "smoothing", "temperature"),
+            *("decimal", "delimiter", "encoding", "format", "limit", "null", "query", "table", "thousands"),
+            *("folds", "ignore", "keep_counts", "normalize_weight", "target", "threads", "unlabelled", "unseen"),
+            *("only_answers", "prefix", "to", "weight", "window"),
+        )
+    },
+}
 
 
-def spoken(text: str) -> str:
-    r"""Return a sentence of the library with options in the place of settings, and rows counted from 1.
+def command_text(message: str) -> str:
+    """Return a message of the library as the command line says it.
 
-    >>> spoken("new.csv, row 0 has no label. Leave such rows out, or set unlabelled='skip'.")
-    'new.csv, row 1 has no label. Leave such rows out, or set --unlabelled skip.'
-    >>> spoken("'zip' looks like codes: families={'zip': \"categorical\"}.")
-    "'zip' looks like codes: --family zip=categorical."
-    >>> spoken("Row 4 holds 'row 5 limit=3', which is no number.")  # what people wrote stays as it is
-    "Row 5 holds 'row 5 limit=3', which is no number."
+    >>> from naively.errors import InvalidInput
+    >>> error = InvalidInput(RowNumber(3), " holds 'row 5 limit=3'; set ", Setting("unseen", "skip"), ".")
+    >>> command_text(error.message)
+    "Row 4 holds 'row 5 limit=3'; set --unseen skip."
     """
-    return ANY.sub(put, text)
+    parts = message.parts if isinstance(message, Message) else (message,)
+    text = "".join(part if isinstance(part, str) else _part_text(part) for part in parts)
+    return text[0].upper() + text[1:] if isinstance(parts[0], RowNumber) and parts[0].path is None else text
 
 
-def put(found: re.Match[str]) -> str:
-    """Return what stands in the place of a piece of a sentence."""
-    pattern, said = next(one for at, one in enumerate(OPTIONS) if found[f"p{at}"] is not None)
-    inner = re.fullmatch(pattern, found[0])
-    return found[0] if inner is None else said(list(inner.groups()))
+def _part_text(part: Part) -> str:
+    """Return one part as the command line writes it."""
+    match part:
+        case RowNumber(row, path):
+            return f"row {row + 1}" if path is None else f"{path}, row {row + 1}"
+        case Setting(name) if name in OPTIONS:
+            return " ".join([*_options(part), *(["…"] if part.more else [])])
+        case IgnoredColumns(names, more):
+            return _repeated("--ignore", names, more)
+        case MissingTexts(texts, more):
+            return _repeated("--also-null", texts, more)
+        case PythonOnly():
+            return ""
+    return str(part)
+
+
+def _options(setting: Setting) -> Iterator[str]:
+    """Return a setting as the options that make it."""
+    option, value = OPTIONS[setting.name], setting.value
+    if value is ... or value == ANY_VALUE:
+        yield option
+    elif value is None or value is False:
+        yield f"no {option}"
+    elif value is True:
+        yield option
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield _family_option(str(key), one) if setting.name == "families" else f"{option} {_pair(key, one)}"
+    elif isinstance(value, list):
+        yield _repeated(option, map(str, value))
+    else:
+        yield f"{option} {shlex.quote(f'{value:g}' if isinstance(value, float) else str(value))}"
+
+
+def _family_option(column: str, family: object) -> str:
+    """Return the option that takes a column as a family."""
+    if family == "words":
+        return f"--text {shlex.quote(column)}"
+    return f"--family {shlex.quote(column)}={'ordinal:LOWEST,…,HIGHEST' if family == OPEN_LEVELS else family}"
+
+
+def _pair(key: object, value: object) -> str:
+    """Return CLASS=NUMBER, or TRUE,CHOSEN=PRICE, as the shell takes it."""
+    name = ",".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return shlex.quote(f"{name}={value:g}" if isinstance(value, (int, float)) else f"{name}={value}")
+
+
+def _repeated(option: str, values: Iterable[str], more: bool = False) -> str:
+    """Return an option for each of some texts, and … where there are more."""
+    return " ".join([*(f"{option} {shlex.quote(value)}" for value in values), *(["…"] if more else [])])

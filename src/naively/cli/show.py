@@ -8,7 +8,7 @@ import click
 
 from . import options
 from . import parse as inputs
-from .messages import spoken
+from .messages import command_text
 from .render import amount, clean, console, filled, print_json, table
 
 # Columns that are shown; of wide models there are thousands.
@@ -60,7 +60,7 @@ def facts(nb: Any, model: str) -> dict[str, Any]:
         "target": nb.schema_.target,
         "classes": views.class_facts(counts),
         "columns": views.column_facts(nb),
-        "notes": [spoken(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
+        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
         "settings": settings_of(nb),
     }
 
@@ -90,7 +90,7 @@ def whole(nb: Any, model: str) -> None:
     for line in views.chosen(nb):
         page.print(clean(line), soft_wrap=True)
     for hint in (*about_target(nb.counts_.classes.labels), *nb.schema_.hints):
-        page.print(f"Note: {clean(spoken(hint))}", soft_wrap=True)
+        page.print(f"Note: {clean(command_text(hint))}", soft_wrap=True)
     said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)
     page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 

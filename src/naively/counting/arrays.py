@@ -11,6 +11,7 @@ from scipy import sparse
 from .. import _kernels
 from .._types import AnyArray
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
+from ..errors.message import RowNumber
 from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 from ..stats.accumulators import as_codes, as_weights
 
@@ -60,15 +61,17 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
     wanted = (rows, accumulator.width)
     if x is None or x.shape != wanted:
         found = "nothing" if x is None else f"shape {x.shape}"
-        raise InvalidInput(f"Column {name!r} needs shape {wanted}; found {found}.")
+        raise InvalidInput(f"Column {name!r} needs shape {wanted}; found {found}.", column=name)
     if x.dtype.kind not in "biuf":
-        raise InvalidInput(f"Column {name!r} holds {x.dtype}; convert it to numbers first.")
+        raise InvalidInput(f"Column {name!r} holds {x.dtype}; convert it to numbers first.", column=name)
     if isinstance(accumulator, TableAccumulator):
         return
     if is_sparse(x):
-        raise InvalidInput(f"Column {name!r} is sparse, but {type(accumulator).__name__} counts dense rows.")
+        raise InvalidInput(
+            f"Column {name!r} is sparse, but {type(accumulator).__name__} counts dense rows.", column=name
+        )
     if isinstance(accumulator, CodesAccumulator) and x.dtype.kind not in "iub":
-        raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.")
+        raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.", column=name)
 
 
 def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int, name: str = "X") -> None:
@@ -99,7 +102,7 @@ def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
         wrong |= cells > LARGEST_COUNT
     if not wrong.any():
         return InvalidInput(
-            f"Row {row} of the sparse matrix {name!r} has column indices outside its {x.shape[1]} columns."
+            RowNumber(row), f" of the sparse matrix {name!r} has column indices outside its {x.shape[1]} columns."
         )
     at = int(np.argmax(wrong))
     return RowRefused(

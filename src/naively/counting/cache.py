@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..data import model_file as store
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
+from ..errors.message import Setting
 from ..stats import Counts
 from .files import FileRows
 
@@ -82,7 +83,9 @@ class Kept:
     def put(self, path: str, one: One, before: dict[str, Any]) -> None:
         """Keep the counts of a file, unless it changed while it was read."""
         if looks(path) != before:
-            raise InvalidInput(f"{path} changed while it was read. Wait until it is whole, and count it again.")
+            raise InvalidInput(
+                f"{path} changed while it was read. Wait until it is whole, and count it again.", path=path
+            )
         store.write(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
 
 
@@ -90,9 +93,16 @@ def how_counted(rows: FileRows, families: Any) -> dict[str, Any]:
     """Return all that decides what is counted, as plain data."""
     file = rows.source
     if file.limit is not None:
-        raise InvalidSetting("limit= counts a part of the files, and keep_counts= each of them whole; give only one.")
+        raise InvalidSetting(
+            Setting("limit"),
+            " counts a part of the files, and ",
+            Setting("keep_counts"),
+            " each of them whole; give only one.",
+        )
     if "-" in file.paths:
-        raise InvalidSetting("Counts are kept for files that can be found again; what is piped in has no name.")
+        raise InvalidSetting(
+            "Counts are kept for files that can be found again; what is piped in has no name.", setting="keep_counts"
+        )
     names = ("format", "table", "query", "decimal", "thousands", "delimiter", "encoding")
     asked = families.to_json() if isinstance(families, Schema) else {n: repr(f) for n, f in (families or {}).items()}
     plain = {"target": rows.of_target, "weight": rows.weight, "ignore": sorted(rows.ignore), "families": asked}
@@ -106,8 +116,14 @@ def check_alike(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -
     for name, value in now.items():
         if then.get(name) != value:
             raise InvalidSetting(
-                f"{str(folder)!r} keeps counts with {name}={then.get(name)!r}, and now {name}={value!r}. Use the same, "
-                "or another folder."
+                f"{str(folder)!r} keeps counts with ",
+                Setting(name, then.get(name)),
+                ", and now ",
+                Setting(name, value),
+                ". Use the same, or another folder.",
+                setting=name,
+                value=value,
+                path=str(folder),
             )
 
 

@@ -13,19 +13,27 @@ from ..data.cell_format import USUAL
 from ..data.missing_values import OF_CLASSES, arrow_of, is_no_number
 from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema
+from ..errors.message import ANY_VALUE, Message, MissingTexts, Setting
 
+# How the note begins on texts that were read as missing values.
+READ_AS_MISSING = "Read as missing: "
 # So many labels are looked at, and so many names listed; labels are almost numbers if so many of the rows hold one.
 LOOKED_AT, SHOWN, ALMOST = 10_000, 3, 0.9
 # So few other texts are marks rather than labels, up to half of the cells: most of them are numbers still.
 FEW, HALF = 3, 0.5
 
 
-def about_cells(schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None) -> list[str]:
-    """Return remarks on numbers that are written as nobody said they were, and on texts that were read as missing."""
+def about_cells(
+    schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None
+) -> list[Message]:
+    """Return notes on numbers that are written as nobody said they were, and on texts that were read as missing."""
     odd = ((c.name, c.written) for c in schema if c.type in ("whole", "number") and c.written and not c.written.plain)
     remarks = [
-        f"{name!r} holds numbers written as {written}, and they are read as numbers; to take them as labels: "
-        f'families={{{name!r}: "categorical"}}.'
+        Message(
+            f"{name!r} holds numbers written as {written}, and they are read as numbers; to take them as labels: ",
+            Setting("families", {name: "categorical"}),
+            ".",
+        )
         for name, written in odd
         if not replace(
             written,
@@ -37,7 +45,7 @@ def about_cells(schema: Schema, found: Found, decimal: str | None = None, thousa
     return remarks if missing is None else [*remarks, missing]
 
 
-def about_missing(found: Found) -> str | None:
+def about_missing(found: Found) -> Message | None:
     """Return a remark on texts that were read as missing, if they are not those that everybody knows."""
     names = {text: [name for name, none in found.items() if text in none] for text in texts_in(found)}
     told = [
@@ -45,7 +53,13 @@ def about_missing(found: Found) -> str | None:
         for text, times in texts_in(found).items()
         if text not in OF_CLASSES
     ]
-    return f"Read as missing: {', '.join(told)}; in files, null= says which texts are, and no others." if told else None
+    if not told:
+        return None
+    return Message(
+        f"{READ_AS_MISSING}{', '.join(told)}; in files, ",
+        Setting("null", ANY_VALUE),
+        " says which texts are, and no others.",
+    )
 
 
 def texts_in(found: Found) -> Counter[str]:
@@ -64,18 +78,20 @@ def listed(names: Sequence[str], what: str | None = None) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (more if len(names) > SHOWN else "")
 
 
-def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
-    """Return a remark on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
+def unclear_numbers(name: str, labels: list[Any], met: Floats) -> Message | None:
+    """Return a note on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
     some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
     some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
     if len(numbers) == len(some) and isinstance(found := notation(arrow_of(tuple(numbers))), Unclear):
-        return (
+        return Message(
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
-            f"they are taken as labels. Convert the column, or read the file with thousands={found.sign!r} or "
-            f"decimal={found.sign!r}"
+            "they are taken as labels. Convert the column, or read the file with ",
+            Setting("thousands", found.sign),
+            " or ",
+            Setting("decimal", found.sign),
         )
     plain = [(label, n) for label, n in some if number_from(label, USUAL) is None]
     if any(LIKELY.fullmatch(label) for label, _ in plain):
@@ -83,8 +99,10 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> str | None:
     share = HALF if len(plain) <= FEW else 1 - ALMOST
     if plain and sum(n for _, n in plain) <= share * sum(n for _, n in some) and len(numbers) > 1:
         others = [label for label, _ in plain]
-        return (
-            f"{name!r} holds numbers, but also {listed(others, '')}, and is taken as labels. If "
-            f"those stand for no value: nv.File(..., null=[..., {listed(others)}]); if they are mistakes, correct them."
+        return Message(
+            f"{name!r} holds numbers, but also {listed(others, '')}, and is taken as labels. If those stand for "
+            "missing values: ",
+            MissingTexts(others[:SHOWN], len(others) > SHOWN),
+            "; if they are mistakes, correct them.",
         )
     return None

@@ -15,7 +15,7 @@ from ..data.encoder import Coder
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Column, Schema
-from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite
+from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..families import Bernoulli, Bins, Ordinal
 from ..stats import Axis, Counts, Moments, WordTable
 from ..stats.arithmetic import take_away
@@ -384,8 +384,8 @@ def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin
         if np.isinf(error.value):
             assert numbers is not None
             row = begin + int(np.argmax(np.isinf(numbers[:, error.column])))
-            return infinite(row, columns[error.column].name)
+            return infinite_cell(row, columns[error.column].name)
         return NumberTooLarge(columns[error.column].name, error.value)
     if isinstance(error, RowRefused):
-        return InvalidInput(str(error).replace(f"Row {error.row}", f"Row {error.row + begin}", 1))
+        return error.with_place(begin)
     return error  # type: ignore[no-any-return]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from ..data.frame import Frame, frame_of
 from ..data.schema import Column, Schema
 from ..data.target import Target, check_kinds, labels_of
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Message, RowNumber, Setting
 from .ahead import ahead
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
@@ -98,7 +98,8 @@ class FileRows:
         apart = [self.of_target, *([] if self.weight is None else [self.weight]), *self.ignore]
         schema = self.source.schema(families, apart)
         if not len(schema):
-            raise InvalidInput(f"{self.source.paths[0]} has no column to learn from beside {', '.join(apart)}.")
+            path = self.source.paths[0]
+            raise InvalidInput(f"{path} has no column to learn from beside {', '.join(apart)}.", path=path)
         self.asked = families or ()
         if pairs:
             schema = paired(schema, lambda _: self.source.unpacked)
@@ -158,8 +159,11 @@ class FileRows:
         if none.any():
             if self.unlabelled != "skip":
                 raise InvalidInput(
-                    f"{path}, row {block.begin + int(np.argmax(none))} has no label: the column {self.of_target!r} is "
-                    "empty there. Leave such rows out, or set unlabelled='skip'."
+                    RowNumber(block.begin + int(np.argmax(none)), path),
+                    f" has no label: column {self.of_target!r} is empty there. Leave such rows out, or set ",
+                    Setting("unlabelled", "skip"),
+                    ".",
+                    column=self.of_target,
                 )
             weights = np.where(none, 0.0, 1.0 if weights is None else weights)
         places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
@@ -224,7 +228,7 @@ class FileRows:
         before, counter, hasher = self.rows, counters[0], RowHasher(counters[0])
         for part in self.labelled(counter, which, threads, found=self.found):
             folds = share(part)
-            with placed(self.source.paths[part.file], part.begin):
+            with in_file(self.source, part.file, part.begin):
                 block = counter.encoded(part.frame, 0, part.frame.rows, threads)
                 counter.add_apart(counters, folds, block, part.y, part.weights, threads)
             self.first = self.first or part.frame
@@ -308,16 +312,22 @@ def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
     unknown = [label for label in labels if label not in set(there)]
     if unknown:
         raise InvalidSetting(
-            f"class_weight names the class {unknown[0]!r}, which no row has; the classes are {there[:8]}."
+            Setting("class_weight"),
+            f" names the class {unknown[0]!r}, which no row has; the classes are {there[:8]}.",
+            value=unknown[0],
+            classes=there,
         )
 
 
-def set_aside_hint(name: str) -> str:
-    """Return the remark on a column that was set aside."""
-    return (
-        f"{name!r} has more than {MOST_LABELS:,} different values, as names and numbers of records have, and was set "
-        f'aside; to count the words of texts: families={{{name!r}: "words"}}, or whole values all the same: '
-        f'families={{{name!r}: "categorical"}}.'
+def set_aside_hint(name: str) -> Message:
+    """Return the note on a column that was ignored for its many values."""
+    return Message(
+        f"{name!r} has more than {MOST_LABELS:,} different values, as names and record numbers have, and was ignored; "
+        "to count the words of texts: ",
+        Setting("families", {name: "words"}),
+        ", or whole values all the same: ",
+        Setting("families", {name: "categorical"}),
+        ".",
     )
 
 
@@ -327,7 +337,7 @@ def each_block(
     """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
     answers = []
     for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
-        with placed(file.paths[block.file], block.begin):
+        with in_file(file, block.file, block.begin):
             answers.append(ask(block.table))
     if not answers:
         raise InvalidInput(f"{', '.join(file.paths)}: there are no rows, only names of columns.")
@@ -351,19 +361,20 @@ def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:
         row = int(np.argmax(wrong))
         found = "nothing" if np.isnan(weights[row]) else f"{weights[row]:g}"
         raise InvalidInput(
-            f"{path}, row {begin + row}: the weight in column {column!r} is {found}; a row weighs a finite number of 0 "
-            "or more."
+            RowNumber(begin + row, path),
+            f": the weight in column {column!r} is {found}; a row weighs a finite number of 0 or more.",
+            column=column,
         )
     return np.ascontiguousarray(weights)
 
 
 @contextmanager
-def placed(path: str, begin: int) -> Iterator[None]:
-    """Let errors about a row of a block say which row of which file it is; the first row is row 0."""
+def in_file(source: File, at: int, begin: int) -> Iterator[None]:
+    """Let errors about a row of a block say which row of which file it is."""
     try:
         yield
     except InvalidInput as error:
-        row = re.match(r"Row (\d+)", str(error))
-        if row is None:
-            raise InvalidInput(f"{path}: {error}") from None
-        raise InvalidInput(f"{path}, row {begin + int(row[1])}{str(error)[row.end() :]}") from None
+        placed = error.with_place(begin, source.paths[at])
+        if placed.line is None and placed.row is not None:
+            placed.line = source.line_of(at, placed.row)
+        raise placed from None

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data.frame import Frame
 from ..data.values import Values
+from ..errors.message import IgnoredColumns, Message, Setting
 from ..judge.metrics import one_class
 from ..stats.axis import Axis
 from .cell_notes import SHOWN, listed, unclear_numbers
@@ -28,10 +29,10 @@ SEVERAL, UNSPACED = 4, 8
 AMOUNT = re.compile(r"[^\w\s]{0,3}\s?\d[\d.,' \u00a0]*(e[-+]?\d+)?\s?[^\W\d_]{0,4}[^\w\s]{0,3}", re.IGNORECASE)
 MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]\d+:?\d*)?", re.IGNORECASE)
 
-Said = Callable[[Sequence[str]], str]  # from the names of columns to a sentence about them
+Said = Callable[[Sequence[str]], Message]  # from the names of columns to a sentence about them
 
 
-def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
+def hints_of(counter: TableCounter, source: Any) -> tuple[Message, ...]:
     """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
     if rows < ENOUGH or not isinstance(source, Frame):
@@ -39,7 +40,7 @@ def hints_of(counter: TableCounter, source: Any) -> tuple[str, ...]:
     return tuple(grouped([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
 
 
-def grouped(found: Sequence[tuple[Said, str]]) -> list[str]:
+def grouped(found: Sequence[tuple[Said, str]]) -> list[Message]:
     """Return a sentence for all columns of which the same is to be said, in the order in which they came up."""
     columns: dict[Said, list[str]] = {}
     for said, name in found:
@@ -47,16 +48,19 @@ def grouped(found: Sequence[tuple[Said, str]]) -> list[str]:
     return [said(names) for said, names in columns.items()]
 
 
-def about_target(labels: Sequence[Any]) -> list[str]:
+def about_target(labels: Sequence[Any]) -> list[Message]:
     """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
     if len(labels) == 1:
-        return [one_class(labels[0])]
+        return [Message(one_class(labels[0]))]
     if len(labels) <= MANY_NUMBERS or not isinstance(labels[0], (int, float, np.number)):
         return []
-    remark = (
+    remark = Message(
         f"The target holds {len(labels)} different numbers, and each of them is a class. If they are amounts, this is "
-        "regression: cut them into a few ranges first, such as low, middle and high, or set cost='squared' to be "
-        "answered by their mean, cost='absolute' by their median."
+        "regression: cut them into a few ranges first, such as low, middle and high, or set ",
+        Setting("cost", "squared"),
+        " to predict their mean, ",
+        Setting("cost", "absolute"),
+        " their median.",
     )
     return [remark]
 
@@ -66,7 +70,7 @@ def is_doubtful(labels: Sequence[Any]) -> bool:
     return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
 
 
-def about_labels(counter: TableCounter, rows: float) -> list[str]:
+def about_labels(counter: TableCounter, rows: float) -> list[Message]:
     """Return remarks on columns of labels."""
     return grouped(found_in_labels(counter, rows))
 
@@ -99,13 +103,15 @@ def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, st
     different: dict[str, int] = {}
     where = f" in the first {LOOKED_AT:,} rows" if float(counter.rows.sum()) > LOOKED_AT else ""
 
-    def codes(names: Sequence[str]) -> str:
+    def codes(names: Sequence[str]) -> Message:
         """Say that columns hold few different whole numbers."""
         least, most = (edge(different[name] for name in names) for edge in (min, max))
         many = f"{least}" if least == most else f"{least} to {most}"
-        return (
+        return Message(
             f"{called(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; if "
-            f"they are codes rather than amounts: {families(names, 'categorical')}."
+            "they are codes rather than amounts: ",
+            families_as(names, "categorical"),
+            ".",
         )
 
     for column, varies in zip(counter.of_numbers, do_vary(counter), strict=True):
@@ -172,52 +178,55 @@ def called(names: Sequence[str]) -> str:
     return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({listed(names)})"
 
 
-def families(names: Sequence[str], family: str) -> str:
+def families_as(names: Sequence[str], family: str) -> Setting:
     """Return the setting that takes columns as another family."""
-    pairs = [f'{name!r}: "{family}"' for name in names[:SHOWN]]
-    return f"families={{{', '.join([*pairs, *(['…'] if len(names) > SHOWN else [])])}}}"
+    return Setting("families", dict.fromkeys(names[:SHOWN], family), more=len(names) > SHOWN)
 
 
-def empty(names: Sequence[str]) -> str:
+def empty(names: Sequence[str]) -> Message:
     """Say that columns hold nothing."""
-    return f"{called(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing."
+    return Message(f"{called(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing.")
 
 
-def constant(names: Sequence[str]) -> str:
+def constant(names: Sequence[str]) -> Message:
     """Say that columns hold the same in every row."""
     one = len(names) == 1
-    return (
-        f"{called(names)} {'holds' if one else 'hold'} the same value in every row, and {'tells' if one else 'tell'} "
-        "nothing of the class."
+    return Message(
+        f"{called(names)} {'holds' if one else 'hold'} the same value in every row, and {'has' if one else 'have'} no "
+        "information on the class."
     )
 
 
-def exactly(remark: str, names: Sequence[str]) -> str:
+def exactly(remark: Message, names: Sequence[str]) -> Message:
     """Say what was found in a single column."""
     return remark
 
 
-def sentences(names: Sequence[str]) -> str:
+def sentences(names: Sequence[str]) -> Message:
     """Say that columns hold texts, and how their words are counted."""
-    return (
+    return Message(
         f"{called(names)} {'holds' if len(names) == 1 else 'hold'} texts of several words, and each is taken as a "
-        f"whole, which tells next to nothing. To count their words: {families(names, 'words')}."
+        "whole, which hardly predicts anything. To count their words: ",
+        families_as(names, "words"),
+        ".",
     )
 
 
-def amounts(names: Sequence[str]) -> str:
+def amounts(names: Sequence[str]) -> Message:
     """Say that columns hold amounts or times that are taken as labels."""
-    return (
+    return Message(
         f"{called(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written as "
         "text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
     )
 
 
-def identifiers(names: Sequence[str]) -> str:
+def identifiers(names: Sequence[str]) -> Message:
     """Say that columns hold what only names rows."""
     one = len(names) == 1
     own, them = ("has a value of its own", "it") if one else ("have a value of their own", "them")
-    return (
-        f"{called(names)} {own} in almost every row, as identifiers have, which tells nothing of other rows; ignore "
-        f"{them}: columns=[...] without {listed(names)}."
+    return Message(
+        f"{called(names)} {own} in almost every row, as identifiers have, which predicts nothing for other rows; "
+        f"ignore {them}: ",
+        IgnoredColumns(names[:SHOWN], len(names) > SHOWN),
+        ".",
     )

@@ -19,6 +19,7 @@ from ..data.schema import NOUNS, Schema
 from ..data.target import Shares, Target, check_kinds, target_of, type_for
 from ..data.values import Values
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
 from .arrays import MOST_WEIGHT
 from .cell_notes import about_cells
@@ -142,7 +143,11 @@ def rows_of_file(
 ) -> FileRows:
     """Return the rows of files, whose classes and weights are columns of theirs."""
     if y is not None or target is None:
-        raise InvalidInput("The classes of rows in a file are a column of the file: give its name as target='…'.")
+        raise InvalidInput(
+            "The classes of rows in a file are a column of the file: give its name as ",
+            Setting("target", ANY_VALUE),
+            ".",
+        )
     if not (weight is None or isinstance(weight, str)):
         raise InvalidInput("The weights of rows in a file are a column of the file: give its name.")
     return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
@@ -172,20 +177,25 @@ def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame,
         raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
     if not frame.named:
         raise InvalidInput(
-            f"sample_weight={name!r} names a column, but the columns of X have no names; give a weight for each row."
+            Setting("sample_weight", name),
+            " names a column, but the columns of X have no names; give a weight for each row.",
         )
     rest, _ = without(frame, name)
     values = frame.columns[name]
     if not isinstance(values, Values) or values.type not in ("number", "whole", "boolean", None):
         found = NOUNS[values.type] if isinstance(values, Values) and values.type else "vectors"
-        raise InvalidInput(f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.")
+        raise InvalidInput(
+            f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
+        )
     weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
     wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
     if wrong.any():
         row = int(np.argmax(wrong))
         found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
         raise InvalidInput(
-            f"Row {row}: its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more."
+            RowNumber(row),
+            f": its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more.",
+            column=name,
         )
     return rest, weights
 
@@ -201,10 +211,12 @@ def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
     if not none.any():
         return rows
     if unlabelled != "skip":
-        advice = "set unlabelled='skip'" if unlabelled != "em" else "learn them by `fit`, the only one that can"
+        skip = Message("set ", Setting("unlabelled", "skip"))
         raise InvalidInput(
-            f"Row {int(np.argmax(none))} has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. "
-            f"Leave these rows out, or {advice}."
+            RowNumber(int(np.argmax(none))),
+            f" has no label: y contains NaN or None in {int(none.sum())} of {len(codes)}. Leave these rows out, or ",
+            "use `fit`, the only method that learns from them" if unlabelled == "em" else skip,
+            ".",
         )
     if none.all():
         raise InvalidInput("No row has a label: there is nothing to learn from.")
@@ -241,7 +253,10 @@ def checked_weights(weights: Any, rows: int) -> Floats | None:
     wrong = ~((given >= 0) & (given <= MOST_WEIGHT))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InvalidInput(f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.")
+        raise InvalidInput(
+            f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.",
+            setting="sample_weight",
+        )
     if not given.any():
         raise InvalidInput("Sample weights must contain at least one non-zero number.")
     return np.ascontiguousarray(given)
@@ -252,8 +267,9 @@ def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
     if isinstance(classes, Integral):
         if rows.target.labels:
             raise InvalidSetting(
-                f"classes={classes!r} says how many classes there are where no row has a label, but some have one; "
-                f"list the classes instead: those met are {sorted(map(str, rows.target.labels))[:5]}."
+                Setting("classes", classes),
+                " says how many classes there are where no row has a label, but some have one; list the classes "
+                f"instead: the labels are {sorted(map(str, rows.target.labels))[:5]}.",
             )
         classes = range(int(classes))
     declared = [] if classes is None else list(classes)
@@ -352,7 +368,14 @@ def count(
     if isinstance(rows, FileRows):
         rows.ignore, rows.progress = ignore, progress
     elif len(ignore) or weight is not None or progress is not None:
-        raise InvalidInput("ignore=, weight= and progress= are for files; give a table without those columns.")
+        raise InvalidInput(
+            Setting("ignore"),
+            ", ",
+            Setting("weight"),
+            " and ",
+            Setting("progress"),
+            " are for files; give a table without those columns.",
+        )
     counter = TableCounter(rows.schema(schema))
     count_rows(counter, rows, allowed(threads))
     return counter.value()

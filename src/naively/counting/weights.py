@@ -12,6 +12,7 @@ import numpy as np
 from .._types import Codes, Floats
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
+from ..errors.message import Message, Part, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from .arrays import MOST_WEIGHT
@@ -89,7 +90,9 @@ def weighed(rows: Rows, weights: ByClass | None) -> Rows:
     product = product if rows.weights is None else product * rows.weights
     if not product.any() or product.max() > MOST_WEIGHT:
         found = "nothing" if not product.any() else f"{product.max():g}"
-        raise InvalidInput(f"With class_weight={dict(weights)} a row weighs {found}; give other weights.")
+        raise InvalidInput(
+            "With ", Setting("class_weight", dict(weights)), f" a row weighs {found}; give other weights."
+        )
     return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
 
@@ -124,8 +127,10 @@ def refuse_balanced(setting: Any, what: str) -> None:
     """Refuse to count some rows apart where the weight of each follows from all of them."""
     if isinstance(setting, str):
         raise InvalidSetting(
-            f"class_weight='balanced' follows from all rows, so {what} cannot know it. Give the weights as a dict, "
-            "such as class_weight={'spam': 3.0}."
+            Setting("class_weight", "balanced"),
+            f" follows from all rows, so {what} cannot know it. Fit with given weights instead, such as ",
+            Setting("class_weight", {"spam": 3.0}),
+            ".",
         )
 
 
@@ -153,17 +158,21 @@ def check_scale(weights: Floats | None) -> None:
 def check_scale_of_file(rows: FileRows) -> None:
     """Warn if the weights in files stand for far fewer rows than there are."""
     if rows.weight is not None:
-        warn_of_scale(*rows.weighed, "files.fit(..., normalize_weight=True)")
+        warn_of_scale(*rows.weighed, Setting("normalize_weight", True, of="files.fit(...)"))
 
 
-def warn_of_scale(rows: int, total: float, normalized: str) -> None:
+def warn_of_scale(rows: int, total: float, normalized: str | Part) -> None:
     """Warn of weights whose sum is far below the number of rows."""
     if rows < FEW or rows * LEAST <= total:
         return
     warnings.warn(
-        f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; so few rows "
-        "are outweighed by the smoothing. If the weights only compare rows, let them sum to the number of rows: "
-        f"{normalized}.",
+        Message(
+            f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; so few "
+            "rows are outweighed by the smoothing. If the weights only compare rows, let them sum to the number of "
+            "rows: ",
+            normalized,
+            ".",
+        ),
         WeightWarning,
         stacklevel=levels_to_caller(),
     )

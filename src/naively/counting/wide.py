@@ -129,8 +129,7 @@ def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | No
         needed = "only finite numbers up to ±1e150 can be counted."
         raise RowRefused(row, f"{name}[{at}]", f"{error.value:g}", needed) from None
     except RowRefused as error:
-        needed = str(error).partition("; ")[2]
-        raise RowRefused(error.row, f"{name}[{error.column}]", error.value, needed) from None
+        raise error.in_column(f"{name}[{error.column}]") from None
 
 
 def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
@@ -149,6 +148,7 @@ def check_width(column: Column, width: int, known: int) -> None:
     """Refuse vectors of another length than those that were counted."""
     if width != known:
         raise InvalidInput(
-            f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} features "
-            "as input."
+            f"Column {column.name!r} has vectors of {width} features, but NaiveBayes is expecting {known} "
+            "features as input.",
+            column=column.name,
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._threads import WORTHWHILE
 from .._types import Codes, Floats
-from ..errors import InvalidInput
+from ..errors import RowRefused
 from ..families import Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from .encoder import Coder
@@ -56,9 +56,7 @@ def check_events(column: Column, numbers: Floats, begin: int) -> None:
     """Refuse numbers of events below zero."""
     below = np.flatnonzero(numbers < 0)
     if len(below):
-        raise InvalidInput(
-            f"Row {begin + below[0]}, column {column.name!r} holds {numbers[below[0]]:g}; {NEVER_NEGATIVE}"
-        )
+        raise RowRefused(begin + int(below[0]), column.name, f"{numbers[below[0]]:g}", NEVER_NEGATIVE)
 
 
 def vectors_of(frame: Frame, column: Column, begin: int, end: int) -> Any:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import UnreadableRows
+from ..errors.message import Message, Setting
 from .cell_format import USUAL, Written
 from .cells import TEXT, Cell, Guess
 from .duckdb_reader import PROSE, TYPES
@@ -138,8 +139,9 @@ class Columns:
             if name in apart:
                 continue
             if cell.kind not in TYPES:
-                why = f"column {name!r} holds {cell.kind}, which cannot be counted; ignore it: ignore=[{name!r}]."
-                raise UnreadableRows(self.parts[0].shown, None, why)
+                why = f"column {name!r} holds {cell.kind}, which cannot be counted; ignore it: "
+                ignore = Setting("ignore", [name])
+                raise UnreadableRows(self.parts[0].shown, None, Message(why, ignore, "."), column=name)
             columns.append(self._column(name, cell, given.get(name)))
         schema = Schema(tuple(columns))
         for name in given:

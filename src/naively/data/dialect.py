@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidSetting, UnreadableRows
+from ..errors.message import Setting
 from .duckdb_reader import not_utf8
 
 # How much of a file is looked at to see how it is written, and how much at most for the names of its columns.
@@ -142,7 +143,9 @@ def encoding_of(head: bytes, given: str | None) -> str:
         try:
             return codecs.lookup(given).name
         except LookupError:
-            raise InvalidSetting(f"encoding={given!r} is unknown; use a name such as 'gb18030' or 'latin-1'.") from None
+            raise InvalidSetting(
+                Setting("encoding", given), " is unknown; use a name such as 'gb18030' or 'latin-1'."
+            ) from None
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else without_mark(head)

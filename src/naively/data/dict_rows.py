@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInput, infinite
+from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from .cell_format import USUAL
@@ -131,7 +131,7 @@ def bin_reader(column: Column, family: Bins) -> Reader:
     def bin_of(value: Any) -> int | None:
         found = number(value)
         if found in (np.inf, -np.inf):
-            raise infinite(0, column.name)
+            raise infinite_cell(0, column.name)
         return None if found != found else bisect_left(cuts, found)
 
     return bin_of
@@ -154,7 +154,7 @@ def number_reader(column: Column) -> Reader:
     def events(value: Any) -> float:
         found = number(value)
         if found < 0:
-            raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}")
+            raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}", column=column.name)
         return found
 
     return events if isinstance(column.family, Poisson) else number
@@ -179,7 +179,8 @@ def real(column: Column, value: Any) -> float:
         return float(value)
     except OverflowError:
         raise InvalidInput(
-            f"Column {column.name!r} holds a whole number too large for a float. Rescale it, or take its logarithm."
+            f"Column {column.name!r} holds a whole number too large for a float. Rescale it, or take its logarithm.",
+            column=column.name,
         ) from None
 
 
@@ -212,5 +213,5 @@ def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
     """Return None for a value that a row leaves out, if another row has it."""
     if not any(name in map(str, row) for row in rows):
         known = tuple(dict.fromkeys(str(key) for row in rows for key in row))
-        raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}")
+        raise InvalidInput(f"The table has no column {name!r}{likely(name, known)}", column=name)
     return None

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._threads import allowed
 from ..errors import UnreadableRows
+from ..errors.message import ANY_VALUE, Message, MissingTexts, Part, PythonOnly, Setting
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"
@@ -46,7 +50,7 @@ def connected(database: str | None = None, threads: int | None = None) -> Any:
     try:
         con = duckdb.connect(database or ":memory:", read_only=database is not None)
     except duckdb.Error as error:
-        raise UnreadableRows(database, None, f"DuckDB cannot open it ({first_line(error)}).") from None
+        raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
     con.execute(f"set memory_limit = '{MEMORY}'")
     con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
@@ -144,7 +148,7 @@ def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> I
             except pa.ArrowInvalid:
                 found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole(text)]
                 row, text = found[0]
-                raise wrong_type(path, None, name, text, "BIGINT", f"row {begin + row}, ") from None
+                raise wrong_type(WrongCell(path, None, begin + row, name, text, "BIGINT")) from None
         begin += batch.num_rows
         yield pa.RecordBatch.from_pydict(arrays) if whole else batch
 
@@ -173,11 +177,12 @@ def reworded(error: Any, path: str) -> UnreadableRows:
     line = int(place[1]) if place else None
     bad = re.search(r'converting column "(.*?)"\. Could not convert string "(.*?)" to \'(\w+)', text, re.DOTALL)
     if bad:
-        return wrong_type(path, line, bad[1], bad[2], bad[3])
+        return wrong_type(WrongCell(path, line, None, bad[1], bad[2], bad[3]))
     bad = re.search(r"Failed to cast value(?: to \w+)?: (.*)", text)
     if bad:
-        why = f"{bad[1]} is of another type than the values of its key in the objects that were looked at first. "
-        return UnreadableRows(path, line, f"{why}To read them all as text: nv.File(..., types={{…: 'text'}}).")
+        why = f"{bad[1]} is of another type than the values of its key in the objects that were read first"
+        as_text = PythonOnly(". To read them all as text: nv.File(..., types={…: 'text'})")
+        return UnreadableRows(path, line, Message(why, as_text, "."))
     uneven = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if uneven:
         return ragged(path, line, int(uneven[2]), int(uneven[1]))
@@ -201,39 +206,61 @@ def open_quote(path: str, line: int | None) -> UnreadableRows:
     return UnreadableRows(path, line, "a quote that is opened here is never closed, or is followed by more text.")
 
 
-def wrong_type(path: str, line: int | None, column: str, value: str, kind: str, where: str = "") -> UnreadableRows:
+class WrongCell(NamedTuple):
+    """A cell that is not what its column holds: where it is, and what its column is read as."""
+
+    path: str
+    line: int | None
+    row: int | None
+    column: str
+    value: str
+    kind: str
+
+    def error(self, *why: str | Part) -> UnreadableRows:
+        """Return the error about the cell; the sentence goes on after what the cell holds."""
+        start = f"column {self.column!r} holds {self.value!r} here, "
+        sentence = Message(start, *why)
+        return UnreadableRows(self.path, self.line, sentence, row=self.row, column=self.column, value=self.value)
+
+    @property
+    def noun(self) -> str:
+        """What the column is read as."""
+        return NOUNS.get(self.kind, self.kind)
+
+
+def wrong_type(cell: WrongCell) -> UnreadableRows:
     """Return the error about a cell that does not hold what the sample of its column did."""
-    return UnreadableRows(
-        path,
-        line,
-        f"{where}column {column!r} holds {value!r} here, but {NOUNS.get(kind, kind)} in the rows that were looked at "
-        f"first. To take the column as categories: families={{{column!r}: 'categorical'}}, or for a target "
-        f"nv.File(..., types={{{column!r}: 'text'}}); if the value stands for none: "
-        f"{advised_null(value)}.",
+    return cell.error(
+        f"but {cell.noun} in the rows that were read first. To take the column as categories: ",
+        Setting("families", {cell.column: "categorical"}),
+        PythonOnly(f", or for a target nv.File(..., types={{{cell.column!r}: 'text'}})"),
+        "; if the value stands for a missing one: ",
+        MissingTexts([cell.value]),
+        ".",
     )
 
 
-def unlike_learned(
-    path: str, line: int | None, column: str, value: str, kind: str, where: str, example: str
-) -> UnreadableRows:
-    """Return the error about a cell that is not what its column held when the model learned it."""
-    return UnreadableRows(
-        path,
-        line,
-        f"{where}column {column!r} holds {value!r} here, but held {NOUNS.get(kind, kind)}{example} when the model "
-        f"learned it. Write the cell as those were; if the value stands for none: {advised_null(value)}.",
+def wrong_cell(cell: WrongCell, learned: Schema | None) -> UnreadableRows:
+    """Return the error about a cell that is not what its column holds, or held in training."""
+    if learned is None or cell.column not in learned:
+        return wrong_type(cell)
+    written = learned[cell.column].written
+    example = "" if written is None or written.plain else f" such as {written}"
+    return cell.error(
+        f"but held {cell.noun}{example} in training. Write the cell as those were; if the value stands for a missing "
+        "one: ",
+        MissingTexts([cell.value]),
+        ".",
     )
 
 
-def no_weight(path: str, line: int | None, column: str, value: str, where: str) -> UnreadableRows:
+def no_weight(cell: WrongCell) -> UnreadableRows:
     """Return the error about a cell that is no number in the column of the weights."""
-    why = f"{where}column {column!r} holds {value!r} here, which is no number, and weights must be numbers"
-    return UnreadableRows(path, line, f"{why}. Name a column of numbers by weight=, or correct the cell.")
-
-
-def advised_null(value: str) -> str:
-    """Return how to say that a text stands for no value, beside the usual ones."""
-    return f"nv.File(..., null=[..., {value!r}])"
+    return cell.error(
+        "which is no number, and weights must be numbers. Name a column of numbers by ",
+        Setting("weight", ANY_VALUE),
+        ", or correct the cell.",
+    )
 
 
 def not_utf8(path: str, line: int | None) -> UnreadableRows:
@@ -241,6 +268,9 @@ def not_utf8(path: str, line: int | None) -> UnreadableRows:
     return UnreadableRows(
         path,
         line,
-        "the text is not UTF-8. Say what it is: encoding='gb18030' for Excel in China, 'cp1252' or 'latin-1' for older "
-        "files of Windows in the West.",
+        Message(
+            "the text is not UTF-8. Say what it is: ",
+            Setting("encoding", "gb18030"),
+            " for Excel in China, cp1252 or latin-1 for older files of Windows in the West.",
+        ),
     )

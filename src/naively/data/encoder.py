@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import _kernels
 from .._types import Codes
-from ..errors import InvalidInput, infinite
+from ..errors import InvalidInput, infinite_cell
+from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal
 from ..text.arrow_buffers import arrow_buffers_of
 from .missing_values import exact_names, is_one_of, tally
@@ -69,7 +70,7 @@ class Coder:
         numbers, family = values.numbers(begin, end), self.column.family
         if isinstance(family, Bins):
             if np.isinf(numbers).any():
-                raise infinite(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
+                raise infinite_cell(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
             return Labels(list(family.values), family.codes(numbers))
         which = (numbers > (getattr(family, "threshold", None) or 0.0)).astype(np.int32)
         which[np.isnan(numbers)] = -1
@@ -123,11 +124,17 @@ def is_text(label: Any) -> bool:
 
 
 def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInput:
-    """Return the error about a label that was never met, where that is an error."""
-    place = f"Column {column!r}" if row is None else f"Row {row}, column {column!r}"
+    """Return the error about a label that was not seen in training, where that is an error."""
+    place = (f"Column {column!r}",) if row is None else (RowNumber(row), f", column {column!r}")
     return InvalidInput(
-        f"{place} holds {label!r}, which was never met in training. Set unseen='skip' to let such values say nothing, "
-        "or 'smooth' to give them a place of their own."
+        *place,
+        f" holds {label!r}, which was not seen in training. Set ",
+        Setting("unseen", "skip"),
+        " to ignore such values, or ",
+        Setting("unseen", "smooth"),
+        " to smooth them.",
+        column=column,
+        value=label,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UnreadableRows
+from ..errors.message import ANY_VALUE, Message, Setting
 from .delimited import Delimited
 from .schema import likely
 
@@ -34,7 +35,11 @@ class Sheet(Delimited):
         first, more = self._others[0], len(self._others) - 1
         return (
             *super().notes,
-            f"{self.shown}: of {more + 1} sheets the first, {first!r}, was read; others: table='…'.",
+            Message(
+                f"{self.shown}: of {more + 1} sheets the first, {first!r}, was read; others: ",
+                Setting("table", ANY_VALUE),
+                ".",
+            ),
         )
 
 
@@ -59,8 +64,11 @@ def rows_of(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[An
         why = f"the workbook cannot be read ({error}); if it has a password or is damaged, save the sheet as CSV."
         raise UnreadableRows(shown, None, why) from None
     if not rows:
-        others = f"; the workbook has the sheets {', '.join(map(repr, names))}: table='…'" if len(names) > 1 else ""
-        raise UnreadableRows(shown, None, f"the sheet {table or names[0]!r} is empty{others}.")
+        why = Message(f"the sheet {table or names[0]!r} is empty.")
+        if len(names) > 1:
+            others = f"the sheet {table or names[0]!r} is empty; the workbook has the sheets "
+            why = Message(f"{others}{', '.join(map(repr, names))}: ", Setting("table", ANY_VALUE), ".")
+        raise UnreadableRows(shown, None, why)
     return lines_of(sheet, rows), names if table is None and len(names) > 1 else ()
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..errors.message import Message, PythonOnly, Setting
 from .arrow_files import ArrowFile, Orc
 from .batches import Found, read_batches
 from .block import ROWS
@@ -24,7 +25,7 @@ from .cells import ARROW, Cell
 from .column_types import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, blocks, filled, no_weight, unlike_learned, wrong_type
+from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, blocks, filled, no_weight, wrong_cell
 from .excel import Sheet
 from .missing_values import with_usual
 from .schema import Schema, Type, likely
@@ -115,18 +116,21 @@ class File:
 
     def __post_init__(self) -> None:
         if self.format not in (None, *FORMATS):
-            raise InvalidSetting(f"format={self.format!r} is unknown; use one of {sorted(FORMATS)}, or None.")
+            raise InvalidSetting(Setting("format", self.format), f" is unknown; use one of {sorted(FORMATS)}, or None.")
         if self.decimal not in (None, ".", ","):
-            raise InvalidSetting(f"decimal={self.decimal!r} must be '.' or ','.")
+            raise InvalidSetting(Setting("decimal", self.decimal), " must be '.' or ','.")
         if self.thousands not in (None, ",", ".", " ", "'") or (self.thousands and self.thousands == self.decimal):
             raise InvalidSetting(
-                f"thousands={self.thousands!r} must be ',', '.', a blank or an apostrophe, and not the decimal sign."
+                Setting("thousands", self.thousands),
+                " must be ',', '.', a blank or an apostrophe, and not the decimal sign.",
             )
         if self.limit is not None and not self.limit >= 1:
-            raise InvalidSetting(f"limit={self.limit!r} must be a whole number of 1 or more, or None.")
+            raise InvalidSetting(Setting("limit", self.limit), " must be a whole number of 1 or more, or None.")
         wrong = [kind for kind in (self.types or {}).values() if kind not in (*READ_AS, "time")]
         if wrong:
-            raise InvalidSetting(f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.")
+            raise InvalidSetting(
+                f"types names {wrong[0]!r}; a column holds text, boolean, whole, number or time.", setting="types"
+            )
         if self.null is not None:
             names = [self.null] if isinstance(self.null, str) else self.null
             object.__setattr__(self, "null", with_usual(names))
@@ -251,7 +255,7 @@ class File:
     def check(self, name: str) -> None:
         """Refuse a name that is none of the columns."""
         if name not in self.columns():
-            raise InvalidInput(f"{self.paths[0]} has no column {name!r}{likely(name, self.columns())}")
+            raise InvalidInput(f"{self.paths[0]} has no column {name!r}{likely(name, self.columns())}", column=name)
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -306,16 +310,15 @@ class File:
         lacking = [name for name in cells if name not in own and name not in constant]
         if lacking and not (isinstance(part, JsonLines) and set(lacking) <= set(self.columns())):
             why = f"there is no column {lacking[0]!r}{likely(lacking[0], part.names)}"
-            raise UnreadableRows(self.paths[at], None, why)
+            raise UnreadableRows(self.paths[at], None, why, column=lacking[0])
         read = {name: cell for name, cell in cells.items() if name not in constant}
         long = [name for name, cell in read.items() if cell.kind == PROSE]
         each = min(rows, PIECE) if long else rows
         asked = {n: "VARCHAR" if n in self._columns.texts and kind != PROSE else kind for n, (kind, _) in read.items()}
 
         def refused(row: int, name: str, text: str, kind: str) -> UnreadableRows:
-            line = part.line_of(row) if part.as_written else None
-            cell = self.paths[at], line, name, text
-            return self._refused(*cell, kind, "" if line else f"row {row}, ", weight)
+            cell = WrongCell(self.paths[at], self.line_of(at, row), row, name, text, kind)
+            return no_weight(cell) if name == weight else wrong_cell(cell, self._columns.learned)
 
         batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
         if self._mixed:
@@ -324,18 +327,10 @@ class File:
         for table in filled(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells, self.paths[at]) if constant else table
 
-    def _refused(
-        self, path: str, line: int | None, name: str, text: str, kind: str, where: str, weight: str | None
-    ) -> UnreadableRows:
-        """Return the error about a cell that is not what its column holds."""
-        if name == weight:
-            return no_weight(path, line, name, text, where)
-        learned = self._columns.learned
-        if learned is None or name not in learned:
-            return wrong_type(path, line, name, text, kind, where)
-        written = learned[name].written
-        example = "" if written is None or written.plain else f" such as {written}"
-        return unlike_learned(path, line, name, text, kind, where, example)
+    def line_of(self, at: int, row: int) -> int | None:
+        """Return the line of a file in which a row begins; None where rows have no lines."""
+        part = self._parts[at]
+        return part.line_of(row) if part.as_written else None
 
 
 def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
@@ -348,7 +343,9 @@ def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
                 array = array.cast(ARROW.get(cell.kind, pa.string()), safe=cell.kind != "DOUBLE")
             except pa.ArrowException:
                 why = f"column {name!r} holds {array.type} here, and another type in other files that are read with it"
-                raise UnreadableRows(path, None, f"{why}. Convert it to the same in all of them.") from None
+                raise UnreadableRows(
+                    path, None, f"{why}. Convert it to the same in all of them.", column=name
+                ) from None
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
@@ -360,9 +357,9 @@ def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, 
         try:
             cell = pa.scalar(value).cast(ARROW.get(kind, pa.string()))
         except pa.ArrowInvalid:
-            why = f"its folder says {name}={value}, but the column {name!r} is read as {NOUNS.get(kind, kind)}; rename "
-            more = f"the folder, or take the column as text: nv.File(..., types={{{name!r}: 'text'}})."
-            raise UnreadableRows(shown, None, why + more) from None
+            why = f"its folder says {name}={value}, but column {name!r} is read as {NOUNS.get(kind, kind)}; rename the "
+            as_text = PythonOnly(f", or take the column as text: nv.File(..., types={{{name!r}: 'text'}})")
+            raise UnreadableRows(shown, None, Message(why, "folder", as_text, "."), column=name, value=value) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
     return table.select(list(cells))
 

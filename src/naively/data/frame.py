@@ -12,6 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from ..families import Ordinal
 from .cell_format import USUAL
 from .pandas_types import known_series, levels_of
@@ -79,7 +80,9 @@ class Frame:
         missing = [name for name in schema.names if name not in self.columns]
         if missing:
             more = f" ({len(missing)} columns are missing in all)" if len(missing) > 1 else ""
-            raise InvalidInput(f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}")
+            raise InvalidInput(
+                f"The table has no column {missing[0]!r}{more}{likely(missing[0], self.names)}", column=missing[0]
+            )
         return Frame({name: self.columns[name] for name in schema.names}, self.rows, library=self.library)
 
     def _of_kinds(self, schema: Schema) -> Frame:
@@ -93,7 +96,8 @@ class Frame:
                 now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
                 raise InvalidInput(
                     f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
-                    "Convert it to what it was."
+                    "Convert it to what it was.",
+                    column=column.name,
                 )
         if not read:
             return self
@@ -205,7 +209,9 @@ def listed(X: Sequence[Any]) -> Values | None:
         if not (isinstance(text, str) or is_missing(text)):
             by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
             found = f"{text!r} of type {type(text).__name__}"
-            raise InvalidInput(f"Row {row} holds {found}, which is no text, as others are. Convert it, e.g. by {by}.")
+            raise InvalidInput(
+                RowNumber(row), f" holds {found}, which is no text, as others are. Convert it, e.g. by {by}."
+            )
     try:
         return Values(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
@@ -241,7 +247,8 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     for name, value in X.items():
         if not is_sequence(value):
             raise InvalidInput(
-                f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none."
+                f"Column {name!r} is a single {type(value).__name__} among columns; give all values, or none.",
+                column=name,
             )
         columns[str(name)] = values_of(str(name), value)
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
@@ -276,11 +283,12 @@ def values_of(name: str, value: Any) -> Any:
 def numbers_only(name: str, vectors: Any) -> Any:
     """Return a column of vectors, if they hold numbers."""
     if vectors.ndim != 2:
-        raise InvalidInput(f"Column {name!r} has {vectors.ndim} dimensions; a column of vectors has two.")
+        raise InvalidInput(f"Column {name!r} has {vectors.ndim} dimensions; a column of vectors has two.", column=name)
     if vectors.dtype.kind not in "biuf":
         raise InvalidInput(
-            f"Column {name!r} holds vectors of {vectors.dtype}; vectors hold numbers. Give other values as columns of "
-            "their own."
+            f"Column {name!r} holds vectors of {vectors.dtype}; vectors hold numbers. Give other values as "
+            "columns of their own.",
+            column=name,
         )
     return vectors
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from .._frames import is_of_pandas
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 
 ADVICE = {
     "complex": "Give the two parts of each as columns of their own: np.real(…) and np.imag(…)",
@@ -105,6 +106,8 @@ def refuse(name: str, data: npt.NDArray[Any], row: int) -> None:
     kind = "complex" if isinstance(value, (complex, np.complexfloating)) else type(value).__name__
     shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:59] + "…"
     raise InvalidInput(
-        f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: row {row} holds "
-        f"{shown}. {ADVICE.get(kind, ELSE)}."
+        f"Column {name!r} holds objects of type {kind}, which are neither texts nor numbers nor times: ",
+        RowNumber(row),
+        f" holds {shown}. {ADVICE.get(kind, ELSE)}.",
+        column=name,
     )

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from ..errors import DoesNotFit, InvalidInput, InvalidSetting
+from ..errors.message import Message, PythonOnly, Setting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
 from ..families.ordinal import shown_few
 from ..stats import Moments, WordTable
@@ -42,18 +43,24 @@ class Column:
         object.__setattr__(self, "family", family)
         if self.measured and self.type in ("text", "boolean"):
             raise InvalidSetting(
-                f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. "
-                f"Use families={{{self.name!r}: 'categorical'}}, or convert the column."
+                f"Column {self.name!r} holds {NOUNS[self.type]}, but the family {family.name!r} counts numbers. Use ",
+                Setting("families", {self.name: "categorical"}),
+                ", or convert the column.",
+                column=self.name,
             )
         if family.name == "bernoulli" and self.type == "text":
             raise InvalidSetting(
-                f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers above "
-                f"a threshold. Use families={{{self.name!r}: 'categorical'}}."
+                f"Column {self.name!r} holds text, but the family 'bernoulli' counts flags: booleans, or numbers "
+                "above a threshold. Use ",
+                Setting("families", {self.name: "categorical"}),
+                ".",
+                column=self.name,
             )
         if family.name in NOT_VECTORS and self.type == "vector":
             raise InvalidSetting(
                 f"Column {self.name!r} holds vectors, which are no {NOT_VECTORS[family.name]}. Use 'words', "
-                "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name."
+                "'bernoulli', 'gaussian' or 'poisson', or give each of its columns a name.",
+                column=self.name,
             )
         if isinstance(family, Words):
             check_words(self.name, self.type, family)
@@ -93,13 +100,15 @@ def check_words(name: str, of_type: Type, family: Words) -> None:
     """Refuse words of what is no text and no vector of counts."""
     if of_type not in ("text", "vector"):
         raise InvalidSetting(
-            f"Column {name!r} holds {NOUNS[of_type]}; the family 'words' counts the words of texts, or vectors of "
-            "counts such as CountVectorizer makes. Convert the column to text, or leave its family open."
+            f"Column {name!r} holds {NOUNS[of_type]}; the family 'words' counts the words of texts, or vectors "
+            "of counts such as CountVectorizer makes. Convert the column to text, or leave its family open.",
+            column=name,
         )
     if of_type == "vector" and family.of_texts:
         raise InvalidSetting(
-            f"Column {name!r} holds vectors, whose words are counted already: Words({family.of_texts[0]}=…) is for "
-            "columns of text."
+            f"Column {name!r} holds vectors, whose words are counted already: Words({family.of_texts[0]}=…) is "
+            "for columns of text.",
+            column=name,
         )
 
 
@@ -125,8 +134,11 @@ def family_of(column: str, family: Any) -> Family:
     if type(family) in FAMILIES.values():
         return family  # type: ignore[no-any-return]
     raise InvalidSetting(
-        f"families={{{column!r}: {family!r}}} names no family; use one of {sorted(FAMILIES)}, or a value such as "
-        "nv.Poisson()."
+        Setting("families", {column: family}),
+        f" names no family; use one of {sorted(FAMILIES)}",
+        PythonOnly(", or a value such as nv.Poisson()"),
+        ".",
+        column=column,
     )
 
 
@@ -177,7 +189,7 @@ class Schema:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
-            raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}")
+            raise InvalidInput(f"There is no column {name!r}{likely(name, self.names)}", column=name)
         return self.columns[self._places[name]]  # type: ignore[attr-defined]
 
     @property
@@ -213,11 +225,14 @@ class Schema:
         for column in self.columns:
             if column.name in other and not same_kind(other[column.name].type, column.type):
                 found = f"{NOUNS[column.type]} and {NOUNS[other[column.name].type]}"
-                raise DoesNotFit(f"Column {column.name!r} holds {found}; convert one of them before counting.")
+                raise DoesNotFit(
+                    f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
+                )
             if column.name in other and cuts_of(column) != cuts_of(other[column.name]):
                 raise DoesNotFit(
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
-                    "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...])."
+                    "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...]).",
+                    column=column.name,
                 )
             if column.name in other:
                 check_levels(column, other[column.name])
@@ -241,7 +256,7 @@ class Schema:
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data."""
         columns = [column_to_json(column) for column in self.columns]
-        data = {"columns": columns, "hints": list(self.hints), "target": self.target}
+        data = {"columns": columns, "hints": [Message(hint).to_json() for hint in self.hints], "target": self.target}
         if self.weight is not None:
             data["weight"] = self.weight
         return data if self.grid is None else data | {"grid": self.grid.to_json()}
@@ -251,7 +266,9 @@ class Schema:
         """Return the schema that to_json described."""
         columns = tuple(column_from_json(column) for column in data["columns"])
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
-        return cls(columns, tuple(data.get("hints", ())), data.get("target"), grid, data.get("weight"))
+        return cls(
+            columns, tuple(map(Message.from_json, data.get("hints", ()))), data.get("target"), grid, data.get("weight")
+        )
 
     def __str__(self) -> str:
         rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]
@@ -283,8 +300,9 @@ def check_levels(a: Column, b: Column) -> None:
     ours, theirs = (c.family.levels if isinstance(c.family, Ordinal) else None for c in (a, b))
     if ours and theirs and [level for level in ours if level in theirs] != list(theirs):
         raise DoesNotFit(
-            f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both the "
-            "same: nv.Ordinal(levels=[…])."
+            f"Column {a.name!r} has the levels {list(ours)} in one and {list(theirs)} in the other; give both "
+            "the same: nv.Ordinal(levels=[…]).",
+            column=a.name,
         )
 
 

@@ -13,10 +13,13 @@ import pyarrow as pa
 from .._frames import is_of_pandas
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
+from ..errors.message import Message, PythonOnly, RowNumber
 from .frame import frame_of, objects, series_values
 from .values import Labels, Values, is_missing, type_of_value
 
-IN_TIME = "; convert them to dates or texts, e.g. y.dt.date or y.astype(str)"
+IN_TIME = Message(
+    "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")
+)
 ONE = np.zeros(1, dtype=np.int32)
 
 
@@ -102,7 +105,7 @@ def labels_of(y: Any) -> Target:
         return labels_of_objects(y)
     if isinstance(y, np.ndarray) and y.dtype.kind not in "biufUT":
         more = IN_TIME if y.dtype.kind in "mM" else ""
-        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}{more}.")
+        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}", more, ".")
     if is_of_objects(getattr(y, "dtype", None)):
         return labels_of_objects(np.asarray(y, dtype=object))
     values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
@@ -111,7 +114,7 @@ def labels_of(y: Any) -> Target:
     if values.type == "time":
         if (days := dates_in(values.data)) is not None:
             return labels_of_objects(objects(days))
-        raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found times{IN_TIME}.")
+        raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times", IN_TIME, ".")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
     dtype = values.data.dtype if isinstance(values.data, np.ndarray) else np.dtype(object)
@@ -202,7 +205,8 @@ def shares_of(frame: Any) -> Shares:
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
     if len(wrong):
         raise InvalidInput(
-            f"Row {wrong[0]} of y holds the shares {table[wrong[0]]}; the share of a class is a number of 0 or more."
+            RowNumber(wrong[0]),
+            f" of y holds the soft labels {table[wrong[0]]}; the proportion of a class is a number of 0 or more.",
         )
     return Shares(list(frame.names), table, np.dtype(object))
 

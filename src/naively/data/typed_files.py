@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InvalidInput, UnreadableRows
+from ..errors.message import ANY_VALUE, Message, Setting
 from . import duckdb_reader as duck
 from .cell_format import USUAL, Written
 from .cells import FEW, TEXT, Guess, guess
@@ -273,12 +274,9 @@ class Database(Typed):
         table = self.how.table
         if table is None:
             if len(tables) != 1:
-                found = (
-                    f"the tables {', '.join(map(repr, tables))}; say which: table=… or query=…"
-                    if tables
-                    else "no table"
-                )
-                raise UnreadableRows(self.shown, None, f"it has {found}.")
+                names = f"it has the tables {', '.join(map(repr, tables))}; say which: "
+                which = Message(names, Setting("table", ANY_VALUE), " or ", Setting("query", ANY_VALUE), ".")
+                raise UnreadableRows(self.shown, None, which if tables else "it has no table.")
             table = tables[0]
         if table not in tables:
             raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables), 'tables')}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UnreadableRows
+from ..errors.message import Message, Setting
 from .dialect import encoding_of, head_of, packing, rewritten, unpacked
 from .file_formats import NAMES, broken, inside_zip, kind_of, refuse_others, text_kind
 from .schema import likely
@@ -54,7 +55,8 @@ def path_of_format(
     if kind is not None and how.format in ("csv", "json"):
         if b"\0" not in head:  # whoever says that it is text may know: the first names in an older encoding
             return path_of_format(path, shown, head, None, how, folder)
-        raise UnreadableRows(shown, None, f"it is {NAMES[kind]}, but format={how.format!r} was asked; leave that out.")
+        given = Setting("format", how.format)
+        raise UnreadableRows(shown, None, Message(f"it is {NAMES[kind]}, but ", given, " was given; leave that out."))
     found = how.format or kind or text_kind(head)
     encoding = "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else encoding_of(head, how.encoding)
     if found == "json" and encoding != "utf-8":  # delimited text is rewritten by its own reader
@@ -74,8 +76,8 @@ def chosen(names: tuple[str, ...], shown: str, how: Any) -> tuple[str, Any]:
     if how.table is not None:
         also = likely(how.table, names).replace("columns", "files")
         raise UnreadableRows(shown, None, f"the zip archive has no file {how.table!r}{also}")
-    why = f"it is a zip archive of {len(names)} files: {listed}; say which: table={names[0]!r}, or unpack it."
-    raise UnreadableRows(shown, None, why)
+    why = f"it is a zip archive of {len(names)} files: {listed}; say which: "
+    raise UnreadableRows(shown, None, Message(why, Setting("table", names[0]), ", or unpack it."))
 
 
 def member(path: Path, shown: str, name: str, folder: Path) -> Path:

@@ -134,8 +134,9 @@ class Values:
         if self.type is None or same_kind(self.type, column.type):
             return
         raise InvalidInput(
-            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds {NOUNS[self.type]}. "
-            "Convert it to what it was."
+            f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds "
+            f"{NOUNS[self.type]}. Convert it to what it was.",
+            column=self.name,
         )
 
     def labels(self, begin: int, end: int) -> Labels:
@@ -225,8 +226,9 @@ def another_type(column: Column, value: Any) -> InvalidInput:
     written = column.written
     how = "" if written is None or written.plain else f" written as {written}"
     return InvalidInput(
-        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds {value!r}. "
-        "Convert it to what it was."
+        f"Column {column.name!r} held {NOUNS[column.type]}{how} when it was learned, and now holds "
+        f"{value!r}. Convert it to what it was.",
+        column=column.name,
     )
 
 
@@ -278,8 +280,9 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
     if is_a.is_temporal(kind):
         return "time"
     raise InvalidInput(
-        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into columns of "
-        "their own, or leave it out."
+        f"Column {name!r} holds {kind}, which is neither text nor a number nor a time. Take it apart into "
+        "columns of their own, or leave it out.",
+        column=name,
     )
 
 
@@ -327,7 +330,8 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
         mixed = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InvalidInput(
-            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text."
+            f"Column {name!r} mixes values of different types ({mixed}). Convert it to one of them, e.g. to text.",
+            column=name,
         )
     return found.pop() if found else None
 
@@ -343,13 +347,16 @@ def arrow_of(name: str, data: AnyArray) -> Any:
         return pa.array(values, from_pandas=True)
     except UnicodeEncodeError as error:
         halves = [v for v in values if isinstance(v, str) and any("\ud800" <= c <= "\udfff" for c in v)]
-        raise InvalidInput(f"Column {name!r} holds {halves[0]!r}, which is no valid text ({error.reason}).") from None
+        raise InvalidInput(
+            f"Column {name!r} holds {halves[0]!r}, which is no valid text ({error.reason}).", column=name
+        ) from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass
     try:
         return pa.array([None if v is None else float(v) for v in values])  # numbers of several types
     except (TypeError, ValueError, ArithmeticError) as error:
         raise InvalidInput(
-            f"Column {name!r} holds values that cannot be read together ({error}). Convert it to one type, such as "
-            "numbers or text."
+            f"Column {name!r} holds values that cannot be read together ({error}). Convert it to one type, "
+            "such as numbers or text.",
+            column=name,
         ) from None

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InvalidInput, UnwritableFile
+from ..errors.message import Setting
 
 Form = Literal["csv", "tsv", "parquet", "jsonl"]
 
@@ -47,7 +48,12 @@ def form_of(path: str) -> Form:
     endings = endings[:-1] if endings and endings[-1] in PACKED else endings
     if not endings or endings[-1] not in FORMS:
         known = ", ".join(FORMS)
-        raise InvalidInput(f"{path!r} does not say what it shall hold; use one of the endings {known}, or --to csv.")
+        raise InvalidInput(
+            f"{path!r} does not say which format it shall have; use one of the endings {known}, or ",
+            Setting("to", "csv"),
+            ".",
+            path=path,
+        )
     return FORMS[endings[-1]]
 
 

@@ -17,6 +17,7 @@ from ..data.files import File, file_of, places_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
+from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_known, tail_of
@@ -146,8 +147,9 @@ class Answers:
         if isinstance(model, (RefinedModel, TogetherModel)):
             does = "takes columns together" if isinstance(model, TogetherModel) else "adjusts what its values say"
             raise InvalidSetting(
-                f"predict_interval knows how far the counts of single columns can be trusted, and this model {does}; "
-                "set model='textbook' to ask what the text book says."
+                f"predict_interval is defined by the counts of single columns, and this model {does}; set ",
+                Setting("model", "textbook"),
+                " for the intervals of the textbook model.",
             )
         tail, (source, threads) = tail_of(level), self._source(X, model)
         prior = prior_known(
@@ -184,8 +186,10 @@ class Answers:
         """
         if self._expected is not None:
             raise InvalidInput(
-                "A row cannot be taken out of what rows without a label taught: its own label took part in it. Keep "
-                "some labelled rows apart and ask `predict_proba` about them, or fit with unlabelled='skip'."
+                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+                "Hold some labelled rows out and use `predict_proba` on them, or fit with ",
+                Setting("unlabelled", "skip"),
+                ".",
             )
         file = file_of(X)
         if file is not None:
@@ -254,7 +258,9 @@ class Answers:
         """Return P(value | class) of a column as a frame; for numbers, where each class lies and how wide it is."""
         known, model = self.schema_[column], self._table_model
         if column not in model.schema:
-            raise InvalidInput(f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.")
+            raise InvalidInput(
+                f"Column {column!r} is not used: the columns in use are {list(model.schema.names)}.", column=column
+            )
         return probabilities(model, known)
 
     def words(self, label: Any, top: int = 20, column: str | None = None) -> Any:

@@ -11,6 +11,7 @@ from ..counting.rows import checked_classes, rows_of, rows_of_file
 from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, weigh_file, weighed
 from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.screening import anew
 from ..model.leave_one_out import folds_of
@@ -69,7 +70,9 @@ def cross_validate(
     nb = NaiveBayes(**params)
     check_settings(nb)
     if tuning not in ("refit", "fixed"):
-        raise InvalidSetting(f"tuning={tuning!r} must be 'refit', anew for each fold, or 'fixed', as for all rows.")
+        raise InvalidSetting(
+            Setting("tuning", tuning), " must be 'refit', anew for each fold, or 'fixed', as for all rows."
+        )
     if (file := file_of(X)) is not None:
         return of_file(nb, rows_of_file(file, y, target, sample_weight, nb.unlabelled), folds, groups, tuning)
     rows, held = rows_of(X, y, target, sample_weight, nb.unlabelled), None
@@ -88,8 +91,9 @@ def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Sc
     """Return the scores of the rows of files, which are split as the same rows in memory would be."""
     if groups is not None or not isinstance(folds, (int, np.integer)) or isinstance(folds, bool) or folds < 2:
         raise InvalidInput(
-            f"folds={folds!r}: rows of a file are split into a number of folds, 2 or more; for a splitter, groups or "
-            "pairs (train, test) read the table into memory first."
+            Setting("folds", folds),
+            ": rows of a file are split into a number of folds, 2 or more; for a splitter, groups or pairs "
+            "(train, test) read the table into memory first.",
         )
     check_from_file(nb)
     rows.sampling = nb._leaves_open
@@ -97,5 +101,5 @@ def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Sc
     scores, _ = fit_folds(nb, rows, int(folds), tuning)
     check_scale_of_file(rows)
     if len(scores.truth) < folds:
-        raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {len(scores.truth)}.")
+        raise InvalidInput(Setting("folds", folds), f" must lie between 2 and the number of rows, {len(scores.truth)}.")
     return scores

@@ -19,6 +19,7 @@ from ..counting.sampled_rows import sampled_file
 from ..counting.second_pass import add_together, add_up
 from ..counting.weights import are_copies, class_weights, weighed
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough, laid_out
@@ -177,7 +178,7 @@ def model_without(
     """Return a model of such a kind of all rows but some; what is left open is chosen on a sample of the others."""
     rest = narrowed(rest, used)
     if not rest.rows.any():
-        raise InvalidInput("A fold leaves no rows to learn from; set folds=0, or give more rows.")
+        raise InvalidInput("A fold leaves no rows to learn from; set ", Setting("folds", 0), ", or give more rows.")
     schema = replace(nb.schema_, grid=None if rest.joint is None else rest.joint.grid)
     other = type(nb).from_counts(rest, schema, **{**nb.get_params(deep=False), "model": kind})
     if held is not None and kind == nb.model:

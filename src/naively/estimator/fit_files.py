@@ -19,6 +19,7 @@ from ..counting.notes import about_labels
 from ..counting.weights import check_scale_of_file, weigh_file
 from ..data.files import File, file_of
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..stats import Counts
 from .classifier import Classifier, holding
@@ -105,12 +106,17 @@ def fit(
         raise InvalidInput(f"Give a path or nv.File(...); got {type(file).__name__}.")
     if window is not None and (keep_counts is None or window < 1):
         raise InvalidSetting(
-            f"window={window!r} must be 1 or more, and needs keep_counts= to have counts to choose from."
+            Setting("window", window),
+            " must be 1 or more, and needs ",
+            Setting("keep_counts"),
+            " to have counts to choose from.",
         )
     if folds and (folds < 2 or keep_counts is not None):
         raise InvalidSetting(
-            f"folds={folds!r}: give 2 or more, or 0 for no scores; with keep_counts= it must be 0, because scores need "
-            "to read every file again."
+            Setting("folds", folds),
+            ": give 2 or more, or 0 for no scores; with ",
+            Setting("keep_counts"),
+            " it must be 0, because scores need to read every file again.",
         )
     rows = FileRows(source, target, weight, tuple(ignore), nb.unlabelled, progress)
     rows.sampling = nb._leaves_open
@@ -152,10 +158,13 @@ def fit_once(nb: Classifier, rows: FileRows) -> None:
 def check_kept(nb: Classifier, normalize_weight: bool) -> None:
     """Refuse weights that follow from all files where each is counted for itself."""
     if nb.class_weight is not None or normalize_weight:
-        what = "normalize_weight=True" if normalize_weight else f"class_weight={nb.class_weight!r}"
+        what = Setting("normalize_weight", True) if normalize_weight else Setting("class_weight", nb.class_weight)
         raise InvalidSetting(
-            f"{what} changes what is counted, and counts that are kept are those of the rows as they are; leave it "
-            "out, or leave out keep_counts=."
+            what,
+            " changes what is counted, and counts that are kept are those of the rows as they are; leave it out, or "
+            "leave out ",
+            Setting("keep_counts"),
+            ".",
         )
 
 

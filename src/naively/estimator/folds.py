@@ -16,6 +16,7 @@ from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import counts_weighed, weighed
 from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
+from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
 from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
@@ -123,7 +124,9 @@ class Models(NamedTuple):
             if rows.target.rows == 1:
                 raise InvalidInput(
                     "There is 1 row, and a fold needs some to learn from and others to ask about; give more rows, or "
-                    "fit without scores: folds=0."
+                    "fit without scores: ",
+                    Setting("folds", 0),
+                    ".",
                 )
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
         counts, by_class = counts_weighed(counts, self.nb.class_weight)

@@ -42,7 +42,9 @@ def merge(*models: Any, names: Sequence[Any] | None = None) -> Any:
             first.schema_.beside(other.schema_)
             counts = counts + other.counts_
         except DoesNotFit as error:
-            raise DoesNotFit(f"{called[0]} and {name} do not fit together. {error}") from None
+            raise DoesNotFit(
+                f"{called[0]} and {name} do not fit together. ", error.message, column=error.column
+            ) from None
     settings = {key: value for key, value in first.get_params(deep=False).items() if key != "families"}
     nb = holding(type(first)(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
     nb._label_type = first._label_type if counts.classes == first.counts_.classes else nb._label_type

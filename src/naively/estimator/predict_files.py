@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from .._types import Floats
 from ..counting.ahead import ahead
-from ..counting.files import Progress, placed
+from ..counting.files import Progress, in_file
 from ..data.files import Block, File
 from ..data.schema import likely
 from ..data.target import target_of
 from ..data.values import Values
 from ..data.writers import Form, write
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
 from ..explain.evidence import Evidence
 from ..judge.decision import decide, expected_cost, labelled_cost, most_probable
@@ -39,7 +40,7 @@ def one_row(nb: Classifier, file: File, row: int) -> Any:
         if row < begin + table.num_rows:
             return asked_of(nb, table).slice(row - begin, 1)
         begin += table.num_rows
-    raise InvalidInput(f"There is no row {row}: the file has {begin} rows.")
+    raise InvalidInput("There is no ", RowNumber(row), f": the file has {begin} rows.")
 
 
 def watched(file: File, progress: Progress | None = None) -> Iterator[Block]:
@@ -82,7 +83,7 @@ def write_answers(
 
     def answers() -> Iterator[Any]:
         for block in watched(as_learned(nb, file), progress):
-            with placed(file.paths[block.file], block.begin):
+            with in_file(file, block.file, block.begin):
                 yield from answered(nb, [block.table], wanted)
 
     return write(ahead(answers()), out, form)
@@ -107,8 +108,12 @@ def answered(nb: Classifier, batches: Iterable[Any], wanted: Wanted | None = Non
         for name in columns:
             if name in names:
                 raise InvalidInput(
-                    f"The rows have a column {name!r} already. Give the columns that are added another name, such as "
-                    f"--prefix new_, or leave out the others: --only-answers."
+                    f"The rows have a column {name!r} already. Give the columns that are added another name, such as ",
+                    Setting("prefix", "new_"),
+                    ", or leave out the others: ",
+                    Setting("only_answers", True),
+                    ".",
+                    column=name,
                 )
         yield pa.table([*batch.columns, *columns.values()], names=[*names, *columns])
 
@@ -134,7 +139,9 @@ def asked_of(nb: Classifier, batch: Any) -> Any:
     lacking = [name for name in needed if name not in names]
     if lacking and not nameless(needed):
         more = f" ({len(lacking)} columns are missing in all)" if len(lacking) > 1 else ""
-        raise InvalidInput(f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}")
+        raise InvalidInput(
+            f"The table has no column {lacking[0]!r}{more}{likely(lacking[0], names)}", column=lacking[0]
+        )
     return batch.select([name for name in names if name in nb.schema_])
 
 
@@ -207,7 +214,7 @@ def scored(
     places = {label: k for k, label in enumerate(nb.classes_.tolist())}
     parts: list[tuple[Any, Any, Any]] = []
     for block in watched(as_learned(nb, file), progress):
-        with placed(file.paths[block.file], block.begin):
+        with in_file(file, block.file, block.begin):
             if block.table.num_rows:
                 parts.append(known(nb, block.table, target, weight, places))
     if not parts:
@@ -223,7 +230,11 @@ def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: d
     labels, codes, _ = target_of(column(batch, target))
     if (codes < 0).any():
         at = int(np.argmax(codes < 0))
-        raise InvalidInput(f"Row {at} has no class: its cell in column {target!r} is missing. Leave such rows out.")
+        raise InvalidInput(
+            RowNumber(at),
+            f" has no class: its cell in column {target!r} is missing. Leave such rows out.",
+            column=target,
+        )
     truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
     return nb.predict_proba(asked_of(nb, batch)), truth, weights_of(batch, weight)
 
@@ -236,5 +247,5 @@ def weights_of(batch: Any, name: str | None) -> Floats:
 def column(batch: Any, name: str) -> Any:
     """Return a column of a batch by its name."""
     if name not in batch.schema.names:
-        raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(batch.schema.names))}")
+        raise InvalidInput(f"There is no column {name!r}{likely(name, tuple(batch.schema.names))}", column=name)
     return batch.column(batch.schema.names.index(name))

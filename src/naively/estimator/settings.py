@@ -13,6 +13,7 @@ from .._threads import allowed
 from .._types import AnyArray, Floats
 from ..data.schema import Schema, family_of
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..families import Bins, Settings, Words
 from ..families import proportions as shares
 from ..judge.decision import Priced, labelled_cost
@@ -29,14 +30,20 @@ def check_settings(nb: Any) -> None:
     one_of("unlabelled", nb.unlabelled, ("error", "skip", "em"))
     check_unlabelled(nb)
     if nb.max_categories is not None and not (is_whole(nb.max_categories) and nb.max_categories >= 1):
-        raise InvalidSetting(f"max_categories={nb.max_categories!r} must be a whole number of 1 or more, or None.")
+        raise InvalidSetting(
+            Setting("max_categories", nb.max_categories), " must be a whole number of 1 or more, or None."
+        )
     if nb.threads is not None and not is_whole(nb.threads):
-        raise InvalidSetting(f"threads={nb.threads!r} must be a whole number, or None for as many as there may be.")
+        raise InvalidSetting(
+            Setting("threads", nb.threads), " must be a whole number, or None for as many as there may be."
+        )
     if not (nb.families is None or isinstance(nb.families, (dict, Schema))):
-        raise InvalidSetting(f"families={nb.families!r} must be a dict such as {{'visits': 'poisson'}}, or a Schema.")
+        raise InvalidSetting(
+            Setting("families", nb.families), " must be a dict such as {'visits': 'poisson'}, or a Schema."
+        )
     for name in ("classes", "columns"):
         if not is_list(getattr(nb, name)) and not (name == "classes" and is_whole(nb.classes)):
-            raise InvalidSetting(f"{name}={getattr(nb, name)!r} must be a list, or None.")
+            raise InvalidSetting(Setting(name, getattr(nb, name)), " must be a list, or None.")
     for name in ("smoothing", "prior_smoothing"):
         value = getattr(nb, name)
         if name == "smoothing" and isinstance(value, str) and value == "auto":
@@ -73,8 +80,10 @@ def check_from_file(nb: Any) -> None:
     """Refuse what cannot be learned from a file."""
     if nb.unlabelled == "em":
         raise InvalidSetting(
-            "unlabelled='em' goes over all rows again and again, so it takes a table in memory; read the file first, "
-            "or set unlabelled='skip'."
+            Setting("unlabelled", "em"),
+            " goes over all rows many times, so it takes a table in memory; read the file first, or set ",
+            Setting("unlabelled", "skip"),
+            ".",
         )
 
 
@@ -82,20 +91,35 @@ def check_unlabelled(nb: Any) -> None:
     """Refuse to learn without labels by an estimate that maximises nothing, and a number of classes elsewhere."""
     if nb.unlabelled == "em" and nb.estimate == "bayes":
         raise InvalidSetting(
-            "unlabelled='em' looks for the parameters of the highest likelihood (expectation-maximisation), and "
-            "estimate='bayes' has none: it averages over them. Set estimate='map', or 'mle'."
+            Setting("unlabelled", "em"),
+            " looks for the parameters of the highest likelihood (expectation-maximization), and ",
+            Setting("estimate", "bayes"),
+            " has none: it averages over them. Set ",
+            Setting("estimate", "map"),
+            " or ",
+            Setting("estimate", "mle"),
+            ".",
         )
     if is_whole(nb.classes) and not (nb.unlabelled == "em" and nb.classes is not True and nb.classes >= 1):
         raise InvalidSetting(
-            f"classes={nb.classes!r} must be a list, or None; a number of classes, 1 or more, is for rows without any "
-            "label, with unlabelled='em'."
+            Setting("classes", nb.classes),
+            " must be a list, or None; a number of classes, 1 or more, is for rows without any label, with ",
+            Setting("unlabelled", "em"),
+            ".",
         )
 
 
 def check_choice(estimate: Any) -> None:
     """Refuse to choose a λ where none is used."""
     if isinstance(estimate, str) and estimate == "mle":
-        raise InvalidSetting("estimate='mle' smooths nothing, so smoothing='auto' has nothing to choose; use 'bayes'.")
+        raise InvalidSetting(
+            Setting("estimate", "mle"),
+            " smooths nothing, so ",
+            Setting("smoothing", "auto"),
+            " has nothing to choose; use ",
+            Setting("estimate", "bayes"),
+            ".",
+        )
 
 
 def check_class_weight(value: Any) -> None:
@@ -104,12 +128,15 @@ def check_class_weight(value: Any) -> None:
         return
     if not isinstance(value, Mapping):
         raise InvalidSetting(
-            f"class_weight={value!r} must be 'balanced', a dict of weights by class such as {{'spam': 3.0}}, or None."
+            Setting("class_weight", value),
+            " must be 'balanced', a dict of weights by class such as {'spam': 3.0}, or None.",
         )
     for label, weight in value.items():
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
             raise InvalidSetting(
-                f"class_weight gives the class {label!r} the weight {weight!r}; give a finite number of 0 or more."
+                Setting("class_weight"),
+                f" gives the class {label!r} the weight {weight!r}; give a finite number of 0 or more.",
+                value=weight,
             )
 
 
@@ -119,22 +146,23 @@ def check_temperature(value: Any) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, Real) or not 1 / LARGEST <= float(value) <= 1 / SMALLEST:
         raise InvalidSetting(
-            f"temperature={value!r} must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None."
+            Setting("temperature", value),
+            f" must be a number from {1 / LARGEST:g} to {1 / SMALLEST:g}, 'auto' or None.",
         )
 
 
 def check_smoothing(name: str, value: Any) -> None:
     """Refuse a λ that is none; what depends on the estimate is checked there."""
     if not np.isscalar(value) or isinstance(value, (str, bytes)):
-        raise InvalidSetting(f"{name}={value!r} must be one number; give a column its own by its family.")
+        raise InvalidSetting(Setting(name, value), " must be one number; give a column its own by its family.")
     if not (np.isfinite(value) and float(value) >= 0):  # type: ignore[arg-type]
-        raise InvalidSetting(f"{name}={value!r} must be finite and not negative.")
+        raise InvalidSetting(Setting(name, value), " must be finite and not negative.")
 
 
 def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse a value that is none of those known."""
     if not isinstance(value, str) or value not in known:
-        raise InvalidSetting(f"{name}={value!r} is unknown; use {' or '.join(map(repr, known))}.")
+        raise InvalidSetting(Setting(name, value), f" is unknown; use {' or '.join(map(repr, known))}.")
 
 
 def is_whole(value: Any) -> bool:
@@ -164,7 +192,10 @@ def log_prior(nb: Any, counts: Counts | None = None) -> Floats:
     if isinstance(nb.prior, dict):
         if set(nb.prior) != set(labels):
             raise InvalidSetting(
-                f"prior names the classes {sorted(map(str, nb.prior))}; give one for each of {labels}."
+                Setting("prior"),
+                f" names the classes {sorted(map(str, nb.prior))}; give one for each of {labels}.",
+                value=nb.prior,
+                classes=list(labels),
             )
         return given_prior(numbers("prior", [nb.prior[label] for label in labels]), len(labels))
     return given_prior(numbers("prior", nb.prior), len(labels))
@@ -215,13 +246,19 @@ def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(f"{name}={values!r} must hold numbers.") from None
+        raise InvalidSetting(Setting(name, values), " must hold numbers.") from None
 
 
 def numbers_among(classes: AnyArray) -> AnyArray:
     """Return the labels as numbers, if they are."""
     if classes.dtype.kind not in "biuf":
-        raise InvalidSetting(f"cost='squared' and 'absolute' need numbers as labels; found {list(classes[:3])}.")
+        raise InvalidSetting(
+            Setting("cost", "squared"),
+            " and ",
+            Setting("cost", "absolute"),
+            f" need numbers as labels; found {list(classes[:3])}.",
+            classes=list(classes),
+        )
     return classes
 
 
@@ -236,7 +273,9 @@ def plain(name: str, value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise InvalidSetting(f"{name}={value!r} cannot be written to a file; set it to a number, a text, a list or a dict.")
+    raise InvalidSetting(
+        Setting(name, value), " cannot be written to a file; set it to a number, a text, a list or a dict."
+    )
 
 
 def revived(name: str, value: Any) -> Any:

@@ -18,6 +18,7 @@ from ..data.grid import Grid
 from ..data.schema import Schema
 from ..data.target import Shares
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..families import Settings
 from ..judge.scores import Scores
 from ..model.calibration import Fit, Rated, fitted
@@ -121,7 +122,8 @@ class Tuned(Fresh):
         """
         if not (self.temperature is None or self.temperature == "auto"):
             raise InvalidSetting(
-                f"temperature={self.temperature!r} is set by hand, so there is none to fit; set it to None or 'auto'."
+                Setting("temperature", self.temperature),
+                " is set by hand, so there is none to fit; set it to None or 'auto'.",
             )
         self._check_fitted()
         rows = of_weight(self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)))
@@ -141,8 +143,9 @@ class Tuned(Fresh):
         """Return what is best for these rows, each left out of the counts."""
         if self._expected is not None:
             raise InvalidInput(
-                "Rows cannot be left out of what rows without a label taught: their own labels took part in it. Set "
-                "smoothing and temperature by hand, or calibrate with rows kept apart: calibrate(X, y, held_out=True)."
+                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+                "Set smoothing and temperature by hand, or calibrate with held-out rows: "
+                "calibrate(X, y, held_out=True).",
             )
         task = Task(
             self._with_smoothing,
@@ -171,8 +174,11 @@ class Tuned(Fresh):
         """Refuse to soften by rows held out what was weighed already on rows left out."""
         if self.model != "textbook" and (self._tuning.learned or self._tuning.refined) is not None:
             raise InvalidSetting(
-                f"model={self.model!r} weighs its evidence on the rows that were counted: calibrate(X, y) with those. "
-                "To soften the text book by rows held out set model='textbook'."
+                Setting("model", self.model),
+                " weighs its evidence on the rows that were counted: calibrate(X, y) with those. To soften the "
+                "textbook model with held-out rows, set ",
+                Setting("model", "textbook"),
+                ".",
             )
 
     def _held_out(self, rows: Rows) -> Tuning:

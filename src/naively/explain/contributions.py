@@ -10,6 +10,7 @@ from .._types import Floats, Longs
 from ..data.frame import Frame
 from ..data.schema import Column
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..families.categorical import LogTable, LogTables
 from ..families.family import scores_of
 from ..model.joint.model import TogetherModel
@@ -92,7 +93,9 @@ def said_by_codes(model: TableModel, table: LogTable, columns: dict[str, Any], p
 def opponents(joint: Floats, prior: Floats, answer: Longs, labels: tuple[Any, ...], against: Any) -> Longs:
     """Return which class each answer is compared with: the one given or, where that is the answer, the runner-up."""
     if against is not None and against not in labels:
-        raise InvalidInput(f"against={against!r} is no class; the classes are {list(labels)}.")
+        raise InvalidInput(
+            Setting("against", against), f" is no class; the classes are {list(labels)}.", classes=list(labels)
+        )
     row = np.arange(len(joint))
     others = joint.copy()
     others[row, answer] = -np.inf

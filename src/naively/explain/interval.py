@@ -18,6 +18,7 @@ from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
 from .._types import Floats
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..families.cumulants import Cumulants, of_log_gamma
 from ..families.family import blocks
 from ..model.scorer import Model, rows_of
@@ -38,8 +39,9 @@ def tail_of(level: Any) -> float:
     """Return the probability left on each side of an interval of this level."""
     if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise InvalidSetting(
-            f"level={level!r} must lie between 0 and 1, both left out: 0.9 leaves 5 % on each side. For the "
-            "probability itself use predict_proba."
+            Setting("level", level),
+            " must lie between 0 and 1, both left out: 0.9 leaves 5 % on each side. For the probability itself "
+            "use predict_proba.",
         )
     return (1 - float(level)) / 2
 

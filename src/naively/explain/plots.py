@@ -16,6 +16,7 @@ from scipy.special import betaincinv
 
 from .._types import Floats
 from ..errors import InvalidInput, NotInstalled
+from ..errors.message import Setting
 from ..judge.scores import BINS, Scores
 from .evidence import JOINT, OWN, Evidence
 
@@ -46,7 +47,7 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
     2
     """
     if not 0 < level < 1:
-        raise InvalidInput(f"level={level!r} must lie between 0 and 1, such as 0.9.")
+        raise InvalidInput(Setting("level", level), " must lie between 0 and 1, such as 0.9.")
     named = {"model": scores} if isinstance(scores, Scores) else scores
     if not isinstance(named, Mapping) or not named or not all(isinstance(one, Scores) for one in named.values()):
         raise InvalidInput("Give Scores, or a dict such as {'text book': scores, 'auto': others}.")
@@ -92,7 +93,7 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
     >>> chart = nv.plots.evidence(nb.explain({"sky": "rain"}))
     """
     if not 0 <= row < len(evidence):
-        raise InvalidInput(f"row={row!r} is none of the {len(evidence)} rows that were explained.")
+        raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
     alt, (title, lines) = altair(), evidence._picture(row)
     longest, bars, above = evidence._longest(row) or 1.0, [], ""
     for line in lines:

@@ -14,6 +14,7 @@ from .._types import Floats
 from ..data.dict_rows import texts_in
 from ..data.frame import Frame
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..model.table_model import TableModel
 from ..stats import WordTable
 from ..text import TextRows
@@ -87,10 +88,12 @@ def column_of(names: Sequence[str], column: str | None) -> str:
     if column in names:
         return column  # type: ignore[return-value]
     if not names:
-        raise InvalidInput("No column of texts is counted by its words: families={'body': 'words'} would do that.")
+        raise InvalidInput(
+            "No column of texts is counted by its words: ", Setting("families", {"body": "words"}), " would do that."
+        )
     if column is None and len(names) == 1:
         return names[0]
-    raise InvalidInput(f"column={column!r} is no column of texts; those are {list(names)}.")
+    raise InvalidInput(Setting("column", column), f" is no column of texts; those are {list(names)}.")
 
 
 def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
@@ -103,9 +106,9 @@ def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
     name = column_of(list(texts), column)
     labels = list(model.classes.labels)
     if label not in labels:
-        raise InvalidInput(f"{label!r} is no class; the classes are {labels}.")
+        raise InvalidInput(f"{label!r} is no class; the classes are {labels}.", value=label, classes=list(labels))
     if not isinstance(top, (int, np.integer)) or top < 1:
-        raise InvalidInput(f"top={top!r} is no number of words; give 1 or more.")
+        raise InvalidInput(Setting("top", top), " is no number of words; give 1 or more.")
     k, table, likelihood = labels.index(label), texts[name].table, texts[name].likelihood
     kept, weights = weights_of(likelihood)
     met = table.texts[:, kept]

@@ -11,6 +11,7 @@ import numpy as np
 from .._kernels import Scorer
 from .._types import Codes, Floats
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import take_away
 from . import proportions as shares
@@ -52,7 +53,8 @@ class Bernoulli:
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.threshold >= 0:
             raise InvalidSetting(
-                f"threshold={self.threshold!r} must be 0 or more: cells a sparse matrix leaves out are 0, and absent."
+                Setting("threshold", self.threshold),
+                " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
             )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> Flags:

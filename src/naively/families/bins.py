@@ -15,6 +15,7 @@ import numpy.typing as npt
 from .. import _kernels
 from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.quantiles import ordered_groups, quantile_groups, value_weights
 from .categorical import Categorical, LogTable, scored
@@ -53,7 +54,7 @@ class Bins:
     def __post_init__(self) -> None:
         whole = isinstance(self.bins, Integral) and not isinstance(self.bins, bool)
         if self.bins is not None and not (whole and self.bins >= 2):
-            raise InvalidSetting(f"Bins(bins={self.bins!r}) must be a whole number of 2 or more.")
+            raise InvalidSetting(Setting("bins", self.bins, of="Bins()"), " must be a whole number of 2 or more.")
         if self.cuts is not None:
             object.__setattr__(self, "cuts", checked_cuts(self.cuts))
 
@@ -128,9 +129,9 @@ def checked_cuts(cuts: Any) -> tuple[float, ...]:
     try:
         found = np.asarray(list(cuts), dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be numbers such as [18, 40, 65].") from None
+        raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be numbers such as [18, 40, 65].") from None
     if found.ndim != 1 or not np.isfinite(found).all() or not (np.diff(found) > 0).all():
-        raise InvalidSetting(f"Bins(cuts={cuts!r}) must be finite and rise, each above the one before.")
+        raise InvalidSetting(Setting("cuts", cuts, of="Bins()"), " must be finite and rise, each above the one before.")
     return tuple(found.tolist())
 
 

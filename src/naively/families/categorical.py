@@ -14,6 +14,7 @@ from .. import _kernels
 from .._kernels import Scorer
 from .._types import Codes, Floats, Longs
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
@@ -44,13 +45,18 @@ class Categorical:
 
     def __post_init__(self) -> None:
         if self.spread not in ("even", "overall"):
-            raise InvalidSetting(f"spread={self.spread!r} is unknown; use 'even' or 'overall'.")
+            raise InvalidSetting(Setting("spread", self.spread), " is unknown; use 'even' or 'overall'.")
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> LogTable:
         """Return log P(value | class)."""
         settings = settings.alone(self.smoothing)
         if self.spread == "overall" and settings.estimate == "map":
-            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
+            raise InvalidSetting(
+                Setting("spread", "overall"),
+                " gives rare values a λ below 1, which ",
+                Setting("estimate", "map"),
+                " cannot use.",
+            )
         return LogTable(self, settings, classes, *scored(statistic, classes, settings))
 
     def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
@@ -185,8 +191,12 @@ class LogTable:
         """Refuse these rows, whose values were never met, if the settings say so and there are any."""
         if self.settings.unseen == "error" and len(unseen):
             raise InvalidInput(
-                f"Row {unseen[0]} holds a value never met in training. Set unseen='skip' to let it say "
-                "nothing, or 'smooth' to give such values a place of their own."
+                RowNumber(unseen[0]),
+                " holds a value that was not seen in training. Set ",
+                Setting("unseen", "skip"),
+                " to ignore such values, or ",
+                Setting("unseen", "smooth"),
+                " to smooth them.",
             )
 
     def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
@@ -224,7 +234,9 @@ class LogTable:
         n, met, kept, code = self.left.n, self.left.met, self.left.kept, np.minimum(x, len(self.values))
         never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
         if len(never):
-            raise InvalidInput(f"Row {never[0]} was never counted: its value was not met as often with its class.")
+            raise InvalidInput(
+                RowNumber(never[0]), " was never counted: its value was not counted as often with its class."
+            )
         self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
     def log_belief(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from .._kernels import Scorer
 from .._types import Codes, Floats
 from ..errors import InvalidSetting, RowRefused
+from ..errors.message import Setting
 from ..stats import Axis
 
 if TYPE_CHECKING:
@@ -50,14 +51,17 @@ class Settings:
     def __post_init__(self) -> None:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
             if getattr(self, name) not in get_args(kinds):
-                raise InvalidSetting(f"{name}={getattr(self, name)!r} is unknown; use one of {get_args(kinds)}.")
+                raise InvalidSetting(Setting(name, getattr(self, name)), f" is unknown; use one of {get_args(kinds)}.")
         smoothing = numbers(self.smoothing)
         if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
-            raise InvalidSetting(f"smoothing={self.smoothing!r} must be finite and not negative.")
+            raise InvalidSetting(Setting("smoothing", self.smoothing), " must be finite and not negative.")
         if self.estimate == "map" and np.any(smoothing < 1):
             raise InvalidSetting(
-                f"estimate='map' needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its "
-                "mode at the edge. Laplace's rule with λ is estimate='bayes' with smoothing=λ, or 'map' with λ + 1."
+                Setting("estimate", "map"),
+                f" needs smoothing of 1 or more, found {self.smoothing!r}: below 1 the prior has its mode at the "
+                "edge. Laplace's rule with λ is ",
+                Setting("estimate", "bayes"),
+                " with smoothing=λ, or 'map' with λ + 1.",
             )
 
     def alone(self, own: Any = None) -> Settings:
@@ -65,8 +69,9 @@ class Settings:
         smoothing = numbers(self.smoothing if own is None else own)
         if smoothing.size != 1:
             raise InvalidSetting(
-                f"smoothing holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
-                "take one each: give the array to their family, e.g. Words(smoothing=[...])."
+                Setting("smoothing"),
+                f" holds {smoothing.size} numbers, but this column takes a single λ. Only words and flags "
+                "take one each: give the array to their family, e.g. Words(smoothing=[...]).",
             )
         return replace(self, smoothing=smoothing.item())
 
@@ -78,7 +83,9 @@ class Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
         smoothing = numbers(self.smoothing if own is None else own)
         if smoothing.size != 1 and smoothing.shape != (size,):
-            raise InvalidSetting(f"smoothing holds {smoothing.size} numbers for {size} values; give one, or one each.")
+            raise InvalidSetting(
+                Setting("smoothing"), f" holds {smoothing.size} numbers for {size} values; give one, or one each."
+            )
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
 
 
@@ -87,7 +94,7 @@ def numbers(smoothing: Any) -> Floats:
     try:
         return np.asarray(smoothing, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidSetting(f"smoothing={smoothing!r} is no number; give a λ such as 1.0.") from None
+        raise InvalidSetting(Setting("smoothing", smoothing), " is no number; give a λ such as 1.0.") from None
 
 
 def padded(table: Floats) -> Floats:

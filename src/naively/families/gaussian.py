@@ -12,6 +12,7 @@ from scipy.special import poch, polygamma, psi
 from .._kernels import Scorer, left_numbers
 from .._types import Codes, Floats
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
@@ -54,7 +55,9 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise InvalidSetting(f"epsilon={self.epsilon!r} must be finite and not negative: it is added to variances.")
+            raise InvalidSetting(
+                Setting("epsilon", self.epsilon), " must be finite and not negative: it is added to variances."
+            )
 
     def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> Bells:
         """Return the density of each class and column."""
@@ -284,8 +287,9 @@ class Bells:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
         if self.family.epsilon:
             raise InvalidSetting(
-                f"Gaussian(epsilon={self.family.epsilon!r}) adds to every variance, so that no likelihood is highest. "
-                "To learn from rows without a label leave it 0: no class gets narrower than a thousandth of its column."
+                Setting("epsilon", self.family.epsilon, of="Gaussian()"),
+                " adds to every variance, so that no likelihood is highest. To learn from rows without a label "
+                "leave it 0: no class gets narrower than a thousandth of its column.",
             )
         if self.settings.estimate != "map":
             return 0.0

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._types import AnyArray, Codes, Floats, Longs
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import OPEN_LEVELS, PythonOnly, Setting
 from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
 from ..stats.arithmetic import take_away
@@ -55,7 +56,9 @@ class Ordinal:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.tie, Real) and 0 <= self.tie < np.inf):
-            raise InvalidSetting(f"Ordinal(tie={self.tie!r}) must be finite and not negative; 0 shares nothing.")
+            raise InvalidSetting(
+                Setting("tie", self.tie, of="Ordinal()"), " must be finite and not negative; 0 shares nothing."
+            )
         if self.levels is not None:
             object.__setattr__(self, "levels", checked_levels(self.levels))
 
@@ -75,7 +78,10 @@ class Ordinal:
         if strange := [label for label in known if label not in named]:
             raise InvalidInput(
                 f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
-                f"Correct the cell, or name all levels: families={{{column!r}: nv.Ordinal(levels=[…])}}."
+                "Correct the cell, or name all levels: ",
+                Setting("families", {column: OPEN_LEVELS}),
+                ".",
+                column=column,
             )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> OrdinalTable:
@@ -196,8 +202,14 @@ class OrdinalTable(LogTable):
         """Return 0 where nothing is believed; what neighbours share is the mode of no prior."""
         if self._strength(self._imagined):
             raise InvalidSetting(
-                "levels that share with their neighbours maximise no likelihood. To learn from rows without a label "
-                "set smoothing=1 or estimate='mle', nv.Ordinal(tie=0), or the family 'categorical'."
+                "levels that share with their neighbours maximise no likelihood. To learn from rows without a "
+                "label set ",
+                Setting("smoothing", 1),
+                " or ",
+                Setting("estimate", "mle"),
+                ", ",
+                Setting("tie", 0, of="nv.Ordinal()"),
+                ", or the family 'categorical'.",
             )
         return super().log_belief()
 
@@ -213,11 +225,14 @@ def checked_levels(levels: Any) -> tuple[Any, ...]:
     """Return levels as a tuple, if they are several and each stands once."""
     if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
         raise InvalidSetting(
-            f"Ordinal(levels={levels!r}) must be a list of levels, lowest first: ['low', 'mid', 'high']."
+            Setting("levels", levels, of="Ordinal()"),
+            " must be a list of levels, lowest first: ['low', 'mid', 'high'].",
         )
     found = tuple(label.item() if isinstance(label, np.generic) else label for label in levels)
     if None in found or len(set(found)) < len(found):
-        raise InvalidSetting(f"Ordinal(levels={list(found)!r}) must name each level once, and no missing value.")
+        raise InvalidSetting(
+            Setting("levels", list(found), of="Ordinal()"), " must name each level once, and no missing value."
+        )
     return found
 
 
@@ -236,9 +251,12 @@ def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     parts = {label: NUMBER.split(label) for label in labels}
     if len({cut[0] for cut in parts.values()}) > 1 or not all(len(cut) > 1 for cut in parts.values()):
         raise InvalidSetting(
-            f"Column {column!r} is to be ordinal, but texts such as {', '.join(map(repr, sorted(labels)[:3]))} have no "
-            f"order of their own. Name the levels, lowest first: families={{{column!r}: nv.Ordinal(levels=[…])}}, or "
-            "give a type that has an order, such as pandas.CategoricalDtype([…], ordered=True)."
+            f"Column {column!r} is to be ordinal, but texts such as {', '.join(map(repr, sorted(labels)[:3]))} "
+            "have no order of their own. Name the levels, lowest first: ",
+            Setting("families", {column: OPEN_LEVELS}),
+            PythonOnly(", or give a type that has an order, such as pandas.CategoricalDtype([…], ordered=True)"),
+            ".",
+            column=column,
         )
     return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
 

@@ -11,7 +11,8 @@ from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import Scorer
 from .._types import Codes, Floats
-from ..errors import InvalidInput, InvalidSetting
+from ..errors import InvalidInput, InvalidSetting, RowRefused
+from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.arithmetic import RESIDUE
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
@@ -51,7 +52,8 @@ class Poisson:
         for column, k in np.argwhere(summary.n * summary.mean < -0.5):  # less may be rounding
             raise InvalidInput(
                 f"Class {classes.labels[k]!r} has a mean of {summary.mean[column, k]:g} in column "
-                f"{statistic.columns.labels[column]!r}; {NEVER_NEGATIVE}"
+                f"{statistic.columns.labels[column]!r}; {NEVER_NEGATIVE}",
+                column=statistic.columns.labels[column],
             )
         return Rates(self, settings.alone(self.smoothing), classes, statistic.columns, summary)
 
@@ -207,9 +209,10 @@ class Rates:
         edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
-                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} rows "
-                "of that has its mode at no events at all, which cannot be climbed to. Set estimate='mle', or its "
-                f"family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g})."
+                f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} "
+                "rows of that has its mode at no events at all, which cannot be climbed to. Set ",
+                Setting("estimate", "mle"),
+                f", or its family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g}).",
             )
         rates = self.rate.T
         return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
@@ -232,5 +235,5 @@ def checked(x: Any) -> Floats:
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):
         row, column = (int(i) for i in np.argwhere(x < 0)[0])
-        raise InvalidInput(f"Row {row}, column {column} holds {x[row, column]:g}; {NEVER_NEGATIVE}")
+        raise RowRefused(row, column, f"{x[row, column]:g}", NEVER_NEGATIVE)
     return np.asarray(x)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._kernels import Scorer
 from .._types import Codes, Floats, Mask
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, WordTable
 from .bernoulli import Bernoulli, Flags
 from .cumulants import Cumulants
@@ -169,7 +170,8 @@ def smoothing_of(family: Words, words: Kept) -> Any:
         return family.smoothing
     if family.vocabulary is None or len(family.vocabulary) != len(family.smoothing):
         raise InvalidSetting(
-            f"smoothing={family.smoothing!r} is a λ for each word of a text, so it needs a vocabulary of as many words."
+            Setting("smoothing", family.smoothing),
+            " is a λ for each word of a text, so it needs a vocabulary of as many words.",
         )
     each = dict(zip(family.vocabulary, family.smoothing, strict=True))
     return np.array([each[word] for word in words.labels], dtype=np.float64)
@@ -203,5 +205,6 @@ def check_limit(name: str, value: Any) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
     if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):
         raise InvalidSetting(
-            f"{name}={value!r} is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them."
+            Setting(name, value),
+            " is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them.",
         )

@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 from .._kernels import Scorer
 from .._types import Codes, Floats
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis
 from ..stats.arithmetic import take_away
 from . import proportions as shares
@@ -226,8 +227,11 @@ class WordWeights:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
         if self.family.complement:
             raise InvalidSetting(
-                "Words(complement=True) scores a class by the words of all others, and such scores are no logarithms "
-                "of a probability that could be maximised. To learn from rows without a label, set complement=False."
+                Setting("complement", True, of="Words()"),
+                " scores a class by the words of all others, and such scores are no logarithms of a probability "
+                "that could be maximised. To learn from rows without a label, set ",
+                Setting("complement", False),
+                ".",
             )
         if self.settings.estimate != "map":
             return 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._types import Floats
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
 from .family import Settings
@@ -136,7 +137,7 @@ def as_tuple(name: str, given: Any) -> Any:
     if given is None or isinstance(given, tuple):
         return given
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidSetting(f"{name}={given!r} is no list; give its values one by one, such as {name}=[…].")
+        raise InvalidSetting(Setting(name, given), " is no list; give its values one by one, such as ['a', 'b'].")
     return tuple(given)
 
 
@@ -144,23 +145,32 @@ def check_words(family: Words) -> None:
     """Refuse settings of words that do not go together."""
     if family.bernoulli and (family.complement or family.idf):
         other = "complement" if family.complement else "idf"
-        raise InvalidSetting(f"Words(bernoulli=True) looks at whether words are there; {other}=True is for how often.")
+        raise InvalidSetting(
+            Setting("bernoulli", True, of="Words()"),
+            " looks at whether words are there; ",
+            Setting(other, True),
+            " is for how often.",
+        )
     if family.times not in ("all", "once", "log"):
-        raise InvalidSetting(f"times={family.times!r} is unknown; give 'all', 'once' or 'log'.")
+        raise InvalidSetting(Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'.")
     check_limit("min_df", family.min_df)
     check_limit("max_df", family.max_df)
     most = family.max_words
     if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise InvalidSetting(f"max_words={most!r} is no number of words; give 1 or more.")
+        raise InvalidSetting(Setting("max_words", most), " is no number of words; give 1 or more.")
     for name in ("preprocess", "tokenize"):
         function = getattr(family, name)
         if function is not None and not callable(function):
-            raise InvalidSetting(f"{name}={function!r} is no function; give one that takes a text, such as str.split.")
+            raise InvalidSetting(
+                Setting(name, function), " is no function; give one that takes a text, such as str.split."
+            )
     if not all(isinstance(word, str) for word in family.stop_words):
-        raise InvalidSetting(f"stop_words={list(family.stop_words)!r} must be strings.")
+        raise InvalidSetting(Setting("stop_words", list(family.stop_words)), " must be strings.")
     width = family.hash_width
     if width is not None and not isinstance(width, (int, np.integer)):
-        raise InvalidSetting(f"hash_width={width!r} is no number of columns; give a whole number, such as 2**20.")
+        raise InvalidSetting(
+            Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
+        )
     if family.pairs and width is not None:
         raise InvalidSetting("Columns of a hash have no names that would tell pairs apart; give ngrams=(1, 2) instead.")
     if family.vocabulary is not None:
@@ -172,7 +182,7 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
     if family.hash_width is not None:
         raise InvalidSetting("Give a vocabulary or a hash_width, not both: columns of a hash have no words.")
     if family.pairs:
-        raise InvalidSetting("Give a vocabulary with the pairs that count, not pairs=True.")
+        raise InvalidSetting("Give a vocabulary with the pairs that count, not ", Setting("pairs", True), ".")
     if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
         raise InvalidSetting("vocabulary must be strings, each of them once.")
     if not vocabulary:

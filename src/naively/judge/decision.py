@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 
 Cost = npt.ArrayLike | Literal["squared", "absolute"] | None
 
@@ -69,7 +70,7 @@ def decide(
     """
     p = checked_posterior(posterior)
     if reject is not None and not numbers_of(reject, "reject") >= 0:
-        raise InvalidInput(f"reject={reject!r} is no price; give what a refusal costs, 0 or more, or None.")
+        raise InvalidInput(Setting("reject", reject), " is no price; give what a refusal costs, 0 or more, or None.")
     if values is not None:
         return decide_number(p, cost, reject, values)
     costs = expected_cost(p, cost)
@@ -154,8 +155,9 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
     wrong = np.flatnonzero(~((p >= 0).all(axis=1) & (np.abs(p.sum(axis=1) - 1) < 1e-6)))
     if len(wrong):
         raise InvalidInput(
-            f"Row {wrong[0]} of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1. "
-            "Give what predict_proba returns, or divide each row by its sum."
+            RowNumber(wrong[0]),
+            f" of the posterior is {p[wrong[0]]}, which are no probabilities that sum to 1. Give what "
+            "predict_proba returns, or divide each row by its sum.",
         )
     return p
 
@@ -163,7 +165,10 @@ def checked_posterior(posterior: npt.ArrayLike) -> Floats:
 def checked_cost(cost: Cost, classes: int) -> Floats:
     """Return the cost matrix [class, choice], if it is one for so many classes."""
     if isinstance(cost, str):
-        raise InvalidInput(f"cost={cost!r} needs the classes as numbers: use decide(posterior, cost, values=...).")
+        raise InvalidInput(
+            Setting("cost", cost),
+            " needs the classes as numbers: use decide(posterior, cost, values=...).",
+        )
     matrix = numbers_of(cost)
     if matrix.ndim != 2 or matrix.shape[0] != classes or matrix.shape[1] == 0:
         raise InvalidInput(
@@ -183,4 +188,4 @@ def numbers_of(cost: Any, name: str = "cost") -> Floats:
     try:
         return np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} holds {cost!r}; give numbers.") from None
+        raise InvalidInput(f"{name} holds {cost!r}; give numbers.", setting=name, value=cost) from None

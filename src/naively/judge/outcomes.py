@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import AnyArray, Floats, Places
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 from .decision import Priced, decide, labelled_cost
 
 # How far probabilities of a row may be from 1 in all: those of other libraries may be in single precision.
@@ -186,9 +187,9 @@ def prices_of(cost: Any, classes: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]
 def checked_numbers(cost: str, classes: tuple[Any, ...]) -> str:
     """Return the name of a cost of numbers, if the classes are such."""
     if cost not in ("squared", "absolute"):
-        raise InvalidInput(f"cost={cost!r} is unknown; use 'squared', 'absolute', or a price for each pair.")
+        raise InvalidInput(Setting("cost", cost), " is unknown; use 'squared', 'absolute', or a price for each pair.")
     if np.asarray(classes).dtype.kind not in "biuf":
-        raise InvalidInput(f"cost={cost!r} needs numbers as classes; found {list(classes)[:3]}.")
+        raise InvalidInput(Setting("cost", cost), f" needs numbers as classes; found {list(classes)[:3]}.")
     return cost
 
 
@@ -206,8 +207,9 @@ def checked_shape(posterior: Any, decided: Any, rows: int, classes: int) -> Floa
     if off.any():
         row = int(np.argmax(off))
         raise InvalidInput(
-            f"Row {row} of the posterior holds {found[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum "
-            "to 1 in each row. Give those of predict_proba, not logarithms or votes."
+            RowNumber(row),
+            f" of the posterior holds {found[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum to "
+            "1 in each row. Give those of predict_proba, not logarithms or votes.",
         )
     return found
 

@@ -20,6 +20,7 @@ from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
+from ..errors.message import Setting
 from ..families import Ordinal
 from ..stats import Axis, Counts
 from .table_model import LABELS, TableModel
@@ -218,7 +219,7 @@ def belief(model: TableModel, key: str) -> float:
         else:
             columns = model.numbers[key][1] if key in model.numbers else (model.schema[key],)
         names = ", ".join(repr(column.name) for column in columns)
-        raise InvalidSetting(f"Of {names}: {error}") from None
+        raise InvalidSetting(f"Of {names}: ", error.message, column=columns[0].name) from None
 
 
 class Climb(NamedTuple):
@@ -281,7 +282,9 @@ def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Any], how: Estimator
     classes = Axis.declared([*hard.classes.labels, *declared])
     if not len(classes):
         raise InvalidInput(
-            "No row has a label, and how many classes there are is not said: set classes=3, say, or list their names."
+            "No row has a label, and how many classes there are is not said: set ",
+            Setting("classes", 3),
+            ", say, or list their names.",
         )
     frame = frame_of(rows.source)
     places = classes.places(rows.target.labels)[codes[having]]

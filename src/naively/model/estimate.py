@@ -60,11 +60,13 @@ def given_prior(prior: npt.ArrayLike, classes: int) -> Floats:
     given = np.asarray(prior, dtype=np.float64)
     if given.shape != (classes,):
         raise InvalidSetting(
-            f"Number of priors must match number of classes. Found {given.size} for {classes} classes."
+            f"Number of priors must match number of classes. Found {given.size} for {classes} classes.", setting="prior"
         )
     if not np.all(given >= 0):  # nor NaN
-        raise InvalidSetting(f"Priors must be non-negative. Found {given.min():g}.")
+        raise InvalidSetting(f"Priors must be non-negative. Found {given.min():g}.", setting="prior")
     if not np.isclose(given.sum(), 1.0):
-        raise InvalidSetting(f"The sum of the priors should be 1. Found {given.sum():.10g}; divide them by it.")
+        raise InvalidSetting(
+            f"The sum of the priors should be 1. Found {given.sum():.10g}; divide them by it.", setting="prior"
+        )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(given / given.sum()))  # so that they sum to 1 to the last digit

@@ -13,6 +13,7 @@ from ..counting.counter import TableCounter
 from ..counting.rows import Rows, count_rows
 from ..data.target import Shares
 from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
 from ..families import Settings
 from ..families import proportions as shares
 from ..families.family import row_weights
@@ -89,8 +90,9 @@ def check_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
     if len(never):
         row, label = never[0], counts.classes.labels[y[never[0]]]
         raise InvalidInput(
-            f"Row {begin + row} was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
-            f"{counts.rows[y[row]]:g}. {GIVE}"
+            RowNumber(begin + row),
+            f" was never counted: it weighs {w[row]:g}, and all rows of {label!r} together only "
+            f"{counts.rows[y[row]]:g}. {GIVE}",
         )
 
 
@@ -124,19 +126,28 @@ def check_counted(model: TableModel, columns: dict[str, Any], y: Codes, w: Float
         never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
-                f"Row {begin + never[0]} was never counted: its value in column {label.column.name!r} was not met as "
-                f"often with its class, {table.classes.labels[y[never[0]]]!r}. {GIVE}"
+                RowNumber(begin + never[0]),
+                f" was never counted: its value in column {label.column.name!r} was not counted as often with its "
+                f"class, {table.classes.labels[y[never[0]]]!r}. {GIVE}",
+                column=label.column.name,
             )
         alone = np.flatnonzero((take_away(table.left.met[code], w) == 0) & (code >= 0))
         if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
             raise InvalidInput(
-                f"Row {begin + alone[0]} is the only one with its value in column {label.column.name!r}: left out, it "
-                "has a value never met. Set unseen='skip' to let such values say nothing, or 'smooth'."
+                RowNumber(begin + alone[0]),
+                f" is the only one with its value in column {label.column.name!r}: without it, the value was not "
+                "seen. Set ",
+                Setting("unseen", "skip"),
+                " to ignore such values, or ",
+                Setting("unseen", "smooth"),
+                " to smooth them.",
+                column=label.column.name,
             )
     for key, (_, numbers) in model.numbers.items():
         if np.isinf(columns[key]).any():
             row, at = (int(i) for i in np.argwhere(np.isinf(columns[key]))[0])
-            raise InvalidInput(f"Row {begin + row} was never counted: {numbers[at].name!r} is infinite. {GIVE}")
+            name = numbers[at].name
+            raise InvalidInput(RowNumber(begin + row), f" was never counted: {name!r} is infinite. {GIVE}", column=name)
 
 
 def empirical_without(settings: Settings) -> PriorWithout:
@@ -177,7 +188,7 @@ def truth_of(rows: Rows, counts: Counts) -> Codes:
 def hard(rows: Rows) -> Any:
     """Return the labels of rows that have one each."""
     if isinstance(rows.target, Shares):
-        raise InvalidInput("Shares of classes have no single true class to score against; give one label for each row.")
+        raise InvalidInput("Soft labels have no single true class to score against; give one label for each row.")
     return rows.target
 
 
@@ -202,14 +213,15 @@ def folds_of(folds: Any, rows: Rows, groups: Any, seed: Any) -> Iterator[tuple[P
     n, codes = rows.target.rows, hard(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
-            raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
+            raise InvalidInput(Setting("folds", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in dealt_rows(rows, int(folds), seed))
         return
     if hasattr(folds, "split") and not isinstance(folds, str):
         folds = folds.split(np.zeros((n, 1)), codes, groups)
     elif not isinstance(folds, Iterable) or isinstance(folds, str):
         raise InvalidInput(
-            f"folds={folds!r} means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test)."
+            Setting("folds", folds),
+            " means nothing here; give a number, a splitter of scikit-learn, or pairs (train, test).",
         )
     for pair in folds:
         train, test = (

@@ -17,7 +17,7 @@ from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, text
 from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
 from ..data.schema import Column, Schema
-from ..errors import InvalidInput, RowRefused, infinite
+from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
 from ..families.sparse_numbers import Densely
@@ -232,7 +232,7 @@ class TableModel:
             line = np.asarray(columns[key][row], dtype=np.float64)
             if np.isinf(line).any():
                 name = numbers[int(np.argmax(np.isinf(line)))].name
-                return infinite(begin + row, name)
+                return infinite_cell(begin + row, name)
         return None
 
 

@@ -160,12 +160,17 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if classes is None:
             raise InvalidInput("classes must be passed on the first call to partial_fit.")
         if np.ndim(to_numpy(classes)) != 1 or not len(classes):
-            raise InvalidInput(f"`classes={classes!r}` must list all classes that will ever come, e.g. [0, 1].")
+            raise InvalidInput(
+                f"`classes={classes!r}` must list all classes that will ever come, e.g. [0, 1].", setting="classes"
+            )
         classes = np.asarray(python_labels(classes))
         check_class_labels(classes)
         declared = np.asarray(unique_labels(classes))
         if known is not None and (len(classes) != len(known) or not np.array_equal(known, declared)):
-            raise InvalidInput(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+            raise InvalidInput(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}",
+                setting="classes",
+            )
         return declared
 
     def _learn(

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..errors import InvalidInput
+from ..errors.message import Setting
 from ..families import Bernoulli
 from ..stats import Axis, TableAccumulator
 from .discrete import DiscreteNB
@@ -86,8 +87,9 @@ class BernoulliNB(DiscreteNB):
         cells = X.data if sparse.issparse(X) else X
         if binarize is None and (np.any(cells < 0) or np.any(cells > 1)):
             raise InvalidInput(
-                f"BernoulliNB(binarize=None) needs cells between 0 and 1; found {cells.min():g} to "
-                f"{cells.max():g}. Set binarize to the number above which a flag is there, e.g. 0.0."
+                Setting("binarize", None, of="BernoulliNB()"),
+                f" needs cells between 0 and 1; found {cells.min():g} to {cells.max():g}. Set binarize to the "
+                "number above which a flag is there, e.g. 0.0.",
             )
         return X
 

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..errors import InvalidSetting
+from ..errors.message import Setting
 from ..families import Family, Settings
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..stats import Axis, Counts, Table, TableAccumulator
@@ -67,7 +68,7 @@ class DiscreteNB(BaseNB):
                 raise InvalidSetting("All values in alpha must be greater than 0.")
         least = np.min(alpha)
         if not np.all(np.isfinite(alpha)):
-            raise InvalidSetting(f"alpha={self.alpha!r} must be finite.")
+            raise InvalidSetting(Setting("alpha", self.alpha), " must be finite.")
         if least < LEAST_ALPHA and not self.force_alpha:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "

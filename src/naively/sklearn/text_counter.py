@@ -19,6 +19,7 @@ from .._kernels import TokenRows
 from .._threads import allowed
 from .._types import Codes, ColumnLike, Matrix, Objects, TableLike
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 from ..text import TextReader, Tokens
 
 ENGLISH = "english"
@@ -290,7 +291,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         """Return the settings that say what a token is."""
         unit = UNITS.get(self.analyzer)
         if unit is None:
-            raise InvalidSetting(f"analyzer={self.analyzer!r} is not known; give 'word', 'char' or 'char_wb'.")
+            raise InvalidSetting(Setting("analyzer", self.analyzer), " is not known; give 'word', 'char' or 'char_wb'.")
         return Tokens(
             unit=unit,  # type: ignore[arg-type]
             ngrams=self.ngrams,
@@ -311,11 +312,13 @@ class TextCounter(TransformerMixin, BaseEstimator):
             good = int(value) >= least if whole else isinstance(value, Real) and 0.0 <= float(value) <= 1.0
             if isinstance(value, bool) or not good:
                 raise InvalidSetting(
-                    f"{name}={value!r} is no number of texts; give a whole number, or a share between 0.0 and 1.0."
+                    Setting(name, value), " is no number of texts; give a whole number, or a share between 0.0 and 1.0."
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):
-            raise InvalidSetting(f"max_features={most!r} is no number of words; give 1 or more, or None for all.")
+            raise InvalidSetting(
+                Setting("max_features", most), " is no number of words; give 1 or more, or None for all."
+            )
 
     def _limited(self, rows: TokenRows, order: Codes) -> Codes:
         """Return the numbers of the words to keep, in order: by document frequency and total frequency."""
@@ -367,7 +370,9 @@ def stop_words_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
         return ()
     if isinstance(given, str):
         if given != ENGLISH:
-            raise InvalidSetting(f"stop_words={given!r} is not a built-in list; give 'english' or a list of words.")
+            raise InvalidSetting(
+                Setting("stop_words", given), " is not a built-in list; give 'english' or a list of words."
+            )
         return tuple(sorted(ENGLISH_STOP_WORDS))
     words = tuple(given)
     if not all(isinstance(word, str) for word in words):

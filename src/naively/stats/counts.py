@@ -193,14 +193,20 @@ class Counts:
 
     def _check_columns(self, other: Counts) -> None:
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
-            raise DoesNotFit(f"Column {name!r} is counted on one side only; count the same columns to combine them.")
+            raise DoesNotFit(
+                f"Column {name!r} is counted on one side only; count the same columns to combine them.", column=name
+            )
         for name, column in self.columns.items():
             if type(column) is not type(other.columns[name]):
                 kinds = f"{type(column).__name__} and {type(other.columns[name]).__name__}"
-                raise DoesNotFit(f"Column {name!r} is counted in two ways, {kinds}; give it the same family.")
+                raise DoesNotFit(
+                    f"Column {name!r} is counted in two ways, {kinds}; give it the same family.", column=name
+                )
             widths = [vector_width(part) for part in (column, other.columns[name])]
             if widths[0] != widths[1] and None not in widths:
-                raise DoesNotFit(f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.")
+                raise DoesNotFit(
+                    f"Column {name!r} holds vectors of {widths[0]} and of {widths[1]} features.", column=name
+                )
 
 
 def vector_width(statistic: ColumnStatistic) -> int | None:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _kernels
 from .._types import AnyArray, ColumnLike, Objects
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from .arrow_buffers import arrow_buffers_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def refuse_missing(array: pa.Array, first: int, holes: bool) -> None:
     """Refuse an array in which texts are missing, unless that is allowed."""
     if array.null_count and not holes:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidInput(f"Row {row} holds no text: it is missing. Give it a text, such as '', or leave the row out.")
+        raise InvalidInput(
+            RowNumber(row), " holds no text: it is missing. Give it a text, such as '', or leave the row out."
+        )
 
 
 def decode_text(text: bytes | str | None, errors: str, row: int) -> str:
@@ -86,8 +89,9 @@ def decode_text(text: bytes | str | None, errors: str, row: int) -> str:
         return "" if text is None else text if isinstance(text, str) else text.decode("utf-8", errors)
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"Row {row} is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
-            "they are in, e.g. bytes.decode('latin-1')."
+            RowNumber(row),
+            f" is no valid UTF-8: byte {error.start} cannot be read. Decode the texts by the encoding that "
+            "they are in, e.g. bytes.decode('latin-1').",
         ) from None
 
 
@@ -181,8 +185,8 @@ def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, boo
         kept = [None if text is None or text != text else text for text in batch]
         row = next(at for at, text in enumerate(kept) if not isinstance(text, (str, bytes, type(None))))
         raise InvalidInput(
-            f"Row {first + row} holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert "
-            "it, e.g. by str()."
+            RowNumber(first + row),
+            f" holds {batch[row]!r} of type {type(batch[row]).__name__}, which is no text. Convert it, e.g. by str().",
         ) from None
 
 

@@ -12,6 +12,7 @@ from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Longs, Mask, Places
 from ..errors import InvalidInput
+from ..errors.message import RowNumber
 from .column import arrow_of_strings, kernel_texts, kernel_texts_of_arrow, strings_of
 from .tokens import Tokens
 
@@ -269,14 +270,14 @@ class TextReader:
         good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
         found = list(given) if good else []
         if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(f"Row {row}: tokenize gave {(found if good else given)!r}; it must give strings.")
+            raise InvalidInput(RowNumber(row), f": tokenize gave {found if good else given!r}; it must give strings.")
         return found
 
     @staticmethod
     def _changed(change: Callable[[str], str], text: str, row: int) -> str:
         changed = change(text)
         if not isinstance(changed, str):
-            raise InvalidInput(f"Row {row}: preprocess gave {changed!r}; it must give a string.")
+            raise InvalidInput(RowNumber(row), f": preprocess gave {changed!r}; it must give a string.")
         return changed
 
 

@@ -10,6 +10,7 @@ from typing import Literal, NoReturn
 from .. import _kernels
 from .._types import Json, JsonObject
 from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
 
 Unit = Literal["words", "characters", "inside"]
 MOST_IN_A_ROW = 256
@@ -65,11 +66,11 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if self.unit not in ("words", "characters", "inside"):
-            raise InvalidSetting(f"unit={self.unit!r} is not known; give 'words', 'characters' or 'inside'.")
+            raise InvalidSetting(Setting("unit", self.unit), " is not known; give 'words', 'characters' or 'inside'.")
         if self.cjk not in ("pairs", "words"):
-            raise InvalidSetting(f"cjk={self.cjk!r} is not known; give 'pairs' or 'words'.")
+            raise InvalidSetting(Setting("cjk", self.cjk), " is not known; give 'pairs' or 'words'.")
         if self.rules not in ("python", "unicode"):
-            raise InvalidSetting(f"rules={self.rules!r} is not known; give 'python' or 'unicode'.")
+            raise InvalidSetting(Setting("rules", self.rules), " is not known; give 'python' or 'unicode'.")
         check_ngrams(self.ngrams)
         check_hash_width(self.hash_width)
         if self.stop_words and self.unit != "words":
@@ -145,8 +146,8 @@ def check_ngrams(ngrams: tuple[int, int]) -> None:
         good = False
     if not good:
         raise InvalidSetting(
-            f"ngrams={ngrams!r} is no range; give the fewest and the most words in a row, such as (1, 2), up to "
-            f"{MOST_IN_A_ROW}."
+            Setting("ngrams", ngrams),
+            f" is no range; give the fewest and the most words in a row, such as (1, 2), up to {MOST_IN_A_ROW}.",
         )
 
 
@@ -155,5 +156,5 @@ def check_hash_width(width: int | None) -> None:
     whole = isinstance(width, Integral) and not isinstance(width, bool)
     if width is not None and not (whole and 1 <= width <= WIDEST):
         raise InvalidSetting(
-            f"hash_width={width!r} is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
+            Setting("hash_width", width), f" is no number of columns; give one of 1 … {WIDEST:,}, such as 2**20."
         )

@@ -74,7 +74,7 @@ def write(
     try:
         replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
     except InvalidInput as error:
-        raise UnwritableFile(path, str(error)) from error
+        raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
         raise UnwritableFile(path, "its folder does not exist; create it, or choose another.") from error
     except OSError as error:
@@ -109,7 +109,7 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
-            raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.")
+            raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.", column=name)
     sink = pa.BufferOutputStream()
     options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
     with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:

@@ -19,7 +19,7 @@ Moved = Mapping[str, tuple[Axis, Floats]]  # by column: its values, and how far 
 def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[dict[str, Any], Any]:
     """Return what the footer says about the adjustments of a column, and their rows of the table."""
     if not np.isfinite(table).all():
-        raise InvalidInput(f"adjustments of column {name!r} are not finite.")
+        raise InvalidInput(f"adjustments of column {name!r} are not finite.", column=name)
     of, texts = in_text(values)
     rows = laid_out(f"{MARK} {name}", classes, texts, [table])
     met = np.asarray(stored(table).any(axis=0))

@@ -47,11 +47,12 @@ def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, 
         kind, values, arrays = "moments", statistic.columns, [getattr(statistic, part) for part in PARTS.values()]
     else:
         raise InvalidInput(
-            f"column {name!r} is counted as {type(statistic).__name__}; a file holds tables and moments, "
-            "so count each column of the matrix by itself."
+            f"column {name!r} is counted as {type(statistic).__name__}; a file holds tables and moments, so "
+            "count each column of the matrix by itself.",
+            column=name,
         )
     if not sound(*arrays):
-        raise InvalidInput(f"column {name!r} holds counts that are negative or not finite.")
+        raise InvalidInput(f"column {name!r} holds counts that are negative or not finite.", column=name)
     of, texts = in_text(values)
     rows = laid_out(name, statistic.classes, texts, arrays, PLACES[kind])
     met = np.any([stored(array).any(axis=0) for array in arrays], axis=0)

@@ -19,6 +19,7 @@ from ...data.grid import Grid
 from ...data.schema import Column
 from ...data.target import Shares
 from ...errors import InvalidInput
+from ...errors.message import Setting
 from ..leave_one_out import some
 from .binning import look, most_features
 from .learned import OWN_PAIRS, ROWS, Learned, Rated, fitting, imagined_of, learn
@@ -106,8 +107,10 @@ def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> No
     size = len(counter.rows)
     if not np.allclose(np.bincount(codes, weights, size), counter.rows):
         raise InvalidInput(
-            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and columns are taken together "
-            "in all of them. Give all rows that the model was learned from, or set model='textbook'."
+            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and the joint "
+            "model needs all of them. Give all rows that the model was fitted with, or set ",
+            Setting("model", "textbook"),
+            ".",
         )
 
 

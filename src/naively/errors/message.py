@@ -1,0 +1,198 @@
+"""Sentences made of parts, so that Python and the command line write them in their own ways.
+
+A `Message` is the text that Python shows. Its `parts` are pieces of plain text, and values: the number of a row, a
+setting, columns to ignore. Whoever speaks to others than Python's users writes these values anew and leaves the text
+as it is; nobody searches a finished sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import EllipsisType
+from typing import TYPE_CHECKING, NoReturn, Self
+
+if TYPE_CHECKING:
+    from .._types import Json
+
+
+@dataclass(frozen=True)
+class Part:
+    """A value within a message; `str` writes it as Python's users know it."""
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} within an f-string would lose its value; pass it as a part of its own.")
+
+
+@dataclass(frozen=True)
+class RowNumber(Part):
+    """A row, counted from 0, of a table or of a file; Python counts from 0 and the command line from 1."""
+
+    row: int
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "row", int(self.row))  # NumPy's whole numbers, too
+
+    def __str__(self) -> str:
+        return f"row {self.row}" if self.path is None else f"{self.path}, row {self.row}"
+
+
+@dataclass(frozen=True)
+class Setting(Part):
+    """A setting, such as ``limit=3``, maybe of a call such as ``nv.File(...)``; without a value its name alone."""
+
+    name: str
+    value: object | EllipsisType = ...
+    of: str = ""
+    more: bool = False  # whether a list or dict is longer than is shown
+
+    @property
+    def given(self) -> object:
+        """The value, None if there is none."""
+        return None if self.value is ... else self.value
+
+    def __str__(self) -> str:
+        if self.value is ...:
+            return self.name
+        value = repr(self.value)
+        if self.more:
+            value = f"{value[:-1]}, …{value[-1]}"
+        call, comma = self.of.removesuffix(")"), "" if self.of.endswith("()") else ", "
+        return f"{call}{comma}{self.name}={value})" if self.of else f"{self.name}={value}"
+
+
+@dataclass(frozen=True)
+class IgnoredColumns(Part):
+    """Columns that a fit should ignore."""
+
+    names: Sequence[str]
+    more: bool = False
+
+    def __str__(self) -> str:
+        return f"columns=[...] without {', '.join(map(repr, self.names))}{', …' * self.more}"
+
+
+@dataclass(frozen=True)
+class MissingTexts(Part):
+    """Texts that a file should read as missing values, beside the usual ones."""
+
+    texts: Sequence[str]
+    more: bool = False
+
+    def __str__(self) -> str:
+        return f"nv.File(..., null=[..., {', '.join(map(repr, self.texts))}{', …' * self.more}])"
+
+
+@dataclass(frozen=True)
+class PythonOnly(Part):
+    """Advice that helps in Python alone."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Code(str):
+    """An expression of Python as the value of a setting: it is shown as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# A value that users choose.
+ANY_VALUE = Code("…")
+# How a family says that its levels are to be named.
+OPEN_LEVELS = Code("nv.Ordinal(levels=[…])")
+KINDS: Mapping[str, type[Part]] = {
+    kind.__name__: kind for kind in (RowNumber, Setting, IgnoredColumns, MissingTexts, PythonOnly)
+}
+
+
+class Message(str):
+    """A sentence for Python's users that keeps its parts.
+
+    Parameters
+    ----------
+    *parts : str, Part or Message
+        The pieces of the sentence, in order; a message among them is taken apart.
+
+    Examples
+    --------
+    >>> message = Message(RowNumber(3), " has no label; set ", Setting("unlabelled", "skip"), ".")
+    >>> print(message)
+    Row 3 has no label; set unlabelled='skip'.
+    """
+
+    parts: tuple[str | Part, ...]
+
+    def __new__(cls, *parts: str | Part) -> Self:
+        """Write the sentence."""
+        flat = tuple(_flattened(parts))
+        text = "".join(map(str, flat))
+        if flat and isinstance(flat[0], RowNumber) and flat[0].path is None:
+            text = text[0].upper() + text[1:]
+        self = super().__new__(cls, text)
+        self.parts = flat
+        return self
+
+    def with_place(self, begin: int, path: str | None = None) -> Message:
+        """Return the same message about rows that begin at `begin` of a table, or of a file, which is named."""
+        parts = [replace(part, row=part.row + begin) if isinstance(part, RowNumber) else part for part in self.parts]
+        if path is not None:
+            if parts and isinstance(parts[0], RowNumber):
+                parts[0] = replace(parts[0], path=path)
+            else:
+                parts.insert(0, f"{path}: ")
+        return Message(*parts)
+
+    def to_json(self) -> Json:
+        """Return the message for a file: its text, or a list of its parts if they are more than that."""
+        if all(isinstance(part, str) for part in self.parts):
+            return str(self)
+        return [part if isinstance(part, str) else _fields_of(part) for part in self.parts]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Message:
+        """Return the message that `to_json` wrote."""
+        if isinstance(data, str):
+            return cls(data)
+        return cls(*(part if isinstance(part, str) else _part_of(dict(part)) for part in data))
+
+    def __reduce__(self) -> tuple[type[Message], tuple[str | Part, ...]]:
+        return type(self), self.parts
+
+
+def _fields_of(part: Part) -> dict[str, Json]:
+    fields = {name: value for name, value in asdict(part).items() if value is not ...}
+    return {"kind": type(part).__name__, **fields}
+
+
+def _part_of(fields: dict[str, Json]) -> Part:
+    return KINDS[fields.pop("kind")](**fields)
+
+
+def _flattened(parts: Sequence[str | Part]) -> Iterator[str | Part]:
+    """Return the parts, those of messages among them one by one."""
+    for part in parts:
+        if isinstance(part, Message):
+            yield from part.parts
+        else:
+            yield part
+
+
+__all__ = [
+    "ANY_VALUE",
+    "OPEN_LEVELS",
+    "Code",
+    "IgnoredColumns",
+    "Message",
+    "MissingTexts",
+    "Part",
+    "PythonOnly",
+    "RowNumber",
+    "Setting",
+]
