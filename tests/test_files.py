@@ -17,7 +17,7 @@ from naively.counting import sample
 from naively.data import block
 from naively.data import column_types as columns
 from naively.data import files as read
-from naively.data.target import labels_of
+from naively.data.target import arrow_target
 from naively.estimator import file_folds
 from naively.estimator import fit_files as files
 from naively.judge.fold_assignment import Dealer
@@ -270,7 +270,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     nb = book()
     done = files.fit(nb, path, "label", ignore=["weight"], folds=4)
     rows = ROWS.drop(["weight"])
-    labels = labels_of(rows["label"])
+    labels = arrow_target(rows["label"])
     fold = Dealer(4, 0).deal(labels.labels, labels.codes)
     expected = np.zeros((400, 3))
     for at in range(4):

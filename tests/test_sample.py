@@ -16,7 +16,7 @@ from naively.counting import sample
 from naively.counting.counter import TableCounter
 from naively.counting.files import FileRows
 from naively.counting.row_hash import RowHasher, folded_bits, frame_hashes, number_hashes, sparse_hashes
-from naively.counting.rows import count_rows, rows_of
+from naively.counting.rows import count_rows, labeled_rows
 from naively.counting.sample import RowSample, in_proportion, smallest_places
 from naively.counting.sampled_rows import hashes_of_rows, numbers_to_measure, sample_places, sampled_file
 from naively.data.frame import frame_of
@@ -81,7 +81,7 @@ def contents(frame, labels):
 def sampled(source, kept, most, monkeypatch, families=None, weight=None):
     """Return the rows of the sample, as values, of a table or a file."""
     monkeypatch.setattr(sample, "KEPT", kept)
-    rows = rows_of(source, None, "kind", weight)
+    rows = labeled_rows(source, None, "kind", weight)
     if isinstance(rows, FileRows):
         rows.sampling = True
     counter = TableCounter(rows.schema(families))
@@ -118,7 +118,7 @@ def test_every_cell_the_class_and_the_weight_change_the_hash():
     families = {"t": "words"}
 
     def hashed(X, y=("p",), weights=None):
-        rows = rows_of(X, y, None, weights)
+        rows = labeled_rows(X, y, None, weights)
         return hashes_of_rows(rows, rows.schema(families), 1).tolist()
 
     assert hashed(row) == hashed(row, weights=[1.0]) == hashed({name: row[name] for name in reversed(row)})
@@ -232,7 +232,7 @@ def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
     monkeypatch.setattr("naively.counting.files.FEWEST", 2)
 
     def measured(given):
-        rows = rows_of(given, None, "kind", None)
+        rows = labeled_rows(given, None, "kind", None)
         counter = TableCounter(rows.schema(None))
         count_rows(counter, rows, 1)
         found = numbers_to_measure(counter, rows, 1)

@@ -141,7 +141,7 @@ def test_passes_are_told(path):
 def test_a_column_of_many_bytes_stays_whole(monkeypatch):
     """Arrow puts no more than 2 GiB of short texts into one array; such a column is read as long texts."""
     monkeypatch.setattr(values, "LONGEST", 20)
-    column = values.Values("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
+    column = values.ColumnValues("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
     found = column._arrow(0, 3)
     assert found.type == pa.large_string()
     assert found.to_pylist() == ["some words", "and others", "in chunks"]

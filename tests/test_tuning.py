@@ -554,9 +554,9 @@ def test_a_fit_that_cannot_choose_changes_nothing():
 
 
 def test_samples_are_rows_in_their_order():
-    from naively.counting.rows import rows_of
+    from naively.counting.rows import labeled_rows
 
-    rows = rows_of(NEW, NEW_Y, None, None)
+    rows = labeled_rows(NEW, NEW_Y, None, None)
     taken = sample(rows, 300)
 
     assert taken.target.rows == 300

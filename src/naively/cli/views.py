@@ -34,7 +34,7 @@ def classes(counts: Counts) -> Table:
 
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, that of the most mutual information first."""
-    from ..data.schema import NOUNS, said
+    from ..data.schema import NOUNS, family_text
     from ..judge.metrics import whole
 
     told = nb._information()
@@ -42,7 +42,7 @@ def column_facts(nb: Classifier) -> list[dict[str, Any]]:
         {
             "name": column.name,
             "holds": NOUNS[column.type],
-            "family": said(column),
+            "family": family_text(column),
             "written": None if column.written is None or column.written.plain else str(column.written),
             "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else whole(gaps),
             "bits": known(told.get(column.name)),

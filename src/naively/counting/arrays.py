@@ -30,7 +30,7 @@ def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: 
     An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
     through before the first is counted.
     """
-    matrices = {name: native(matrix) for name, matrix in batch.items()}
+    matrices = {name: kernel_matrix(matrix) for name, matrix in batch.items()}
     codes, weights = checked_rows(y, weights)
     for name, accumulator in counts.columns.items():
         check_column(name, accumulator, matrices.get(name), len(y))
@@ -81,10 +81,10 @@ def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any,
     else:
         row = accumulator.add(x, y, weights, threads)
     if row >= 0:
-        raise refusal(name, accumulator, x, row)
+        raise refused_cell(name, accumulator, x, row)
 
 
-def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
+def refused_cell(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     """Return the error that says which cell of a refused row cannot be counted, and why."""
     entries = slice(*x.indptr[row : row + 2]) if is_sparse(x) else row
     cells = (x.data if is_sparse(x) else x)[entries].astype(np.float64)
@@ -115,18 +115,18 @@ def is_sparse(x: Any) -> bool:
     return type(x) is not np.ndarray and bool(sparse.issparse(x))
 
 
-def native(x: Any) -> Any:
+def kernel_matrix(x: Any) -> Any:
     """Return the matrix in a type the kernels read, itself where it already is."""
     if is_sparse(x):
         x = x if x.format == "csr" else x.tocsr()
         if x.indices.dtype != x.indptr.dtype:
             x = sparse.csr_array((x.data, x.indices.astype(np.int64), x.indptr.astype(np.int64)), shape=x.shape)
-        kind = readable(x.data.dtype)
+        kind = readable_dtype(x.data.dtype)
         x = x if x.data.dtype == kind else x.astype(kind)
         return x if is_aligned(x) else x.copy()
     array = np.asarray(x)
     plain = array.dtype in READABLE and array.dtype.isnative and array.flags.aligned
-    return array if plain else array.astype(readable(array.dtype))
+    return array if plain else array.astype(readable_dtype(array.dtype))
 
 
 def is_aligned(x: Any) -> bool:
@@ -134,7 +134,7 @@ def is_aligned(x: Any) -> bool:
     return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)
 
 
-def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def readable_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type in which the kernels read data of this one, without loss."""
     if dtype in READABLE and dtype.isnative:
         return dtype

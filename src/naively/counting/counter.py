@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _kernels
 from .._types import AnyArray, Codes, Floats
-from ..data.block import ROWS, codes_of, numbers_of
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
+from ..data.block import ROWS, block_codes, block_numbers
+from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoder import Coder
 from ..data.frame import Frame
 from ..data.grid import Grid
@@ -24,8 +24,17 @@ from ..text import TextRows
 from . import arrays as memory
 from .column_moments import joined_moments, moments_of_column
 from .encoded_rows import EncodedRows
-from .pairs import TogetherCounter
-from .wide import absorb, add_wide, cells_in, check_width, is_text, reader_of, started, statistic_of
+from .pairs import JointCounter
+from .wide import (
+    absorb_accumulator,
+    accumulated_statistic,
+    add_wide,
+    check_vector_width,
+    counts_words,
+    empty_accumulator,
+    text_reader,
+    wide_cells,
+)
 
 EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 
@@ -41,22 +50,24 @@ class TableCounter:
         self.classes = Vocabulary(classes)
         self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
         self.of_vectors = schema.of_kind("vectors")
-        self.readers = {column.name: reader_of(column) for column in self.of_vectors if is_text(column)}
+        self.readers = {column.name: text_reader(column) for column in self.of_vectors if counts_words(column)}
         # A missing label is counted, too: as None, whose code is 0.
         self.growth = [0]
-        self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        self.words = [Vocabulary([None, *declared_levels(column)], self.growth) for column in self.of_labels]
         self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._make_readers()
         self._empty()
 
     def _make_readers(self) -> None:
-        self._labels = [(c.name, coded(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._labels = [(c.name, label_coder(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
 
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
-        self.vectors: dict[str, Any] = {n: started(self.schema[n], 0, reader) for n, reader in self.readers.items()}
+        self.vectors: dict[str, Any] = {
+            n: empty_accumulator(self.schema[n], 0, reader) for n, reader in self.readers.items()
+        }
         self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
         self._room = -1  # how many labels there is room for
 
@@ -74,10 +85,10 @@ class TableCounter:
         other._empty()
         return other
 
-    def of_grid(self, grid: Grid) -> TogetherCounter:
+    def of_grid(self, grid: Grid) -> JointCounter:
         """Return an empty counter of the columns of a grid together, with the same codes."""
         names = ([column.name for column in part] for part in (self.of_numbers, self.of_labels))
-        return TogetherCounter(grid, self.words, grid.places_among(*names))
+        return JointCounter(grid, self.words, grid.places_among(*names))
 
     # -- counting -----------------------------------------------------------------------------------------------
 
@@ -155,11 +166,11 @@ class TableCounter:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
-            codes, new = codes_of(frame, self.coders, begin, end, threads)
+            codes, new = block_codes(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
-        numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        wide = {c.name: cells_in(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
+        numbers = memory.kernel_matrix(block_numbers(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        wide = {c.name: wide_cells(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
         return EncodedRows(codes, numbers, wide)
 
     def _add_encoded(
@@ -168,7 +179,7 @@ class TableCounter:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
         except (RowRefused, NumberTooLarge) as error:
-            raise named(error, self.of_numbers, numbers, begin) from None
+            raise with_column_name(error, self.of_numbers, numbers, begin) from None
 
     def add_dicts(self, rows: Sequence[Mapping[str, Any]], y: Codes, weights: Floats | None) -> None:
         """Count a few rows given as dicts."""
@@ -177,7 +188,9 @@ class TableCounter:
             numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
             codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
-        texts = {name: TextRows(one, texts_in(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()}
+        texts = {
+            name: TextRows(one, texts_of_rows(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()
+        }
         self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
 
     def takes_row(self, label: Any) -> bool:
@@ -220,7 +233,7 @@ class TableCounter:
             if name in self.readers:
                 matrix.check()
                 continue
-            apart.vectors[name] = started(self.schema[name], matrix.shape[1])
+            apart.vectors[name] = empty_accumulator(self.schema[name], matrix.shape[1])
             apart.vectors[name].make_room(len(self.classes))
             add_wide(apart.vectors[name], name, matrix, y, weights, threads)
 
@@ -243,7 +256,9 @@ class TableCounter:
         for column in self.of_vectors:
             if column.name not in self.readers:
                 width = frame.columns[column.name].shape[1]
-                check_width(column, width, self.vectors.setdefault(column.name, started(column, width)).width)
+                check_vector_width(
+                    column, width, self.vectors.setdefault(column.name, empty_accumulator(column, width)).width
+                )
 
     def set_aside(self, name: str) -> None:
         """Count a column of labels no longer, and forget what was counted of it."""
@@ -272,8 +287,8 @@ class TableCounter:
         if self.together is not None and other.together is not None:
             self.together.absorb(other.together)
         for name, theirs in other.vectors.items():
-            fresh = started(self.schema[name], theirs.width, self.readers.get(name))
-            absorb(self.vectors.setdefault(name, fresh), theirs, classes)
+            fresh = empty_accumulator(self.schema[name], theirs.width, self.readers.get(name))
+            absorb_accumulator(self.vectors.setdefault(name, fresh), theirs, classes)
 
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""
@@ -288,8 +303,8 @@ class TableCounter:
         both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
-            rest.vectors[name] = started(self.schema[name], mine.width, self.readers.get(name))
-            of_both = (statistic_of(one, axis.labels, axis) for one in (mine, part.vectors[name]))
+            rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
+            of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
             rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
         if rest.together is not None:
             mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
@@ -305,10 +320,10 @@ class TableCounter:
         rows[axis.places(met)] = self.rows[: len(met)]
         found: dict[str, Any] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
+            found[column.name] = self.labels.table(at, list(words.places), met, axis, declared_levels(column))
         moments = self.numbers.moments(met, axis)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: statistic_of(vectors, met, axis) for name, vectors in self.vectors.items()}
+        found |= {name: accumulated_statistic(vectors, met, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
         joint = None if self.together is None else self.together.value(met, axis)
         return Counts(axis, rows, columns, self.schema, joint)
@@ -338,12 +353,14 @@ class TableCounter:
             statistic = counts.columns[column.name]
             if column.name in counter.readers:
                 counter.readers[column.name] = statistic.lexicon
-            counter.vectors[column.name] = started(column, width_of(statistic), counter.readers.get(column.name))
+            counter.vectors[column.name] = empty_accumulator(
+                column, width_of(statistic), counter.readers.get(column.name)
+            )
             counter.vectors[column.name].take(statistic, met)
         return counter
 
 
-def coded(column: Column, words: Vocabulary) -> Reader:
+def label_coder(column: Column, words: Vocabulary) -> Reader:
     """Return what makes a code of a value, a new one if its label is new."""
     read, family = label_reader(column), column.family
     if not isinstance(family, Ordinal):
@@ -358,7 +375,7 @@ def coded(column: Column, words: Vocabulary) -> Reader:
     return level
 
 
-def levels_of(column: Column) -> tuple[Any, ...]:
+def declared_levels(column: Column) -> tuple[Any, ...]:
     """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
     if isinstance(column.family, Bernoulli):
         return (False, True)
@@ -378,7 +395,7 @@ def width_of(statistic: Any) -> int:
     return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
 
 
-def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:
+def with_column_name(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:
     """Return an error about a number with the name of its column, and the row counted from the first."""
     if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
         if np.isinf(error.value):

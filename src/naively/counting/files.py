@@ -14,18 +14,18 @@ import pyarrow as pa
 
 from .._threads import allowed
 from .._types import Codes, Floats, Hashes
-from ..data.batches import Found
-from ..data.files import Block, File
+from ..data.batches import TextsReadAsMissing
+from ..data.files import File, FileBlock
 from ..data.frame import Frame, frame_of
 from ..data.schema import Column, Schema
-from ..data.target import Target, check_kinds, labels_of
+from ..data.target import Target, arrow_target, check_kinds
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
 from .ahead import ahead
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
-from .first_look import cells_hasher, cut, paired, uncut
+from .first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
 from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample
 from .second_pass import Blocks
@@ -39,7 +39,7 @@ MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
 
 
-class Labelled(NamedTuple):
+class LabeledBlock(NamedTuple):
     """Some rows of a file: where they are, what is counted of them, the code of each class, what each row weighs."""
 
     file: int
@@ -51,7 +51,7 @@ class Labelled(NamedTuple):
     unlabelled: int = 0  # rows among them that are skipped, for they have no label
 
 
-class Survey(NamedTuple):
+class ClassWeights(NamedTuple):
     """What the rows of each class weigh together, and how many rows weigh something."""
 
     weights: dict[Any, float]
@@ -75,7 +75,7 @@ class FileRows:
     counted: int = 0  # those of them that have a label and weigh something
     skipped: int = 0  # those that have no label
     gaps: Counter[str] = field(default_factory=Counter)  # empty cells of rows that are counted, by column
-    found: Found = field(default_factory=dict)  # which texts stood for none, and how often, by column
+    found: TextsReadAsMissing = field(default_factory=dict)  # which texts stood for none, and how often, by column
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
@@ -102,12 +102,12 @@ class FileRows:
             raise InvalidInput(f"{path} has no column to learn from beside {', '.join(apart)}.", path=path)
         self.asked = families or ()
         if pairs:
-            schema = paired(schema, lambda _: self.source.unpacked)
+            schema = with_word_pairs(schema, lambda _: self.source.unpacked)
         return self._cut(replace(schema, target=self.of_target, weight=self.weight))
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
-        columns = uncut(schema)
+        columns = uncut_columns(schema)
         if not columns:
             return schema
         self.passes = self.passes[0], self.passes[1] + 1
@@ -118,9 +118,9 @@ class FileRows:
             self.tell(part)
         read, self.passes, self.rows = self.rows, (self.passes[0] + 1, self.passes[1]), 0
         if not read:  # the counting says that there are no rows
-            return cut(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
+            return with_cuts(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
         found = sample.rows()
-        return cut(schema, frame_of(found.table), found.weights)
+        return with_cuts(schema, frame_of(found.table), found.weights)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -130,8 +130,8 @@ class FileRows:
         which: Sequence[int],
         threads: int,
         schema: Schema | None = None,
-        found: Found | None = None,
-    ) -> Iterator[Labelled]:
+        found: TextsReadAsMissing | None = None,
+    ) -> Iterator[LabeledBlock]:
         """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes.
 
         Of its columns only some are read, if there is a schema of these. Texts that stand for no value are added to
@@ -145,9 +145,9 @@ class FileRows:
             names = [name for name in schema.names if name not in self.set_aside]
             yield self._labelled(counter, block, names)
 
-    def _labelled(self, counter: TableCounter, block: Block, names: list[str]) -> Labelled:
+    def _labelled(self, counter: TableCounter, block: FileBlock, names: list[str]) -> LabeledBlock:
         table, path = block.table, self.source.paths[block.file]
-        labels, codes, dtype = labels_of(table.column(self.of_target))
+        labels, codes, dtype = arrow_target(table.column(self.of_target))
         if labels:
             self.label_type = dtype
             check_kinds([*list(counter.classes.places)[:1], *labels])
@@ -171,9 +171,9 @@ class FileRows:
         if self.by_class is not None:
             factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
             weights = factors if own is None else factors * own
-        return Labelled(block.file, block.begin, frame, y, weights, own, int(none.sum()))
+        return LabeledBlock(block.file, block.begin, frame, y, weights, own, int(none.sum()))
 
-    def survey(self) -> Survey:
+    def survey(self) -> ClassWeights:
         """Go over the classes and the weights of all rows, and nothing else of them."""
         counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
         self.passes = self.passes[0], self.passes[1] + 1
@@ -186,13 +186,13 @@ class FileRows:
         self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
         if not rows:
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        return Survey(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
+        return ClassWeights(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
 
     def again(
         self,
         counter: TableCounter,
         threads: int,
-        share: Callable[[Labelled], Codes | None] = lambda part: None,
+        share: Callable[[LabeledBlock], Codes | None] = lambda part: None,
         wide: bool = True,
     ) -> Blocks:
         """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
@@ -200,7 +200,7 @@ class FileRows:
         for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
             yield part.frame, part.y, part.weights, share(part)
 
-    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[Labelled]:
+    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:
         """Go over all rows in one pass more, and say how far it is."""
         self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
         self.rows = 0
@@ -221,7 +221,7 @@ class FileRows:
         self,
         counters: Sequence[TableCounter],
         threads: int,
-        share: Callable[[Labelled], Codes | None],
+        share: Callable[[LabeledBlock], Codes | None],
         which: Sequence[int],
     ) -> None:
         """Count each row with one of the counters, which have the same codes; share says with which."""
@@ -249,9 +249,11 @@ class FileRows:
             raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
         if not any(counter.rows.any() for counter in counters):
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        check_named(self.expected, counters[0].classes.places)
+        check_class_names(self.expected, counters[0].classes.places)
 
-    def _sample(self, hasher: RowHasher, part: Labelled, block: EncodedRows, folds: Codes | None, threads: int) -> None:
+    def _sample(
+        self, hasher: RowHasher, part: LabeledBlock, block: EncodedRows, folds: Codes | None, threads: int
+    ) -> None:
         """Let samples look at the rows of a block; what was encoded to be counted is hashed, if anything needs it."""
         hashes = cache(lambda: hasher.hashes(block, part.y, part.own))
 
@@ -267,12 +269,12 @@ class FileRows:
             self.measuring = self.measuring or RowSample(None, kept=most, whole=most)
             self.measuring.keep(part.frame.only(numbers), part.y, part.weights, None, hashes)
 
-    def _note(self, part: Labelled) -> None:
+    def _note(self, part: LabeledBlock) -> None:
         """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
         light = None if part.own is None or part.own.all() else part.own == 0
         self.counted += part.frame.rows - (0 if light is None else int(light.sum()))
         self.skipped += part.unlabelled
-        self.gaps.update(missing_in(part.frame, light))
+        self.gaps.update(empty_cells(part.frame, light))
 
     def _set_aside(self, counters: Sequence[TableCounter]) -> None:
         for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
@@ -292,7 +294,7 @@ class FileRows:
             done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
             self.progress(self.rows, done, done)
 
-    def tell(self, part: Labelled) -> None:
+    def tell(self, part: LabeledBlock) -> None:
         """Say how far the reading is, if anybody listens."""
         if self.progress is not None:
             sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
@@ -306,7 +308,7 @@ def measured_rows(columns: int) -> int:
     return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
 
 
-def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
+def check_class_names(labels: Iterable[Any], known: Iterable[Any]) -> None:
     """Refuse weights of classes that no row has."""
     there = list(known)
     unknown = [label for label in labels if label not in set(there)]
@@ -344,7 +346,7 @@ def each_block(
     return answers
 
 
-def missing_in(frame: Frame, light: Any = None) -> dict[str, int]:
+def empty_cells(frame: Frame, light: Any = None) -> dict[str, int]:
     """Return how many cells of each Arrow column of a frame are empty, but for rows that weigh nothing."""
     empty = {name: values.data.null_count for name, values in frame.columns.items()}
     if light is not None:

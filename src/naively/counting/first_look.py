@@ -21,7 +21,7 @@ from .sample import smallest_places
 PAIRED = 1 << 26
 
 
-def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
+def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
     """Return the schema with pairs of words where nobody said if they are counted; size tells the bytes of a column."""
     families = {}
     for column in schema.of_kind("vectors"):
@@ -30,20 +30,20 @@ def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
     return schema.with_families(families)
 
 
-def uncut(schema: Schema) -> tuple[Column, ...]:
+def uncut_columns(schema: Schema) -> tuple[Column, ...]:
     """Return the columns that are counted in bins nobody has cut yet, as columns of numbers."""
     found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
     return tuple(replace(column, family=Gaussian()) for column in found)
 
 
-def cut(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
+def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     """Return the schema with all bins cut: about equally many of these rows fall into each."""
-    names = [column.name for column in uncut(schema)]
+    names = [column.name for column in uncut_columns(schema)]
     if not names:
         return schema
     at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
     if len(at) > 2 * sample.KEPT:
-        hashes = cells_hasher(uncut(schema))(frame, np.zeros(frame.rows, dtype=np.int32), weights)
+        hashes = cells_hasher(uncut_columns(schema))(frame, np.zeros(frame.rows, dtype=np.int32), weights)
         at = smallest_places(hashes, sample.KEPT, weights)
     w = np.ones(len(at)) if weights is None else weights[at]
     families = {}

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
-from ..data.target import Shares
-from ..data.values import Values, is_missing
+from ..data.target import SoftLabels
+from ..data.values import ColumnValues, is_missing
 from .rows import Rows
 
 # Rows are kept until there are so many, eight times the fewest that weights are fitted on. A batch larger than the
@@ -64,25 +64,25 @@ class FirstRows(NamedTuple):
 
 def plain_rows(rows: Rows, schema: Schema) -> list[Row] | None:
     """Return rows as plain values; None if that cannot be: vectors, soft labels."""
-    if isinstance(rows.target, Shares) or any(c.type == "vector" for c in schema):
+    if isinstance(rows.target, SoftLabels) or any(c.type == "vector" for c in schema):
         return None
     n = rows.target.rows
     frame = rows.source if isinstance(rows.source, Frame) else frame_of(list(rows.source)).on(schema)
-    columns = [plain(frame.columns[name]) for name in schema.names]
+    columns = [column_values(frame.columns[name]) for name in schema.names]
     weights = np.ones(n) if rows.weights is None else rows.weights
     labels = [rows.target.labels[code] if code >= 0 else None for code in rows.target.codes]
     whole = zip(zip(*columns, strict=True), labels, weights.tolist(), strict=True)
     return [row for row in whole if row[2] > 0]
 
 
-def plain(values: Values) -> Sequence[Any]:
+def column_values(values: ColumnValues) -> Sequence[Any]:
     """Return the values of a column as Python has them, None for a missing one."""
     data = values.data
     if hasattr(data, "to_pylist"):
-        return [settled(value) for value in data.to_pylist()]
-    return [settled(value) for value in (data.tolist() if isinstance(data, np.ndarray) else data.to_list())]
+        return [value_or_none(value) for value in data.to_pylist()]
+    return [value_or_none(value) for value in (data.tolist() if isinstance(data, np.ndarray) else data.to_list())]
 
 
-def settled(value: Any) -> Any:
+def value_or_none(value: Any) -> Any:
     """Return a value, None if it is missing."""
     return None if is_missing(value) else value

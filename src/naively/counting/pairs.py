@@ -18,7 +18,7 @@ from ..stats.pairs import JointCounts, on_classes
 ROWS = 1 << 15
 
 
-class TogetherCounter:
+class JointCounter:
     """Fills a Joint; classes may be new at any time. Labels come as codes of vocabularies."""
 
     def __init__(self, grid: Grid, words: Sequence[Vocabulary], on: tuple[Places, Places] | None = None) -> None:
@@ -84,7 +84,7 @@ class TogetherCounter:
         self.fine[:, : len(classes)] = on_classes(joint.fine, joint.classes, wanted).T
         self.products[: len(classes)] = np.triu(on_classes(joint.products, joint.classes, wanted))
 
-    def absorb(self, other: TogetherCounter) -> None:
+    def absorb(self, other: JointCounter) -> None:
         """Take in what another counter with the same grid and codes has counted."""
         self.make_room(len(other.products))
         size = len(other.products)

@@ -17,7 +17,7 @@ from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
 from .counter import TableCounter
-from .second_pass import cells
+from .second_pass import encoded_cells
 
 # Into so many parts the range of a column is cut. No round number, and not from the edge on: numbers that people write
 # lie on the borders of round parts, where a change of units would move them across.
@@ -28,15 +28,15 @@ BLOCK = 1 << 16
 
 def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -> Places:
     """Return the places of all rows in an order that follows from their content."""
-    codes, numbers = cells(counter, frame, 0, frame.rows, threads)
+    codes, numbers = encoded_cells(counter, frame, 0, frame.rows, threads)
     numbers = np.empty((frame.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
     codes = np.empty((frame.rows, 0), dtype=np.int32) if codes is None else codes
     hashed = np.zeros(frame.rows, dtype=np.uint64)
-    for columns in in_blocks(numbers):
-        hashed += mix_hashes(parts_of(columns)).sum(axis=1, dtype=np.uint64)
+    for columns in column_blocks(numbers):
+        hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         met = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += mix_hashes(as_whole(met))[codes[:, at]]
+        hashed += mix_hashes(whole_counts(met))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     # The exact cells decide among rows that look alike, and among equal rows their class.
@@ -49,18 +49,18 @@ def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
     for column in numbers.T:
         out = mix_hashes(out + np.ascontiguousarray(column).view(np.uint64))
     for words, column in zip(counter.words, codes.T, strict=False):
-        out = mix_hashes(out + by_name(words.places)[column])
+        out = mix_hashes(out + rank_by_name(words.places)[column])
     return out
 
 
-def in_blocks(numbers: Floats) -> Iterator[Floats]:
+def column_blocks(numbers: Floats) -> Iterator[Floats]:
     """Give numbers [row, column] some columns at a time: one of many rows, many of few."""
     each = max(BLOCK // max(len(numbers), 1), 1)
     for begin in range(0, numbers.shape[1], each):
         yield numbers[:, begin : begin + each]
 
 
-def parts_of(columns: Floats) -> Hashes:
+def range_parts(columns: Floats) -> Hashes:
     """Return in which part of its column's range each number lies, counted from the middle outwards; 0 for a hole."""
     low, high = (edge(columns, axis=0) / 2 for edge in (np.fmin.reduce, np.fmax.reduce))  # halves: no range overflows
     out = np.abs(columns / 2 - (low / 2 + high / 2))
@@ -70,12 +70,12 @@ def parts_of(columns: Floats) -> Hashes:
     return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
 
 
-def as_whole(met: Floats) -> Hashes:
+def whole_counts(met: Floats) -> Hashes:
     """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
     return np.asarray(np.minimum(met * PARTS + SHIFT, 2.0**60), dtype=np.uint64)
 
 
-def by_name(places: dict[Any, int]) -> Hashes:
+def rank_by_name(places: dict[Any, int]) -> Hashes:
     """Return for each label where it stands among all, by name."""
     order = {label: at for at, label in enumerate(sorted(places, key=str))}
     return np.array([order[label] for label in places], dtype=np.uint64)

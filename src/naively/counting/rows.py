@@ -11,13 +11,13 @@ import numpy as np
 
 from .._threads import allowed
 from .._types import Codes, Floats, Hashes, Places
-from ..data.batches import Found
+from ..data.batches import TextsReadAsMissing
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import NOUNS, Schema
-from ..data.target import Shares, Target, check_kinds, target_of, type_for
-from ..data.values import Values
+from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
+from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
@@ -26,10 +26,10 @@ from .cell_notes import about_cells
 from .counter import TableCounter, width_of
 from .encoded_rows import EncodedRows
 from .files import FileRows, measured_rows, set_aside_hint
-from .first_look import cut, paired
+from .first_look import with_cuts, with_word_pairs
 from .notes import hints_of
 from .row_hash import RowHasher, soft_label_hashes
-from .wide import check_width
+from .wide import check_vector_width
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Rows:
     """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
 
     source: Any
-    target: Target | Shares
+    target: Target | SoftLabels
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
     by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
@@ -54,8 +54,8 @@ class Rows:
         source = self.source.take(at) if isinstance(self.source, Frame) else [self.source[i] for i in at]
         weights, own = (None if part is None else part[at] for part in (self.weights, self.own))
         hashes = None if self.hashes is None else self.hashes[at]
-        if isinstance(self.target, Shares):
-            target: Target | Shares = self.target._replace(shares=np.ascontiguousarray(self.target.shares[at]))
+        if isinstance(self.target, SoftLabels):
+            target: Target | SoftLabels = self.target._replace(shares=np.ascontiguousarray(self.target.shares[at]))
         else:
             target = self.target._replace(codes=np.ascontiguousarray(self.target.codes[at]))
         return replace(self, source=source, target=target, weights=weights, own=own, hashes=hashes)
@@ -85,8 +85,8 @@ class Rows:
             schema = replace(self.source.schema(families).with_families(families), target=self.called)
             self.source = self.source.on(schema)
             if pairs:
-                schema = paired(schema, lambda name: self.source.columns[name].bytes)
-        return cut(schema, self.source, self.weights)
+                schema = with_word_pairs(schema, lambda name: self.source.columns[name].bytes)
+        return with_cuts(schema, self.source, self.weights)
 
 
 def with_hints(counter: TableCounter, rows: Any) -> Schema:
@@ -99,14 +99,16 @@ def with_hints(counter: TableCounter, rows: Any) -> Schema:
     return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
 
 
-def read_as_missing(counter: TableCounter, source: Any) -> Found:
+def read_as_missing(counter: TableCounter, source: Any) -> TextsReadAsMissing:
     """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
     found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
     values = source.columns.items() if isinstance(source, Frame) else ()
-    return found | {name: one.none for name, one in values if isinstance(one, Values) and one.none}
+    return found | {name: one.none for name, one in values if isinstance(one, ColumnValues) and one.none}
 
 
-def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Any:
+def labeled_rows(
+    X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None
+) -> Any:
     """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
     file = file_of(X)
     if file is not None:
@@ -118,9 +120,9 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         if target is not None:
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
-            source, y = without(source, target)
+            source, y = split_column(source, target)
         if isinstance(weights, str):
-            source, weights = without_weights(source, weights, target)
+            source, weights = split_weights(source, weights, target)
         source = source if schema is None else source.on(schema)
     alone = type(X) is dict or type(X).__name__ == "Series"
     if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
@@ -135,7 +137,7 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return labelled_rows(Rows(source, found, checked_weights(weights, n), target), unlabelled)
+    return with_labels_only(Rows(source, found, checked_weights(weights, n), target), unlabelled)
 
 
 def rows_of_file(
@@ -163,7 +165,7 @@ def is_label(y: Any) -> bool:
     return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
-def without(frame: Frame, target: str) -> tuple[Frame, Any]:
+def split_column(frame: Frame, target: str) -> tuple[Frame, Any]:
     """Return a frame without the column of the classes, and those."""
     if target not in frame.columns:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
@@ -171,7 +173,7 @@ def without(frame: Frame, target: str) -> tuple[Frame, Any]:
     return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
 
 
-def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
+def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
     """Return a frame without the column of the weights, and those."""
     if name == target:
         raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
@@ -180,10 +182,10 @@ def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame,
             Setting("sample_weight", name),
             " names a column, but the columns of X have no names; give a weight for each row.",
         )
-    rest, _ = without(frame, name)
+    rest, _ = split_column(frame, name)
     values = frame.columns[name]
-    if not isinstance(values, Values) or values.type not in ("number", "whole", "boolean", None):
-        found = NOUNS[values.type] if isinstance(values, Values) and values.type else "vectors"
+    if not isinstance(values, ColumnValues) or values.type not in ("number", "whole", "boolean", None):
+        found = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
         raise InvalidInput(
             f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
         )
@@ -200,9 +202,9 @@ def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame,
     return rest, weights
 
 
-def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
+def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
     """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
-    if isinstance(rows.target, Shares) or unlabelled == "keep":
+    if isinstance(rows.target, SoftLabels) or unlabelled == "keep":
         return rows
     codes = rows.target.codes
     if len(codes) == 1 and codes[0] >= 0:
@@ -225,7 +227,7 @@ def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
 
 def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
     """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
-    if isinstance(rows.target, Shares) or not (none := rows.target.codes < 0).any():
+    if isinstance(rows.target, SoftLabels) or not (none := rows.target.codes < 0).any():
         return rows
     labels, codes, dtype = rows.target
     if not labels:
@@ -277,7 +279,7 @@ def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
     return declared
 
 
-def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
+def check_new_classes(counter: TableCounter, labels: Sequence[Any]) -> None:
     """Refuse new classes of another kind than those that were counted before."""
     known = counter.classes.places
     new = [label for label in labels if getattr(label, "__hash__", None) is None or label not in known]
@@ -293,9 +295,9 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
         if apart is not counter:
             counter.absorb(apart)
         return
-    check_labels(counter, rows.target.labels)
+    check_new_classes(counter, rows.target.labels)
     target, codes = rows.target, counter.classes.codes(rows.target.labels)
-    if isinstance(target, Shares):
+    if isinstance(target, SoftLabels):
         counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
     elif isinstance(rows.source, Frame):
         y = codes[target.codes]
@@ -326,7 +328,7 @@ def hashing(
 
 def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
     """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
-    if isinstance(rows.target, Shares):
+    if isinstance(rows.target, SoftLabels):
         return soft_label_hashes(rows.target.labels, rows.target.shares)
     return np.append(counter.classes.codes(rows.target.labels), counter.classes.code(None))[rows.target.codes]
 
@@ -335,7 +337,7 @@ def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
     """Refuse vectors of another length than those that were counted."""
     for column in schema.of_kind("vectors"):
         if column.type == "vector":
-            check_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
+            check_vector_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
 
 
 def count(
@@ -364,7 +366,7 @@ def count(
     >>> (monday + tuesday) - tuesday == monday
     True
     """
-    rows = rows_of(source, y, target, sample_weight if weight is None else weight, "error")
+    rows = labeled_rows(source, y, target, sample_weight if weight is None else weight, "error")
     if isinstance(rows, FileRows):
         rows.ignore, rows.progress = ignore, progress
     elif len(ignore) or weight is not None or progress is not None:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats, Hashes, Places
-from ..data.block import numbers_of
+from ..data.block import block_numbers
 from ..data.frame import frame_of
 from ..data.schema import Column, Schema
-from ..data.target import Shares, Target
+from ..data.target import SoftLabels, Target
 from .counter import TableCounter
 from .files import FileRows, measured_rows
 from .row_hash import RowHasher, frame_hashes
@@ -80,7 +80,7 @@ def numbers_to_measure(counter: TableCounter, rows: Rows | FileRows, threads: in
             at = smallest_places(hashes_of_rows(rows, counter.schema, threads), most, rows.weights)
             rows = replace(rows, source=frame_of(rows.source).only(names)).take(at)
         frame, weights = frame_of(rows.source), np.ones(rows.target.rows) if rows.weights is None else rows.weights
-        soft = rows.target.shares if isinstance(rows.target, Shares) else None
-        y = np.zeros(0, dtype=np.int32) if isinstance(rows.target, Shares) else rows.target.codes
-    numbers = np.asarray(numbers_of(frame, columns, 0, frame.rows), dtype=np.float64)
+        soft = rows.target.shares if isinstance(rows.target, SoftLabels) else None
+        y = np.zeros(0, dtype=np.int32) if isinstance(rows.target, SoftLabels) else rows.target.codes
+    numbers = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
     return NumberSample(columns, numbers, y, soft, weights, float(counter.rows.sum()))

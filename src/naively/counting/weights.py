@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._types import Codes, Floats
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..errors.message import Message, Part, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from .arrays import MOST_WEIGHT
 from .counter import TableCounter
-from .files import FileRows, check_named
+from .files import FileRows, check_class_names
 from .rows import Rows
 
 # Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
@@ -43,7 +43,7 @@ def are_copies(weights: Floats | None, y: Codes) -> bool:
     return bool((weights != first[y]).any() or np.ptp(weights) == 0)
 
 
-def out_of(weights: Floats, copies: bool) -> Floats:
+def left_out_weights(weights: Floats, copies: bool) -> Floats:
     """Return how much of each row is left out: all of it, but where weights count copies of a row, one of these."""
     return np.minimum(weights, 1.0) if copies else weights
 
@@ -62,7 +62,7 @@ def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: S
         met = rows > 0
         shares = rows.sum() / (np.count_nonzero(met) * np.where(met, rows, 1.0))
         return dict(zip(labels, np.where(met, shares, 1.0).tolist(), strict=True))
-    check_named(setting, [*labels, *declared])
+    check_class_names(setting, [*labels, *declared])
     return dict(setting)
 
 
@@ -71,19 +71,19 @@ def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> 
     if setting is None:
         return None
     target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
-    if isinstance(target, Shares):
+    if isinstance(target, SoftLabels):
         return class_weights(setting, target.labels, own @ target.shares, declared)
     there = target.codes >= 0
     sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
     return class_weights(setting, target.labels, sums, declared)
 
 
-def weighed(rows: Rows, weights: ByClass | None) -> Rows:
+def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     """Return the rows with their weights multiplied by those of their classes; a class that is not named has 1."""
     if weights is None:
         return rows
     factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
-    if isinstance(rows.target, Shares):
+    if isinstance(rows.target, SoftLabels):
         target = rows.target._replace(shares=rows.target.shares * factors)
         return replace(rows, target=target, by_class=weights, own=rows.own_weights)
     product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
@@ -96,7 +96,7 @@ def weighed(rows: Rows, weights: ByClass | None) -> Rows:
     return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
 
-def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
+def weighted_counts(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
     """Return counts of rows as if they had been weighed by class, and what each class weighs."""
     if setting is None:
         return counts, None
@@ -106,7 +106,7 @@ def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None
     return times_class_weights(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
 
 
-def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
+def set_file_weights(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
     """Let rows of files weigh what their classes do, and so much that their weights sum to the number of rows.
 
     What follows from all rows takes a pass of its own, which reads the classes and the weights alone.
@@ -139,7 +139,7 @@ def row_weights_of(counter: TableCounter, rows: Any) -> ByClass | None:
     heaviest, labels = None, list(counter.classes.places)
     if isinstance(rows, FileRows):
         heaviest = rows.heaviest
-    elif not isinstance(rows.target, Shares) and not are_copies(rows.weights, rows.target.codes):
+    elif not isinstance(rows.target, SoftLabels) and not are_copies(rows.weights, rows.target.codes):
         places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
         heaviest = np.zeros(len(labels))
         np.maximum.at(heaviest, places[rows.target.codes], rows.weights)

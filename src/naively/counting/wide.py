@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _kernels
 from .._types import Codes, Floats
-from ..data.block import vectors_of
+from ..data.block import block_vectors
 from ..data.frame import Frame
 from ..data.schema import Column
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
@@ -69,25 +69,25 @@ class GrowingWords:
         self.sums.add(*tables)
 
 
-def reader_of(column: Column) -> TextReader:
+def text_reader(column: Column) -> TextReader:
     """Return what takes the texts of a column apart; it knows no word yet but those that are declared."""
     family: Any = column.family
     return TextReader(family.tokens, family.vocabulary or (), fixed=family.vocabulary is not None)
 
 
-def is_text(column: Column) -> bool:
+def counts_words(column: Column) -> bool:
     """Tell whether a column holds texts that are taken apart."""
     return column.type == "text" and isinstance(column.family, Words)
 
 
-def cells_in(frame: Frame, column: Column, reader: Any, begin: int, end: int, threads: int) -> Any:
+def wide_cells(frame: Frame, column: Column, reader: Any, begin: int, end: int, threads: int) -> Any:
     """Return some rows of a wide column: texts beside their reader, or a matrix."""
-    if is_text(column):
+    if counts_words(column):
         return TextRows(reader, frame.columns[column.name].prose(column, begin, end), begin, threads)
-    return memory.native(vectors_of(frame, column, begin, end))
+    return memory.kernel_matrix(block_vectors(frame, column, begin, end))
 
 
-def started(column: Column, width: int, reader: TextReader | None = None) -> Any:
+def empty_accumulator(column: Column, width: int, reader: TextReader | None = None) -> Any:
     """Return an empty accumulator for vectors of this width, or for the words of texts."""
     if reader is not None:
         return GrowingWords(reader, column.family.times)  # type: ignore[attr-defined]
@@ -96,12 +96,12 @@ def started(column: Column, width: int, reader: TextReader | None = None) -> Any
     return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
 
 
-def statistic_of(wide: Any, classes: Sequence[Any], axis: Axis) -> Any:
+def accumulated_statistic(wide: Any, classes: Sequence[Any], axis: Axis) -> Any:
     """Return what was counted of a wide column; the classes in the order of their codes, and as they are sorted."""
     return wide.moments(classes, axis) if isinstance(wide, GrowingMoments) else wide.table(classes, axis)
 
 
-def absorb(mine: Any, theirs: Any, classes: int) -> None:
+def absorb_accumulator(mine: Any, theirs: Any, classes: int) -> None:
     """Take in what another accumulator of the same column has counted."""
     mine.make_room(classes)
     if isinstance(mine, GrowingWords):
@@ -141,10 +141,10 @@ def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights
         raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
     for rows in blocks(x.shape[0], x.shape[1], DENSE):
         own = None if weights is None else weights[rows]
-        memory.add_column(accumulator, memory.native(x[rows].toarray()), y[rows], own, threads, name)
+        memory.add_column(accumulator, memory.kernel_matrix(x[rows].toarray()), y[rows], own, threads, name)
 
 
-def check_width(column: Column, width: int, known: int) -> None:
+def check_vector_width(column: Column, width: int, known: int) -> None:
     """Refuse vectors of another length than those that were counted."""
     if width != known:
         raise InvalidInput(

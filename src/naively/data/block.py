@@ -21,7 +21,7 @@ from .schema import Column
 ROWS = 1 << 17
 
 
-def codes_of(
+def block_codes(
     frame: Frame, coders: Sequence[Coder], begin: int, end: int, threads: int
 ) -> tuple[Codes, list[list[Any]]]:
     """Return the codes of some rows, [row, column], and the labels of each column that are new."""
@@ -36,7 +36,7 @@ def codes_of(
     return codes, [fill(at) for at in range(len(coders))]
 
 
-def numbers_of(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> Any:
+def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> Any:
     """Return some rows of numbers, [row, column]; NaN where there is none. A matrix is taken as it lies."""
     if frame.matrix is not None and len(columns) == len(frame.columns):
         numbers = frame.matrix[begin:end]
@@ -59,6 +59,6 @@ def check_events(column: Column, numbers: Floats, begin: int) -> None:
         raise RowRefused(begin + int(below[0]), column.name, f"{numbers[below[0]]:g}", NEVER_NEGATIVE)
 
 
-def vectors_of(frame: Frame, column: Column, begin: int, end: int) -> Any:
+def block_vectors(frame: Frame, column: Column, begin: int, end: int) -> Any:
     """Return some rows of a column of vectors."""
     return frame.columns[column.name][begin:end]

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Written:
+class CellFormat:
     """How cells that are texts are read, decided once for a column and kept with the model.
 
     `missing` are the texts that stand for no value; None means the usual ones (`data.missing_values`). The rest says
@@ -43,10 +43,10 @@ class Written:
         return {name: value for name, value in own.items() if value != getattr(USUAL, name)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Written:
+    def from_json(cls, data: Mapping[str, Any]) -> CellFormat:
         """Return what to_json described."""
         missing = data.get("missing")
         return cls(**{**data, "missing": None if missing is None else tuple(missing)})
 
 
-USUAL = Written()
+USUAL = CellFormat()

@@ -70,7 +70,7 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
     """Return how a file is written; the first line that is neither empty nor a comment names the columns."""
     head = head_of(path, HEAD, shown)
     encoding = encoding_of(head, encoding)
-    while not (text := decoded(head, encoding, shown)).count("\n") and HEAD <= len(head) < LONGEST:
+    while not (text := decode_head(head, encoding, shown)).count("\n") and HEAD <= len(head) < LONGEST:
         if len(longer := head_of(path, 4 * len(head))) == len(head):
             break
         head = longer  # the names of very many columns
@@ -169,7 +169,7 @@ def without_mark(head: bytes) -> str:
     return found if other else "utf-8"
 
 
-def decoded(head: bytes, encoding: str, shown: str) -> str:
+def decode_head(head: bytes, encoding: str, shown: str) -> str:
     """Return the head of a file as text; a character that it cuts in two is left out."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
@@ -213,14 +213,14 @@ def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...
 def rewritten(path: Path, shown: str, encoding: str, folder: Path, replaced: int = 0) -> Path:
     """Return a copy of a file in UTF-8, decompressed, in this folder; its first lines may become comments."""
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy, unpacked(path) as file:
-        for piece in pieces(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
+        for piece in decoded_chunks(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
             rest = piece.split("\n", replaced)[-1]  # lines before the header are in the first piece
             copy.write((("#" + end_of_line(rest)) * replaced + rest).encode())
             replaced = 0
     return Path(copy.name)
 
 
-def pieces(file: Any, decoder: Any, shown: str, encoding: str) -> Iterator[str]:
+def decoded_chunks(file: Any, decoder: Any, shown: str, encoding: str) -> Iterator[str]:
     """Return the text of a file, some of it at a time."""
     line = 1
     try:

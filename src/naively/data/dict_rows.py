@@ -13,7 +13,7 @@ from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
 from .cell_format import USUAL
-from .cells import Cell, NotRead, converted, one_number
+from .cells import CellType, NotRead, convert_cells, one_number
 from .missing_values import exact_names
 from .pandas_types import plain_cell, time_texts
 from .schema import Column, Schema, likely, same_kind
@@ -29,7 +29,7 @@ PLAIN = frozenset((str, float, int, bool, type(None)))
 def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
     """Return a row, or a few, as dicts of single values; None if X is something else or more."""
     if type(X) is dict:
-        return [X] if one_row(X) else None
+        return [X] if is_one_row(X) else None
     if type(X) is list:
         if not 0 < len(X) <= FEW:
             return None
@@ -49,7 +49,7 @@ def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | 
     return [{name: text} for text in X] if all(type(text) is str or is_missing(text) for text in X) else None
 
 
-def one_row(X: Any) -> bool:
+def is_one_row(X: Any) -> bool:
     """Tell whether this is one row: a dict of single values."""
     return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
 
@@ -118,7 +118,7 @@ def label_reader(column: Column) -> Reader:
         if is_missing(value):
             return None
         value = plain_cell(value)
-        check(column, value)
+        check_value(column, value)
         return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
 
     return label
@@ -148,7 +148,7 @@ def number_reader(column: Column) -> Reader:
         if is_missing(value):
             return np.nan
         value = plain_cell(value)
-        check(column, value)
+        check_value(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 
     def events(value: Any) -> float:
@@ -168,7 +168,7 @@ def value_of(column: Column, text: str) -> Any:
         return text if found is None else found
     texts = pa.array([text], pa.string())
     try:
-        return converted(texts, Cell(kind_for(column, texts), written))[0][0].as_py()
+        return convert_cells(texts, CellType(kind_for(column, texts), written))[0][0].as_py()
     except NotRead:
         return text  # of another type than the column, as will be said
 
@@ -184,7 +184,7 @@ def real(column: Column, value: Any) -> float:
         ) from None
 
 
-def check(column: Column, value: Any) -> None:
+def check_value(column: Column, value: Any) -> None:
     """Refuse a value of another type than the column was learned with."""
     found = type_of_value(value)
     if found is not None and same_kind(found, column.type):
@@ -192,7 +192,7 @@ def check(column: Column, value: Any) -> None:
     raise another_type(column, value)
 
 
-def texts_in(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:
+def texts_of_rows(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:
     """Return the texts of a few rows in one column."""
     return [text for (text,) in cells_of(rows, [(column.name, label_reader(column))])]
 

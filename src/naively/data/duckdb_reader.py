@@ -43,7 +43,7 @@ NOUNS = {
 }
 
 
-def connected(database: str | None = None, threads: int | None = None) -> Any:
+def connect(database: str | None = None, threads: int | None = None) -> Any:
     """Return a connection to a database that is only read, or to an empty one in memory."""
     import duckdb
 
@@ -52,26 +52,26 @@ def connected(database: str | None = None, threads: int | None = None) -> Any:
     except duckdb.Error as error:
         raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
     con.execute(f"set memory_limit = '{MEMORY}'")
-    con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
+    con.execute(f"set temp_directory = {sql_text(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
     con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
     con.execute(f"set threads = {allowed(threads)}")
     return con
 
 
-def quoted(text: str) -> str:
+def sql_text(text: str) -> str:
     """Return a text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def name(column: str) -> str:
+def sql_name(column: str) -> str:
     """Return the name of a column as SQL writes it."""
     return '"' + column.replace('"', '""') + '"'
 
 
-def struct(types: dict[str, str]) -> str:
+def sql_struct(types: dict[str, str]) -> str:
     """Return the types of columns as DuckDB's readers take them."""
-    return "{" + ", ".join(f"{quoted(column)}: {quoted(kind)}" for column, kind in types.items()) + "}"
+    return "{" + ", ".join(f"{sql_text(column)}: {sql_text(kind)}" for column, kind in types.items()) + "}"
 
 
 def streamed(con: Any, query: str, path: str, rows: int) -> Iterator[Any]:
@@ -79,12 +79,12 @@ def streamed(con: Any, query: str, path: str, rows: int) -> Iterator[Any]:
     import duckdb
 
     try:
-        yield from reader_of(con.sql(query), rows)
+        yield from arrow_reader(con.sql(query), rows)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise reworded(error, path) from None
 
 
-def reader_of(answer: Any, rows: int = 1) -> Any:
+def arrow_reader(answer: Any, rows: int = 1) -> Any:
     """Return Arrow's reader of an answer; older versions of DuckDB call it otherwise."""
     return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
 
@@ -94,12 +94,12 @@ def types_of(con: Any, query: str, path: str) -> Any:
     import duckdb
 
     try:
-        return reader_of(con.sql(query)).schema
+        return arrow_reader(con.sql(query)).schema
     except duckdb.Error as error:
         raise reworded(error, path) from None
 
 
-def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+def rebatched(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Return the same rows as tables of exactly so many, the last of fewer.
 
     Where a reader cuts depends on its threads and buffers. Sums of numbers depend on where they are cut, and shall be
@@ -119,7 +119,7 @@ def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def filled(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[Any]:
+def batches_of_size(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[Any]:
     """Return tables put together until they have so many rows, or until their long texts have BYTES.
 
     Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
@@ -146,14 +146,14 @@ def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> I
             try:
                 arrays[name] = arrays[name].cast(pa.int64())
             except pa.ArrowInvalid:
-                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole(text)]
+                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole_text(text)]
                 row, text = found[0]
                 raise wrong_type(WrongCell(path, None, begin + row, name, text, "BIGINT")) from None
         begin += batch.num_rows
         yield pa.RecordBatch.from_pydict(arrays) if whole else batch
 
 
-def is_whole(text: str | None) -> bool:
+def is_whole_text(text: str | None) -> bool:
     """Tell whether a cell is empty or a whole number of 64 bits."""
     if text is None:
         return True

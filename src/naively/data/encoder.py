@@ -16,7 +16,7 @@ from ..families import Bernoulli, Bins, Ordinal
 from ..text.arrow_buffers import arrow_buffers_of
 from .missing_values import exact_names, is_one_of, tally
 from .schema import Column
-from .values import Labels, Values, plain_texts
+from .values import ColumnLabels, ColumnValues, plain_texts
 
 
 class Coder:
@@ -39,7 +39,7 @@ class Coder:
         self._texts, self._known = _kernels.TextCodes(), 0
         self._texts.add(list(self.none), [self.missing] * len(self.none))
 
-    def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
+    def fill(self, values: ColumnValues, begin: int, end: int, out: Codes) -> list[Any]:
         """Fill in the codes of some rows, and return the labels that are new."""
         values.check(self.column)
         family = self.column.family
@@ -48,7 +48,7 @@ class Coder:
         )
         texts = None if told_apart else values.texts(begin, end)
         if texts is None:
-            new = self._fill_labels((self._told_apart if told_apart else Values.labels)(values, begin, end), out)
+            new = self._fill_labels((self._told_apart if told_apart else ColumnValues.labels)(values, begin, end), out)
         else:
             new = self._fill(texts, out)
         if new and isinstance(family, Ordinal):
@@ -65,18 +65,18 @@ class Coder:
             self._learn_none()
             raise
 
-    def _told_apart(self, values: Values, begin: int, end: int) -> Labels:
+    def _told_apart(self, values: ColumnValues, begin: int, end: int) -> ColumnLabels:
         """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
         numbers, family = values.numbers(begin, end), self.column.family
         if isinstance(family, Bins):
             if np.isinf(numbers).any():
                 raise infinite_cell(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
-            return Labels(list(family.values), family.codes(numbers))
+            return ColumnLabels(list(family.values), family.codes(numbers))
         which = (numbers > (getattr(family, "threshold", None) or 0.0)).astype(np.int32)
         which[np.isnan(numbers)] = -1
-        return Labels([False, True], which)
+        return ColumnLabels([False, True], which)
 
-    def _fill_labels(self, found: Labels, out: Codes) -> list[Any]:
+    def _fill_labels(self, found: ColumnLabels, out: Codes) -> list[Any]:
         new: list[Any] = []
         codes = np.array([*(self._code(label, new) for label in found.labels), self.missing], dtype=np.int32)
         out[:] = codes[found.which]  # a row without a label looks at the last place
@@ -92,11 +92,11 @@ class Coder:
         return code
 
     def _fill(self, texts: Any, out: Codes) -> list[Any]:
-        since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_text(label)}
+        since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_arrow_text(label)}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
         unseen = _kernels.NEW if self.unseen is None else self.unseen
-        met = filled(self._texts, texts, self.missing, unseen, out)
+        met = encode_texts(self._texts, texts, self.missing, unseen, out)
         new = [texts[row].as_py() for row in met]
         self._known += len(new)
         if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
@@ -104,7 +104,7 @@ class Coder:
             self.found += tally(there, is_one_of(there, self.none))
         return new
 
-    def _refuse(self, values: Values, begin: int, row: int) -> None:
+    def _refuse(self, values: ColumnValues, begin: int, row: int) -> None:
         label = values.labels(begin + row, begin + row + 1).labels
         if label:
             raise unseen_error(self.column.name, label[0], begin + row)
@@ -118,7 +118,7 @@ class Coder:
         self._learn_none()
 
 
-def is_text(label: Any) -> bool:
+def is_arrow_text(label: Any) -> bool:
     """Tell whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
     return isinstance(label, str) and (label.isascii() or label.encode(errors="ignore").decode() == label)
 
@@ -138,7 +138,7 @@ def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInpu
     )
 
 
-def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
+def encode_texts(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
     """Fill in the codes of an Arrow array of texts from its buffers."""
     found = arrow_buffers_of(texts)
     if found.views is not None:

@@ -78,7 +78,7 @@ HTML = (
 )
 
 
-def kind_of(head: bytes) -> str | None:
+def format_of(head: bytes) -> str | None:
     """Return the format or the packing of a file by its first bytes, without gzip or zstd around it; None of a text."""
     found = next((kind for magic, kind in FORMATS.items() if head.startswith(magic)), None)
     found = "duckdb" if head[8:12] == b"DUCK" else found
@@ -96,7 +96,7 @@ def text_kind(head: bytes) -> str:
     return "json" if text.startswith("{") or (text.startswith("[") and inner[:1] in ("{", "[", "]")) else "csv"
 
 
-def refuse_others(head: bytes, shown: str) -> None:
+def refuse_other_formats(head: bytes, shown: str) -> None:
     """Refuse what is neither a table nor a text."""
     for magic, (what, do) in OTHERS.items():
         if head.startswith(magic) and (magic not in TEXTUAL or is_binary(head)):

@@ -19,18 +19,18 @@ import pyarrow as pa
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Message, PythonOnly, Setting
 from .arrow_files import ArrowFile, Orc
-from .batches import Found, read_batches
+from .batches import TextsReadAsMissing, read_batches
 from .block import ROWS
-from .cells import ARROW, Cell
+from .cells import ARROW, CellType
 from .column_types import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, blocks, filled, no_weight, wrong_cell
+from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, batches_of_size, no_weight, rebatched, wrong_cell
 from .excel import Sheet
 from .missing_values import with_usual
 from .schema import Schema, Type, likely
 from .typed_files import Database, JsonLines, Parquet
-from .unpacking import opened
+from .unpacking import unpack
 
 # So many notes on how files were read are said one by one.
 NOTES = 3
@@ -49,7 +49,7 @@ FORMATS: dict[str, Any] = {
 CELLS = 1 << 24
 
 
-class Block(NamedTuple):
+class FileBlock(NamedTuple):
     """Some rows of one of the files, and where they begin: the first row after the header is row 0."""
 
     file: int
@@ -140,7 +140,7 @@ class File:
     @cached_property
     def _places(self) -> tuple[tuple[str, dict[str, str]], ...]:
         given = self.path if isinstance(self.path, (list, tuple)) else [self.path]
-        found = [place for one in given for place in places_of(os.fspath(one))]
+        found = [place for one in given for place in paths_of(os.fspath(one))]
         if not found:
             raise InvalidInput("There is no file to read: the list is empty.")
         return tuple(found)
@@ -164,7 +164,7 @@ class File:
     def _part(self, shown: str) -> Any:
         path = self._spooled if shown == "-" else Path(shown)
         folder = lambda: Path(self._folder)  # noqa: E731  made only if it is needed
-        path, kind, how = opened(path, shown, self, folder)
+        path, kind, how = unpack(path, shown, self, folder)
         return FORMATS[kind](path, shown, how, folder)
 
     @cached_property
@@ -274,8 +274,8 @@ class File:
         threads: int | None = None,
         rows: int = ROWS,
         number: str | None = None,
-        found: Found | None = None,
-    ) -> Iterator[Block]:
+        found: TextsReadAsMissing | None = None,
+    ) -> Iterator[FileBlock]:
         """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
 
         Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
@@ -288,7 +288,7 @@ class File:
         for at in which:
             begin = 0
             for table in self._tables(at, cells, rows, left, threads, found, number):
-                yield Block(at, begin, table)
+                yield FileBlock(at, begin, table)
                 begin += table.num_rows
             left = None if left is None else left - begin
             if left == 0:
@@ -297,11 +297,11 @@ class File:
     def _tables(
         self,
         at: int,
-        cells: Mapping[str, Cell],
+        cells: Mapping[str, CellType],
         rows: int,
         limit: int | None,
         threads: int | None,
-        found: Found | None = None,
+        found: TextsReadAsMissing | None = None,
         weight: str | None = None,
     ) -> Iterator[Any]:
         part, hive = self._parts[at], self._places[at][1]
@@ -323,8 +323,8 @@ class File:
         batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
         if self._mixed:
             batches = (one_type(batch, read, self.paths[at]) for batch in batches)
-        tables = blocks(batches, each)
-        for table in filled(tables, rows, long) if long else tables:
+        tables = rebatched(batches, each)
+        for table in batches_of_size(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells, self.paths[at]) if constant else table
 
     def line_of(self, at: int, row: int) -> int | None:
@@ -333,7 +333,7 @@ class File:
         return part.line_of(row) if part.as_written else None
 
 
-def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
+def one_type(batch: Any, cells: Mapping[str, CellType], path: str) -> Any:
     """Return a batch whose columns have the same types whatever file they are from."""
     arrays = []
     for name, cell in cells.items():
@@ -350,7 +350,7 @@ def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
-def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell], shown: str) -> Any:
+def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, CellType], shown: str) -> Any:
     """Return a table with columns that hold the same everywhere: what the names of folders say."""
     for name, value in constant.items():
         kind = cells[name].kind
@@ -364,7 +364,7 @@ def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, 
     return table.select(list(cells))
 
 
-def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+def paths_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Return the files that a path means, sorted, and what the names of folders say about their rows."""
     if path == "-" or Path(path).is_file():
         yield path, {}

@@ -15,9 +15,9 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
 from .cell_format import USUAL
-from .pandas_types import known_series, levels_of
+from .pandas_types import arrow_labels, known_series
 from .schema import NOUNS, Column, Schema, family_of, likely, wants_text
-from .values import Values, is_missing
+from .values import ColumnValues, is_missing
 
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"
@@ -49,7 +49,7 @@ class Frame:
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
             return Schema(tuple(Column(name, "text", "words") for name in self.columns))  # type: ignore[arg-type]
-        columns = (column_of(name, values, given.get(name)) for name, values in self.columns.items())
+        columns = (schema_column(name, values, given.get(name)) for name, values in self.columns.items())
         return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
 
     def _looked_at(self, column: Column, family: Any) -> Column:
@@ -58,7 +58,7 @@ class Frame:
         One row does not show what a column holds, so that its texts stay texts.
         """
         values = self.columns[column.name]
-        if not self.named or not isinstance(values, Values) or values.type != "text" or values.categorical:
+        if not self.named or not isinstance(values, ColumnValues) or values.type != "text" or values.categorical:
             return column
         asked = None if family is None else family_of(column.name, family)
         if asked is not None and asked.name == "words":
@@ -87,13 +87,13 @@ class Frame:
 
     def _of_kinds(self, schema: Schema) -> Frame:
         """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
-        read: dict[str, Values] = {}
+        read: dict[str, ColumnValues] = {}
         for column in schema:
             found = self.columns[column.name]
-            if isinstance(found, Values) and found.type == "text" and column.of_texts:
+            if isinstance(found, ColumnValues) and found.type == "text" and column.of_texts:
                 read[column.name] = found.as_in(column)
-            if isinstance(found, Values) is (column.type == "vector"):
-                now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
+            if isinstance(found, ColumnValues) is (column.type == "vector"):
+                now = NOUNS[found.type or "text"] if isinstance(found, ColumnValues) else "vectors"
                 raise InvalidInput(
                     f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
                     "Convert it to what it was.",
@@ -109,7 +109,7 @@ class Frame:
         if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
             columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
         else:
-            columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
+            columns = {n: v.take(at) if isinstance(v, ColumnValues) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
 
     def only(self, names: Sequence[str]) -> Frame:
@@ -120,11 +120,11 @@ class Frame:
 
     def coded(self) -> Frame:
         """Return the same, to be read again and again: texts as codes."""
-        columns = {n: v.coded() if isinstance(v, Values) else v for n, v in self.columns.items()}
+        columns = {n: v.coded() if isinstance(v, ColumnValues) else v for n, v in self.columns.items()}
         return Frame(columns, self.rows, named=self.named, library=self.library, matrix=self.matrix)
 
     def _by_position(self, schema: Schema) -> Frame:
-        whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
+        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
         vectors = [column.type == "vector" for column in schema]
         if self.matrix is not None and vectors == [True]:
             return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
@@ -141,9 +141,9 @@ class Frame:
         return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
 
 
-def column_of(name: str, values: Any, family: Any = None) -> Column:
+def schema_column(name: str, values: Any, family: Any = None) -> Column:
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
-    if isinstance(values, Values):
+    if isinstance(values, ColumnValues):
         numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
@@ -160,14 +160,14 @@ def frame_of(X: Any) -> Frame:
         return X
     if sparse.issparse(X):
         return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
-    if (texts := texts_of(X)) is not None:
+    if (texts := text_column(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
     if isinstance(X, np.ndarray):
         return frame_of_array(X)
     if isinstance(X, Mapping):
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
-        return frame_of_arrow(X)
+        return frame_of_table(X)
     if hasattr(type(X), "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
         return frame_of_any(X)
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
@@ -179,16 +179,16 @@ def frame_of(X: Any) -> Frame:
     )
 
 
-def texts_of(X: Any) -> Values | None:
+def text_column(X: Any) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
-        return listed(X)
+        return text_list(X)
     if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        found = Values(TEXT, X)
+        found = ColumnValues(TEXT, X)
     elif isinstance(X, np.ndarray):
         if X.ndim != 1 or X.dtype.kind not in "UTO" or not len(X):
             return None
-        found = Values(TEXT, X)
+        found = ColumnValues(TEXT, X)
     elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
         found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
@@ -197,14 +197,14 @@ def texts_of(X: Any) -> Values | None:
     return found if found.type == "text" or empty else None
 
 
-def listed(X: Sequence[Any]) -> Values | None:
+def text_list(X: Sequence[Any]) -> ColumnValues | None:
     """Return a list of texts, some or all of which may be missing; None if it is a list of something else."""
     if not any(isinstance(text, (str, bytes)) for text in X):
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
-        return Values(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
+        return ColumnValues(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
     plain = set(map(type, X)) == {str}  # looked at in one go, for there may be millions
     if plain:
-        return Values(TEXT, objects(X), kind="text")
+        return ColumnValues(TEXT, object_array(X), kind="text")
     for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
             by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
@@ -213,9 +213,9 @@ def listed(X: Sequence[Any]) -> Values | None:
                 RowNumber(row), f" holds {found}, which is no text, as others are. Convert it, e.g. by {by}."
             )
     try:
-        return Values(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
+        return ColumnValues(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
-        return Values(TEXT, objects(X))
+        return ColumnValues(TEXT, object_array(X))
 
 
 def frame_of_array(X: Any) -> Frame:
@@ -224,7 +224,9 @@ def frame_of_array(X: Any) -> Frame:
         hidden: Any = X
         X = hidden.filled(np.nan) if X.dtype.kind == "f" else hidden.astype(object).filled(None)
     if X.dtype.names:
-        return checked({name: Values(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X))
+        return frame_with_columns(
+            {name: ColumnValues(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X)
+        )
     if X.ndim != 2:
         raise InvalidInput(
             f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. Reshape your data: array.reshape(-1, 1) "
@@ -234,7 +236,7 @@ def frame_of_array(X: Any) -> Frame:
         kind = "Complex data" if X.dtype.kind == "c" else f"Data of type {X.dtype}"
         raise InvalidInput(f"{kind} not supported: X must hold numbers, texts, booleans or times.")
     X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    columns = {f"x{at}": Values(f"x{at}", X[:, at]) for at in range(X.shape[1])}
+    columns = {f"x{at}": ColumnValues(f"x{at}", X[:, at]) for at in range(X.shape[1])}
     return Frame(columns, len(X), named=False, matrix=X if X.dtype.kind in "iuf" else None)
 
 
@@ -254,7 +256,7 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInput(f"The columns have different lengths: {lengths}.")
-    return checked(columns, next(iter(lengths.values())))
+    return frame_with_columns(columns, next(iter(lengths.values())))
 
 
 def is_sequence(value: Any) -> bool:
@@ -274,10 +276,10 @@ def values_of(name: str, value: Any) -> Any:
         return arrow_values(name, value)
     if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
         array = np.asarray(value)
-        return numbers_only(name, array) if array.ndim != 1 else Values(name, array)
+        return numbers_only(name, array) if array.ndim != 1 else ColumnValues(name, array)
     if hasattr(value, "dtype"):
         return series_values(name, value)
-    return Values(name, objects(list(value)))
+    return ColumnValues(name, object_array(list(value)))
 
 
 def numbers_only(name: str, vectors: Any) -> Any:
@@ -293,7 +295,7 @@ def numbers_only(name: str, vectors: Any) -> Any:
     return vectors
 
 
-def objects(values: Sequence[Any]) -> Any:
+def object_array(values: Sequence[Any]) -> Any:
     """Return a list as an array of objects, whatever they are."""
     return np.fromiter(values, dtype=object, count=len(values))
 
@@ -305,8 +307,8 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
     if all(isinstance(row, Mapping) for row in X):
         names = list(dict.fromkeys(name for row in X for name in row))
         refuse_twice([str(name) for name in names])
-        columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
-        return checked(columns, len(X))
+        columns = {str(n): ColumnValues(str(n), object_array([row.get(n) for row in X])) for n in names}
+        return frame_with_columns(columns, len(X))
     try:
         array = np.asarray(X)
     except ValueError:
@@ -316,7 +318,7 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
     return frame_of_array(array)
 
 
-def frame_of_arrow(X: Any) -> Frame:
+def frame_of_table(X: Any) -> Frame:
     """Return an Arrow table as a frame."""
     refuse_twice(list(X.schema.names))
     columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
@@ -344,29 +346,29 @@ def series_values(name: str, series: Any) -> Any:
     """Return a series of any library as Values, with its declared levels, if it has some."""
     kind = series.dtype
     if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
-        return Values(name, np.asarray(series))
+        return ColumnValues(name, np.asarray(series))
     if isinstance(series, (pa.Array, pa.ChunkedArray)):
         return arrow_values(name, series)
     if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
         # The categories of its Categorical are those met so far, by any column; an Enum declares them in order.
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
         newest = import_module("polars").CompatLevel.newest()
-        return Values(name, series, levels, newest, ordered=levels is not None)
+        return ColumnValues(name, series, levels, newest, ordered=levels is not None)
     if (known := known_series(series)) is not None:
-        return Values(name, known.data, known.levels, ordered=known.ordered)
+        return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
     return arrow_values(name, pa.array(series, from_pandas=True))
 
 
-def arrow_values(name: str, array: Any) -> Values:
+def arrow_values(name: str, array: Any) -> ColumnValues:
     """Return an Arrow array as Values; a dictionary that has an order declares its levels."""
     if not (pa.types.is_dictionary(array.type) and array.type.ordered):
-        return Values(name, array)
+        return ColumnValues(name, array)
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    levels = dict.fromkeys(level for chunk in chunks for level in levels_of(chunk.dictionary) if level is not None)
-    return Values(name, array, tuple(levels), ordered=True)
+    levels = dict.fromkeys(level for chunk in chunks for level in arrow_labels(chunk.dictionary) if level is not None)
+    return ColumnValues(name, array, tuple(levels), ordered=True)
 
 
-def checked(columns: dict[str, Any], rows: int) -> Frame:
+def frame_with_columns(columns: dict[str, Any], rows: int) -> Frame:
     """Return a frame, if it has columns."""
     if not columns:
         raise InvalidInput("The table has 0 feature(s): there must be at least one column.")

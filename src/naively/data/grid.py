@@ -16,7 +16,7 @@ from ..stats.accumulators import offsets_of
 
 
 @dataclass(frozen=True)
-class Bins:
+class NumberBins:
     """The bins of a column of numbers, and how its numbers are brought to one scale."""
 
     name: str
@@ -37,7 +37,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Values:
+class LabelValues:
     """The labels of a column that are told apart."""
 
     name: str
@@ -53,11 +53,11 @@ class Values:
 class Grid:
     """All columns that are counted together: numbers first, then labels."""
 
-    numbers: tuple[Bins, ...]
-    labels: tuple[Values, ...]
+    numbers: tuple[NumberBins, ...]
+    labels: tuple[LabelValues, ...]
 
     @property
-    def columns(self) -> tuple[Bins | Values, ...]:
+    def columns(self) -> tuple[NumberBins | LabelValues, ...]:
         """How each column is laid out."""
         return (*self.numbers, *self.labels)
 
@@ -90,7 +90,9 @@ class Grid:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
         if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
             return None
-        return places([c.name for c in self.numbers], numbers), places([c.name for c in self.labels], labels)
+        return column_places([c.name for c in self.numbers], numbers), column_places(
+            [c.name for c in self.labels], labels
+        )
 
     def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
         """Return the grid of some columns, and which fine bins and which features are theirs."""
@@ -142,10 +144,13 @@ class Grid:
 
     def to_json(self) -> dict[str, Any]:
         """Return the grid as plain data."""
-        from .model_file.labels import in_json
+        from .model_file.labels import labels_in_json
 
         numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
-        return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
+        return {
+            "numbers": numbers,
+            "labels": [{"name": v.name, "labels": labels_in_json(v.labels)} for v in self.labels],
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Grid:
@@ -153,11 +158,13 @@ class Grid:
         from .model_file.labels import from_json
 
         parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
-        numbers = [Bins(**part) for part in parts]
-        return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
+        numbers = [NumberBins(**part) for part in parts]
+        return cls(
+            tuple(numbers), tuple(LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
+        )
 
 
-def places(names: Sequence[str], among: Sequence[str]) -> Places:
+def column_places(names: Sequence[str], among: Sequence[str]) -> Places:
     """Return where names stand among others."""
     place = {name: at for at, name in enumerate(among)}
     return np.array([place[name] for name in names], dtype=np.intp)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import Written
+from .cell_format import CellFormat
 
 # In the column of the classes, and in texts that are taken apart into words: there most words are meant.
 OF_CLASSES = ("", "NA", "N/A", "NaN", "null", "?")
@@ -45,7 +45,7 @@ def names_of_classes(missing: tuple[str, ...] | None) -> tuple[str, ...]:
     return (*OF_CLASSES, *(name for name in missing if name != AND_USUAL)) if AND_USUAL in missing else missing
 
 
-def exact_names(written: Written | None) -> tuple[str, ...]:
+def exact_names(written: CellFormat | None) -> tuple[str, ...]:
     """Return the texts that stand for no value in a column of labels; none if nothing is said about it."""
     if written is None:
         return ()
@@ -54,7 +54,7 @@ def exact_names(written: Written | None) -> tuple[str, ...]:
     return (*EXACT, *written.missing) if AND_USUAL in written.missing else written.missing
 
 
-def is_no_number(text: str, written: Written) -> bool:
+def is_no_number(text: str, written: CellFormat) -> bool:
     """Tell whether a text stands for no value in a column of numbers or times."""
     names = (AND_USUAL,) if written.missing is None else written.missing
     if AND_USUAL in names and text.strip().casefold() in LOOSE:
@@ -62,7 +62,7 @@ def is_no_number(text: str, written: Written) -> bool:
     return text in names or text.strip() in names
 
 
-def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
+def without_value(texts: Any, written: CellFormat, *, loose: bool) -> Any:
     """Return which texts of an Arrow array stand for no value; those of numbers and times are compared loosely."""
     if not loose:
         return is_one_of(texts, exact_names(written))
@@ -77,11 +77,11 @@ def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
 
 def is_one_of(texts: Any, names: tuple[str, ...]) -> Any:
     """Return which texts of an Arrow array are among some."""
-    return pc.is_in(texts, value_set=arrow_of(names, texts.type), skip_nulls=True)
+    return pc.is_in(texts, value_set=arrow_names(names, texts.type), skip_nulls=True)
 
 
 @lru_cache(maxsize=64)
-def arrow_of(names: tuple[str, ...], kind: Any = None) -> Any:
+def arrow_names(names: tuple[str, ...], kind: Any = None) -> Any:
     """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
     data = [name.encode() for name in names]
     ends = np.cumsum([0, *map(len, data)], dtype=np.int32)

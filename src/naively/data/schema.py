@@ -13,7 +13,7 @@ from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian,
 from ..families.ordinal import shown_few
 from ..stats import Moments, WordTable
 from ..text.tokens import UnsavedFunction, setting_from_json, setting_to_json
-from .cell_format import Written
+from .cell_format import CellFormat
 from .grid import Grid
 
 # What a cell holds. Times are numbers: seconds since 1970 (UTC), or of a duration, or since midnight.
@@ -35,7 +35,7 @@ class Column:
     family: Family = None  # type: ignore[assignment]  # set below to the one that goes with the type
     levels: tuple[Any, ...] | None = None
     # How cells that are texts are read; None: where texts are what they are, and nothing else is written as text.
-    written: Written | None = field(default=None, compare=False, repr=False)
+    written: CellFormat | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         usual = usual_family("text" if self.levels is not None else self.type)
@@ -63,7 +63,7 @@ class Column:
                 column=self.name,
             )
         if isinstance(family, Words):
-            check_words(self.name, self.type, family)
+            check_words_family(self.name, self.type, family)
 
     @property
     def kind(self) -> Kind:
@@ -96,7 +96,7 @@ NOUNS = {
 NOT_VECTORS = {"categorical": "categories", "ordinal": "single levels", "bins": "single numbers"}
 
 
-def check_words(name: str, of_type: Type, family: Words) -> None:
+def check_words_family(name: str, of_type: Type, family: Words) -> None:
     """Refuse words of what is no text and no vector of counts."""
     if of_type not in ("text", "vector"):
         raise InvalidSetting(
@@ -228,7 +228,7 @@ class Schema:
                 raise DoesNotFit(
                     f"Column {column.name!r} holds {found}; convert one of them before counting.", column=column.name
                 )
-            if column.name in other and cuts_of(column) != cuts_of(other[column.name]):
+            if column.name in other and column_cuts(column) != column_cuts(other[column.name]):
                 raise DoesNotFit(
                     f"Column {column.name!r} is cut into other bins on each side; give both the same schema, such as "
                     "NaiveBayes(families=first.schema_), or the same nv.Bins(cuts=[...]).",
@@ -271,7 +271,7 @@ class Schema:
         )
 
     def __str__(self) -> str:
-        rows = [(str(c.name), NOUNS[c.type], said(c)) for c in self.columns]
+        rows = [(str(c.name), NOUNS[c.type], family_text(c)) for c in self.columns]
         widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
         lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows]
         return "\n".join([*lines, *(f"- {hint}" for hint in self.hints)])
@@ -279,7 +279,7 @@ class Schema:
 
 def with_family(column: Column, family: Any) -> Column:
     """Return a column with another family; bins that are cut already stay as they are, unless other cuts are given."""
-    new, cuts = replace(column, family=family), cuts_of(column)
+    new, cuts = replace(column, family=family), column_cuts(column)
     if isinstance(new.family, Bins) and new.family.cuts is None and cuts is not None:
         return replace(new, family=replace(new.family, cuts=cuts))
     if isinstance(new.family, Ordinal) and new.family.levels is None:
@@ -306,14 +306,14 @@ def check_levels(a: Column, b: Column) -> None:
         )
 
 
-def cuts_of(column: Column) -> tuple[float, ...] | None:
+def column_cuts(column: Column) -> tuple[float, ...] | None:
     """Return where the numbers of a column are cut into bins, if they are."""
     return column.family.cuts if isinstance(column.family, Bins) else None
 
 
-def said(column: Column) -> str:
+def family_text(column: Column) -> str:
     """Return the family of a column in words, with what differs from its defaults."""
-    own = settings_of(column.family)
+    own = family_settings(column.family)
     if isinstance(column.family, Bins) and own.pop("cuts", None) is not None:
         own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
     if isinstance(column.family, Ordinal) and own.pop("levels", None) is not None:
@@ -323,7 +323,7 @@ def said(column: Column) -> str:
     return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
 
 
-def settings_of(family: Any) -> dict[str, Any]:
+def family_settings(family: Any) -> dict[str, Any]:
     """Return the settings of a family that are not the default."""
     given = {f.name: getattr(family, f.name) for f in fields(family)}
     usual = type(family)()
@@ -353,7 +353,7 @@ def column_of_statistic(name: str, statistic: Any) -> Column:
 
 def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as plain data."""
-    settings = {name: in_plain(value) for name, value in settings_of(column.family).items()}
+    settings = {name: in_plain(value) for name, value in family_settings(column.family).items()}
     if isinstance(column.family, Words) and column.type == "text":
         settings["rules"] = column.family.rules  # said in any case, since older files do not say it and mean "python"
     data = {"name": column.name, "type": column.type, "family": column.family.name, "settings": settings}
@@ -375,7 +375,7 @@ def column_from_json(data: Mapping[str, Any]) -> Column:
         settings = {"rules": "python"} | settings if data["type"] == "text" else settings
     family: Any = FAMILIES[data["family"]](**settings)
     levels = data.get("levels")
-    written = Written.from_json(data["written"]) if "written" in data else None
+    written = CellFormat.from_json(data["written"]) if "written" in data else None
     return Column(data["name"], data["type"], family, None if levels is None else tuple(levels), written)
 
 

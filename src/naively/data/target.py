@@ -14,8 +14,8 @@ from .._frames import is_of_pandas
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
-from .frame import frame_of, objects, series_values
-from .values import Labels, Values, is_missing, type_of_value
+from .frame import frame_of, object_array, series_values
+from .values import ColumnValues, is_missing, type_of_value
 
 IN_TIME = Message(
     "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")
@@ -36,7 +36,7 @@ class Target(NamedTuple):
         return len(self.codes)
 
 
-class Shares(NamedTuple):
+class SoftLabels(NamedTuple):
     """Of each row, how much of it belongs to each class: soft labels."""
 
     labels: list[Any]
@@ -54,7 +54,7 @@ def single(y: Any) -> Any:
     return y[0] if type(y) is list and len(y) == 1 else y
 
 
-def target_of(y: Any) -> Target | Shares:
+def target_of(y: Any) -> Target | SoftLabels:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
@@ -74,7 +74,7 @@ def target_of(y: Any) -> Target | Shares:
             array = array.ravel()
         if array.ndim != 1:
             raise InvalidInput(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    return labels_of(array)
+    return arrow_target(array)
 
 
 def warn_about_shape() -> None:
@@ -96,10 +96,10 @@ def as_array(y: Any) -> Any:
         plain = np.asarray(values) if len({type(v) for v in values}) == 1 else None
     except ValueError:  # lists of different lengths
         plain = None
-    return plain if plain is not None and plain.dtype.kind in "biufU" else objects(values)
+    return plain if plain is not None and plain.dtype.kind in "biufU" else object_array(values)
 
 
-def labels_of(y: Any) -> Target:
+def arrow_target(y: Any) -> Target:
     """Return labels, each different one once, and which of them each row has."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         return labels_of_objects(y)
@@ -108,12 +108,12 @@ def labels_of(y: Any) -> Target:
         raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}", more, ".")
     if is_of_objects(getattr(y, "dtype", None)):
         return labels_of_objects(np.asarray(y, dtype=object))
-    values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
+    values = ColumnValues("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
     if values.type == "time":
         if (days := dates_in(values.data)) is not None:
-            return labels_of_objects(objects(days))
+            return labels_of_objects(object_array(days))
         raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times", IN_TIME, ".")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
@@ -156,7 +156,7 @@ def labels_of_objects(y: AnyArray) -> Target:
 
 def check_kinds(labels: list[Any]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
-    kinds = {kind_of(label) for label in labels}
+    kinds = {label_kind(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise InvalidInput(
@@ -165,7 +165,7 @@ def check_kinds(labels: list[Any]) -> None:
         )
 
 
-def kind_of(label: Any) -> str | None:
+def label_kind(label: Any) -> str | None:
     """Return which kind of class a label is; all labels must be of one."""
     if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
         return type(label).__name__ if not isinstance(label, Enum) else "enum"
@@ -181,7 +181,7 @@ def is_of_objects(dtype: Any) -> bool:
 def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
     """Return labels as an array of their own type; a wider one if some do not fit it."""
     if dtype.kind == "O":
-        return np.asarray(objects(labels))
+        return np.asarray(object_array(labels))
     natural = np.array(labels)
     if dtype.kind == "U" or not labels:
         return natural
@@ -199,7 +199,7 @@ def check_numbers(labels: list[Any]) -> None:
             )
 
 
-def shares_of(frame: Any) -> Shares:
+def shares_of(frame: Any) -> SoftLabels:
     """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
     table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
@@ -208,7 +208,7 @@ def shares_of(frame: Any) -> Shares:
             RowNumber(wrong[0]),
             f" of y holds the soft labels {table[wrong[0]]}; the proportion of a class is a number of 0 or more.",
         )
-    return Shares(list(frame.names), table, np.dtype(object))
+    return SoftLabels(list(frame.names), table, np.dtype(object))
 
 
-__all__ = ["Labels", "Shares", "Target", "target_of"]
+__all__ = ["SoftLabels", "Target", "target_of"]

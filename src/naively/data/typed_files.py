@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from ..errors import InvalidInput, UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import duckdb_reader as duck
-from .cell_format import USUAL, Written
-from .cells import FEW, TEXT, Guess, guess
+from .cell_format import USUAL, CellFormat
+from .cells import FEW, TEXT, TypeGuess, guess_type
 from .dialect import head_of, packing
 from .schema import likely
-from .values import is_text, plain_texts, type_of_arrow
+from .values import is_text_type, plain_texts, type_of_arrow
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
@@ -29,7 +29,7 @@ NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
 ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
 
 
-def kind_of(name: str, kind: Any) -> set[str]:
+def duckdb_types(name: str, kind: Any) -> set[str]:
     """Return what a column of an Arrow type is read as; itself, if it cannot be counted."""
     try:
         found = type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
@@ -38,20 +38,22 @@ def kind_of(name: str, kind: Any) -> set[str]:
     return set() if found is None else {ARROW[found]}
 
 
-def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[str, Guess]:
+def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
     """Return what each column can be read as: the type it has, but texts that are all numbers as those.
 
     Many rows are read only of columns whose first ones may be numbers.
     """
-    found = {name: Guess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.sample(rows).items()}
+    found = {name: TypeGuess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.sample(rows).items()}
     own = [name for name in part.texts if name in found and found[name].kinds == TEXT]
     for most in (FEW, rows):
         texts = [name for name in own if most == FEW or "DOUBLE" in found[name].kinds]
         batches = list(part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1)) if texts else []
         for name in texts if batches else ():  # the first batch may be small: all rows that are looked at count
-            one = guess(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
+            one = guess_type(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
             numbers = "DOUBLE" in one.kinds
-            found[name] = Guess(one.kinds if numbers else TEXT, TEXT, one.written if numbers else Written(missing))
+            found[name] = TypeGuess(
+                one.kinds if numbers else TEXT, TEXT, one.written if numbers else CellFormat(missing)
+            )
     return found
 
 
@@ -61,7 +63,7 @@ def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
     for name, wanted in types.items():
         column = batch.column(name)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if wanted in ("VARCHAR", duck.PROSE) and not is_text(kind) and not pa.types.is_null(kind):
+        if wanted in ("VARCHAR", duck.PROSE) and not is_text_type(kind) and not pa.types.is_null(kind):
             column = pc.cast(column.dictionary_decode() if kind != column.type else column, pa.string())
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, names=list(types))
@@ -97,11 +99,11 @@ class Typed:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The columns of texts; those of a categorical type are none."""
-        return tuple(field.name for field in self._types if is_text(field.type))
+        return tuple(field.name for field in self._types if is_text_type(field.type))
 
     def sample(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have: the one it has."""
-        return {field.name: kind_of(field.name, field.type) for field in self._types}
+        return {field.name: duckdb_types(field.name, field.type) for field in self._types}
 
 
 class Parquet(Typed):
@@ -130,7 +132,7 @@ class Parquet(Typed):
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
         labels = (name for name, kind in types.items() if kind != duck.PROSE)
-        texts = [name for name in labels if is_text(self._types.field(name).type)]
+        texts = [name for name in labels if is_text_type(self._types.field(name).type)]
         try:
             batches = self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1)
             yield from up_to(batches, types, limit)
@@ -153,7 +155,7 @@ class JsonLines:
         packed = packing(self.path) or "uncompressed"
         if shape == "array" and packed == "uncompressed":
             check_closed(self.path, self.shown)
-        return f"{duck.quoted(str(self.path))}, format='{shape}', compression={duck.quoted(packed)}"
+        return f"{duck.sql_text(str(self.path))}, format='{shape}', compression={duck.sql_text(packed)}"
 
     @cached_property
     def _found(self) -> dict[str, set[str]]:
@@ -184,7 +186,7 @@ class JsonLines:
             "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
         )
         found: dict[str, set[str]] = {}
-        for batch in duck.streamed(duck.connected(threads=1), query, self.shown, rows):
+        for batch in duck.streamed(duck.connect(threads=1), query, self.shown, rows):
             pairs = pa.table([batch.column(0), batch.column(1)], ["key", "kind"]).group_by(
                 ["key", "kind"], use_threads=False
             )
@@ -192,14 +194,14 @@ class JsonLines:
                 kinds = found.setdefault(row["key"], set())
                 if row["kind"] != "NULL":
                     kinds.add(JSON.get(row["kind"], row["kind"]))
-        return {name: together(kinds) for name, kinds in found.items()}
+        return {name: common_json_types(kinds) for name, kinds in found.items()}
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some keys, each read as a type of DuckDB."""
         end = "" if limit is None else f" limit {limit}"
-        columns = ", ".join(duck.name(name) for name in types)
-        query = f"select {columns} from read_json({self._where}, columns={duck.struct(duck.as_text(types))}){end}"
-        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        columns = ", ".join(duck.sql_name(name) for name in types)
+        query = f"select {columns} from read_json({self._where}, columns={duck.sql_struct(duck.as_text(types))}){end}"
+        batches = duck.streamed(duck.connect(threads=threads), query, self.shown, rows)
         yield from duck.with_whole(batches, types, self.shown)
 
 
@@ -250,7 +252,7 @@ def one_object(shown: str, key: str) -> UnreadableRows:
     )
 
 
-def together(kinds: set[str]) -> set[str]:
+def common_json_types(kinds: set[str]) -> set[str]:
     """Return the one type that values of these types can be read as; texts, if there is no other."""
     if len(kinds) > 1 and kinds <= set(JSON.values()):
         return {"DOUBLE"} if kinds == {"BIGINT", "DOUBLE"} else {"VARCHAR"}
@@ -268,7 +270,7 @@ class Database(Typed):
         """What is read: a query as it is, or all of a table."""
         if self.how.query is not None:
             return f"({self.how.query})"
-        con = duck.connected(str(self.path))
+        con = duck.connect(str(self.path))
         tables = [row[0] for row in con.execute("select table_name from information_schema.tables").fetchall()]
         con.close()
         table = self.how.table
@@ -280,11 +282,11 @@ class Database(Typed):
             table = tables[0]
         if table not in tables:
             raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables), 'tables')}")
-        return duck.name(table)
+        return duck.sql_name(table)
 
     @cached_property
     def _types(self) -> Any:
-        return duck.types_of(duck.connected(str(self.path)), f"from {self._query} limit 0", self.shown)
+        return duck.types_of(duck.connect(str(self.path)), f"from {self._query} limit 0", self.shown)
 
     @property
     def row_bytes(self) -> float:
@@ -293,8 +295,8 @@ class Database(Typed):
 
     def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
         """Return the rows of some columns."""
-        con, end = duck.connected(str(self.path), threads), "" if limit is None else f" limit {limit}"
-        query = f"select {', '.join(duck.name(name) for name in types)} from {self._query}{end}"
+        con, end = duck.connect(str(self.path), threads), "" if limit is None else f" limit {limit}"
+        query = f"select {', '.join(duck.sql_name(name) for name in types)} from {self._query}{end}"
         for batch in duck.streamed(con, query, self.shown, rows):
             yield as_asked(batch, types)
         con.close()

@@ -20,8 +20,8 @@ from .._types import AnyArray, Floats
 from ..errors import InvalidInput
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
-from .cells import TIMES, Cell, Guess, NotRead, converted, guess
-from .pandas_types import in_seconds, known_objects, levels_of, refuse, time_texts
+from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
+from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
 from .schema import NOUNS, Column, Type, same_kind
 
 # Texts are worth a code if each is met in so many rows.
@@ -30,14 +30,14 @@ SEVERAL = 8
 LONGEST = 1 << 31
 
 
-class Labels(NamedTuple):
+class ColumnLabels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
 
     labels: list[Any]
     which: npt.NDArray[np.int32]
 
 
-class Values:
+class ColumnValues:
     """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
 
     def __init__(
@@ -81,19 +81,19 @@ class Values:
             return float(self.data.nbytes)
         return float(self.data.estimated_size())
 
-    def take(self, at: Any) -> Values:
+    def take(self, at: Any) -> ColumnValues:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
             return self.on(self.data[at])
         return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
 
-    def on(self, data: Any) -> Values:
+    def on(self, data: Any) -> ColumnValues:
         """Return other values of the same column; the type stays, even where all of them are missing."""
-        other = Values.__new__(Values)
+        other = ColumnValues.__new__(ColumnValues)
         other.__dict__.update(vars(self) | {"data": data})
         return other
 
-    def coded(self) -> Values:
+    def coded(self) -> ColumnValues:
         """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
         if self.type != "text" or not len(self):
             return self
@@ -107,19 +107,19 @@ class Values:
         """Tell whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
 
-    def written(self) -> Guess | None:
+    def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
         for end in (min(len(self), LOOKED_AT), len(self)):
-            found = guess(plain_texts(self._arrow(0, end)))
+            found = guess_type(plain_texts(self._arrow(0, end)))
             if not found.kinds & {"DOUBLE"}:
                 return None
         return found
 
-    def as_in(self, column: Column) -> Values:
+    def as_in(self, column: Column) -> ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
         array = plain_texts(self._arrow(0, len(self)))
         try:
-            found, none = converted(array, Cell(kind_for(column, array), column.written or USUAL))
+            found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
             raise another_type(column, error.text) from None
         other = self.on(found)
@@ -139,7 +139,7 @@ class Values:
             column=self.name,
         )
 
-    def labels(self, begin: int, end: int) -> Labels:
+    def labels(self, begin: int, end: int) -> ColumnLabels:
         """Return the labels of some rows."""
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
@@ -151,14 +151,14 @@ class Values:
         which = array.indices.cast(pa.int32(), safe=False)
         if which.null_count:
             which = which.fill_null(-1)
-        return Labels(list(levels_of(array.dictionary)), lying(which, np.int32))
+        return ColumnLabels(list(arrow_labels(array.dictionary)), numpy_values(which, np.int32))
 
     def texts(self, begin: int, end: int) -> Any:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
         if self.type != "text":
             return None
         array = self._arrow(begin, end)
-        return array if is_text(array.type) else None
+        return array if is_text_type(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> Any:
         """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
@@ -178,12 +178,12 @@ class Values:
             return np.full(len(array), np.nan)
         if not pa.types.is_floating(array.type) or array.type != pa.float64():
             array = array.cast(pa.float64(), safe=False)
-        return lying(array.fill_null(np.nan) if array.null_count else array, np.float64)
+        return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
     def _arrow(self, begin: int, end: int) -> Any:
         """Return some rows as one Arrow array."""
         if isinstance(self.data, np.ndarray):
-            return arrow_of(self.name, self.data[begin:end])
+            return arrow_values_of(self.name, self.data[begin:end])
         array = self.data.slice(begin, end - begin)
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
@@ -195,7 +195,7 @@ class Values:
         return array
 
 
-def is_text(kind: Any) -> bool:
+def is_text_type(kind: Any) -> bool:
     """Tell whether an Arrow type is that of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
@@ -232,7 +232,7 @@ def another_type(column: Column, value: Any) -> InvalidInput:
     )
 
 
-def lying(array: Any, kind: Any) -> AnyArray:
+def numpy_values(array: Any, kind: Any) -> AnyArray:
     """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     data = array.buffers()[1]
@@ -275,7 +275,7 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
         return "whole"
     if is_a.is_floating(kind) or is_a.is_decimal(kind):
         return "number"
-    if is_text(kind):
+    if is_text_type(kind):
         return "text"
     if is_a.is_temporal(kind):
         return "time"
@@ -324,7 +324,9 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
     if None in found:
-        refuse(name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None))
+        refuse_object(
+            name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None)
+        )
     if found <= {"boolean", "whole", "number"} and len(found) > 1:
         return "number"
     if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
@@ -336,7 +338,7 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     return found.pop() if found else None
 
 
-def arrow_of(name: str, data: AnyArray) -> Any:
+def arrow_values_of(name: str, data: AnyArray) -> Any:
     """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
     if data.dtype.kind == "T":
         data = data.astype(object)

@@ -30,7 +30,7 @@ def texts_of_wide(
     left = limit
     try:
         with stream() as file:
-            for batch in opened(file, dialect, refused, empty):
+            for batch in open_wide(file, dialect, refused, empty):
                 taken = batch if left is None else batch.slice(0, left)
                 yield pa.RecordBatch.from_arrays([taken.column(places[name]) for name in names], names=names)
                 left = None if left is None else left - taken.num_rows
@@ -57,7 +57,7 @@ def is_open(text: str | None, delimiter: str) -> bool:
     return False
 
 
-def opened(file: Any, dialect: Dialect, refused: Callable[[Any], str], empty: bool) -> Any:
+def open_wide(file: Any, dialect: Dialect, refused: Callable[[Any], str], empty: bool) -> Any:
     """Return Arrow's reader of a file, every cell a text."""
     from pyarrow import csv as arrow
 

@@ -57,7 +57,7 @@ def form_of(path: str) -> Form:
     return FORMS[endings[-1]]
 
 
-def write(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
+def write_table(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
     """Write batches to a file, or to stdout ("-"), and return how many rows there were.
 
     A file is put in its place when it is whole: an error leaves what was there before, and nothing else behind.
@@ -65,12 +65,12 @@ def write(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
     if path != "-" and Path(path).is_dir():
         raise UnwritableFile(path, "that is a folder; add the name of a file.")
     form = form or ("csv" if path == "-" else form_of(path))
-    with opened(path) as sink:
+    with open_writer(path) as sink:
         return WRITERS[form](batches, sink)
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Any]:
+def open_writer(path: str) -> Iterator[Any]:
     """Give a file to write bytes to, which takes its name when all went well; or stdout."""
     if path == "-":
         sink = sys.stdout.buffer
@@ -125,7 +125,7 @@ def write_csv(batches: Iterable[Any], sink: Any, delimiter: str = ",") -> int:
             sink.write(header(batch.schema.names, delimiter))
             started = True
         if batch.num_rows:
-            sink.write(lines_of([spelled(column, delimiter) for column in batch.columns], delimiter))
+            sink.write(output_lines([spelled(column, delimiter) for column in batch.columns], delimiter))
         rows += batch.num_rows
     return rows
 
@@ -152,16 +152,16 @@ def spelled(column: Any, delimiter: str) -> Any:
     )
 
 
-def lines_of(columns: list[Any], delimiter: str) -> Any:
+def output_lines(columns: list[Any], delimiter: str) -> Any:
     """Return lines of cells as bytes: Arrow lays texts one behind the other, which is what a file of them is."""
     between, end = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n"))
     empty = "" if len(columns) > 1 else '""'  # a line without anything would be no row
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=empty)
     lines = pc.binary_join_element_wise(joined, pa.scalar("", pa.large_string()), end)
-    return b"".join(texts_in(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
+    return b"".join(output_texts(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
 
 
-def texts_in(array: Any) -> memoryview:
+def output_texts(array: Any) -> memoryview:
     """Return the bytes of all texts of an array."""
     _, places, data = array.buffers()
     offsets = np.frombuffer(places, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
@@ -214,13 +214,13 @@ def write_jsonl(batches: Iterable[Any], sink: Any) -> int:
     """Write a JSON object for each row, a line each; a missing cell is null."""
     rows = 0
     for batch in batches:
-        lines = (json.dumps(told(row), ensure_ascii=False, default=str) for row in batch.to_pylist())
+        lines = (json.dumps(json_row(row), ensure_ascii=False, default=str) for row in batch.to_pylist())
         sink.write("".join(f"{line}\n" for line in lines).encode())
         rows += batch.num_rows
     return rows
 
 
-def told(row: dict[str, Any]) -> dict[str, Any]:
+def json_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as JSON can hold it: there is no number for what is none."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 

@@ -11,9 +11,9 @@ from .._threads import allowed
 from .._types import AnyArray, Floats
 from ..counting.files import FileRows, each_block
 from ..counting.notes import about_target
-from ..counting.rows import check_widths, rows_of, rows_of_file
+from ..counting.rows import check_widths, labeled_rows, rows_of_file
 from ..data.dict_rows import few_rows
-from ..data.files import File, file_of, places_of
+from ..data.files import File, file_of, paths_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
@@ -195,7 +195,7 @@ class Answers:
         if file is not None:
             return self._leave_one_out(rows_of_file(file, y, target, sample_weight))
         model, counts = self._table_model, self.counts_
-        rows = of_weight(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        rows = of_weight(labeled_rows(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, model.schema, counts)
         truth = truth_of(rows, counts)
@@ -237,7 +237,7 @@ class Answers:
 
     def _judged(self, X: Any, y: Any, sample_weight: Any, target: str | None) -> tuple[list[Any], Any, Any]:
         """Return the true label of each row, the answer to it, and its weight."""
-        rows = rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)
+        rows = labeled_rows(X, y, target, sample_weight, self.unlabelled, self.schema_)
         known = hard(rows)
         own = self.classes_.tolist()
         labels = [fitting(label, own) for label in known.labels]
@@ -315,7 +315,7 @@ def asked_file(X: Any, model: TableModel) -> File | None:
     """Return what is given as a file, if it is one; of a model of texts, say what becomes of a text alone."""
     if type(X) is str and model.words:
         try:
-            next(places_of(X or "\0"))  # nothing is no folder, and no name holds this sign
+            next(paths_of(X or "\0"))  # nothing is no folder, and no name holds this sign
         except (UnreadableRows, OSError, ValueError):
             raise InvalidInput(
                 f"{X[:40]!r} is neither a file nor a table. If it is a text, put it into a list: predict([text])."

@@ -17,11 +17,11 @@ from ..counting.files import FileRows
 from ..counting.notes import about_target, is_doubtful
 from ..counting.rows import (
     Rows,
-    check_labels,
+    check_new_classes,
     check_widths,
     checked_classes,
     count_rows,
-    rows_of,
+    labeled_rows,
     weightless,
     with_hints,
 )
@@ -32,13 +32,13 @@ from ..counting.weights import (
     class_weights_of,
     refuse_balanced,
     row_weights_of,
-    weigh_file,
-    weighed,
+    set_file_weights,
+    with_class_weights,
 )
-from ..data.dict_rows import is_labelled_row, one_row
+from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.frame import Frame
 from ..data.schema import Schema
-from ..data.target import Shares, check_kinds, single, typed
+from ..data.target import SoftLabels, check_kinds, single, typed
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import Estimator, Expected, learned
 from ..model.table_model import TableModel
@@ -118,7 +118,7 @@ class Classifier(Answers, Tuned):
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, target: str | None = None) -> Self:
         """Learn from these rows alone; the target and the weights may be columns of the table, by name."""
         check_settings(self)
-        rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+        rows = labeled_rows(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
         self._fit_rows(rows)
         if isinstance(rows, FileRows):
             check_scale_of_file(rows)
@@ -133,10 +133,10 @@ class Classifier(Answers, Tuned):
         if isinstance(rows, FileRows):
             check_from_file(self)
             rows.sampling = self._leaves_open
-            weigh_file(rows, self.class_weight, [*declared, *to_come])
+            set_file_weights(rows, self.class_weight, [*declared, *to_come])
         else:
             check_scale(rows.weights)
-            rows = weighed(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
+            rows = with_class_weights(rows, class_weights_of(self.class_weight, rows, [*declared, *to_come]))
         counter = TableCounter(rows.schema(self.families, self.model != "textbook"), declared)
         labelled = rows if isinstance(rows, FileRows) else weightless(rows, declared)
         count_rows(counter, labelled, allowed(self.threads), sampling=True)
@@ -154,7 +154,7 @@ class Classifier(Answers, Tuned):
                     wide, threads = self.model == "refined", allowed(self.threads)
                     complete = rows.sample is not None and rows.sample.complete
                     again = None if complete else lambda: rows.again(counter, threads, wide=wide)
-                    self._tune_if_asked(weighed(sampled_file(rows, counter), rows.by_class), again)
+                    self._tune_if_asked(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
             else:
                 self._tune_if_asked(rows)
             self._figures = numbers_to_measure(counter, rows, allowed(self.threads))
@@ -183,23 +183,25 @@ class Classifier(Answers, Tuned):
             X, y = (dict(X), [y]) if is_labelled_row(X, y) else (X, y)
             found = self if classes is None else deepcopy(self).set_params(classes=list(classes))
             check_settings(found)
-            rows = rows_of(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
+            rows = labeled_rows(X, y, target, sample_weight, "keep" if self.unlabelled == "em" else self.unlabelled)
             found._fit_rows(rows, list(self.class_weight or ()))
             self.__dict__.update(vars(found) | {"classes": self.classes})
             return self
         counter = self._live_counter()
-        alone = one_row(X) and classes is None and sample_weight is None and target is None and self._by_class is None
+        alone = (
+            is_one_row(X) and classes is None and sample_weight is None and target is None and self._by_class is None
+        )
         if alone and counter.takes_row(label := single(y)):
             counter.add_row(X, label)  # at once, for those who learn row by row
             self._asked = {}
             self._outdate()
             self._recount()
             if self._first is not None:
-                self._go_on(rows_of(X, [label], None, None, self.unlabelled, counter.schema))
+                self._go_on(labeled_rows(X, [label], None, None, self.unlabelled, counter.schema))
             return self
-        rows = self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, counter.schema))
+        rows = self._weighed(labeled_rows(X, y, target, sample_weight, self.unlabelled, counter.schema))
         if classes is not None:
-            check_labels(counter, [*classes, *rows.target.labels])
+            check_new_classes(counter, [*classes, *rows.target.labels])
         count_rows(counter, rows, allowed(self.threads, rows.cells))
         if classes is not None:
             counter.classes.codes(classes)
@@ -214,7 +216,7 @@ class Classifier(Answers, Tuned):
         """Unlearn rows that were learned before: the model is then as if they had never been shown."""
         self._check_fitted()
         refuse_balanced(self.class_weight, "forget")
-        rows = self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_))
+        rows = self._weighed(labeled_rows(X, y, target, sample_weight, self.unlabelled, self.schema_))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self.schema_, self.counts_)
         part = TableCounter(self.schema_)
@@ -231,7 +233,7 @@ class Classifier(Answers, Tuned):
         if isinstance(rows, FileRows):
             rows.by_class = self._by_class
             return rows
-        return weighed(rows, self._by_class)
+        return with_class_weights(rows, self._by_class)
 
     def _outdate(self) -> None:
         """Say once that what rows without a label taught does not know of rows that came or went since."""
@@ -248,7 +250,7 @@ class Classifier(Answers, Tuned):
         self._asked = {}
         if rows is not None:
             self._tuning, self._by_class = UNTUNED, rows.by_class
-            self._figures, self._soft = None, isinstance(rows.target, Shares)
+            self._figures, self._soft = None, isinstance(rows.target, SoftLabels)
             self._row_weights = row_weights_of(counter, rows)
             self.n_features_in_ = len(counter.schema)
             self.__dict__.pop("feature_names_in_", None)
@@ -347,9 +349,9 @@ class Classifier(Answers, Tuned):
         from ..data import model_file as store
 
         if (expected := self._expected) is None:
-            store.write(path, self.counts_, about, None, self._moved())
+            store.write_model(path, self.counts_, about, None, self._moved())
         else:
-            store.write(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
+            store.write_model(path, self.counts_, about | {"expected": expected.about()}, expected.counts)
 
     def __getstate__(self) -> dict[str, Any]:
         self._measured  # noqa: B018 - the figures are kept, and not the rows they are measured on

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..counting.files import FileRows
-from ..counting.rows import checked_classes, rows_of, rows_of_file
-from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, weigh_file, weighed
+from ..counting.rows import checked_classes, labeled_rows, rows_of_file
+from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, set_file_weights, with_class_weights
 from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
@@ -75,10 +75,10 @@ def cross_validate(
         )
     if (file := file_of(X)) is not None:
         return of_file(nb, rows_of_file(file, y, target, sample_weight, nb.unlabelled), folds, groups, tuning)
-    rows, held = rows_of(X, y, target, sample_weight, nb.unlabelled), None
+    rows, held = labeled_rows(X, y, target, sample_weight, nb.unlabelled), None
     check_scale(rows.weights)
     splits = list(folds_of(folds, rows, groups, nb.random_state))
-    heavy = weighed(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
+    heavy = with_class_weights(rows, class_weights_of(nb.class_weight, rows, checked_classes(nb.classes, rows)))
     schema = anew(heavy.schema(nb.families, nb.model != "textbook"))
     rows.source = heavy.source
     if nb._leaves_open and tuning == "fixed":
@@ -97,7 +97,7 @@ def of_file(nb: Any, rows: FileRows, folds: Any, groups: Any, tuning: str) -> Sc
         )
     check_from_file(nb)
     rows.sampling = nb._leaves_open
-    weigh_file(rows, nb.class_weight, nb.classes or ())
+    set_file_weights(rows, nb.class_weight, nb.classes or ())
     scores, _ = fit_folds(nb, rows, int(folds), tuning)
     check_scale_of_file(rows)
     if len(scores.truth) < folds:

@@ -11,13 +11,13 @@ import numpy as np
 from .._threads import allowed
 from .._types import Codes, Mask, Places
 from ..counting.counter import TableCounter
-from ..counting.files import FileRows, Labelled
+from ..counting.files import FileRows, LabeledBlock
 from ..counting.row_hash import RowHasher, frame_hashes
 from ..counting.rows import Rows
 from ..counting.sample import in_proportion
 from ..counting.sampled_rows import sampled_file
-from ..counting.second_pass import add_together, add_up
-from ..counting.weights import are_copies, class_weights, weighed
+from ..counting.second_pass import add_joint_counts, count_jointly
+from ..counting.weights import are_copies, class_weights, with_class_weights
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.fold_assignment import Dealer, seed_of
@@ -116,7 +116,10 @@ def choices(
     parts = (sample, *others)
     if nb.model != "auto" or sample is None or not enough(sample):
         return [None] * len(parts)
-    threads, heavy = allowed(nb.threads), [weighed(part, rows.by_class) for part in parts if part is not None]
+    threads, heavy = (
+        allowed(nb.threads),
+        [with_class_weights(part, rows.by_class) for part in parts if part is not None],
+    )
     copies = are_copies(heavy[0].weights, hard(sample).codes)
     found = [screened_of(counter, part, nb.missing == "value", copies, threads) for part in heavy]
     return [None if one is None else one.names for one in found]
@@ -138,14 +141,16 @@ def together_apart(
     if nb.model != "auto" or sample is None or not enough(sample):
         return None
     threads = allowed(nb.threads)
-    grid, remark = laid_out(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
+    grid, remark = laid_out(
+        counter, with_class_weights(sample, rows.by_class), threads, union_of(used, len(counter.classes))
+    )
     share = dealing(counter, len(parts), seed)
-    add_together(parts, grid, rows.again(counter, threads, share, wide=False), threads)
-    add_up(counter, parts)
+    count_jointly(parts, grid, rows.again(counter, threads, share, wide=False), threads)
+    add_joint_counts(counter, parts)
     return remark
 
 
-def dealing(counter: TableCounter, folds: int, seed: int) -> Callable[[Labelled], Codes]:
+def dealing(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:
     """Return what splits the rows of one pass into folds, block by block, always the same way."""
     dealer = Dealer(folds, seed)
     return lambda part: dealer.deal(list(counter.classes.places), part.y, part.own)
@@ -169,7 +174,7 @@ def weighed_anew(nb: Classifier, rows: FileRows, rest: Counts, sample: Rows | No
     if isinstance(nb.class_weight, str):
         weights = class_weights(nb.class_weight, rest.classes.labels, rest.rows / now)
         rest = times_class_weights(rest, np.array(list(weights.values())) / now)
-    return rest, None if sample is None else weighed(sample, weights)
+    return rest, None if sample is None else with_class_weights(sample, weights)
 
 
 def model_without(
@@ -194,7 +199,7 @@ def answered(
     counter: TableCounter,
     models: Sequence[Sequence[TableModel]],
     whole: Counts,
-    dealt: Callable[[Labelled], Codes],
+    dealt: Callable[[LabeledBlock], Codes],
     tuning: str,
 ) -> list[Scores]:
     """Return the scores of the rows in their order, each answered by the models that do not know it; for each kind."""
@@ -206,13 +211,13 @@ def answered(
         for part in rows.once_more(counter, threads)
     ]
     *posteriors, truth, weights, fold = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
-    weighed, labels = weights if rows.weight is not None else None, whole.classes.labels
+    heavy, labels = weights if rows.weight is not None else None, whole.classes.labels
     chosen = tuning if nb._leaves_open else None
-    how = (met[truth], labels, weighed, *scored_by(nb, labels), chosen, fold)
+    how = (met[truth], labels, heavy, *scored_by(nb, labels), chosen, fold)
     return [Scores.of_places(posterior, *how) for posterior in posteriors]
 
 
-def scored_rows(hasher: RowHasher, part: Labelled, proportion: float, threads: int) -> Mask:
+def scored_rows(hasher: RowHasher, part: LabeledBlock, proportion: float, threads: int) -> Mask:
     """Return which rows of a block are scored: such a proportion of them, by their content."""
     if proportion >= 1:
         return np.ones(part.frame.rows, dtype=np.bool_)
@@ -220,7 +225,7 @@ def scored_rows(hasher: RowHasher, part: Labelled, proportion: float, threads: i
 
 
 def ask(
-    part: Labelled, scored: Mask, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, threads: int
+    part: LabeledBlock, scored: Mask, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, threads: int
 ) -> list[Any]:
     """Return the probabilities by each kind of model, the classes, the weights and the folds of a block's rows."""
     chosen = np.flatnonzero(scored & (fold >= 0))

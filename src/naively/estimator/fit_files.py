@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._threads import allowed
-from ..counting.cache import Kept, One, looks
+from ..counting.cache import CachedCounts, CountsCache, file_fingerprint
 from ..counting.cell_notes import about_cells
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, Progress, set_aside_hint
 from ..counting.notes import about_labels
-from ..counting.weights import check_scale_of_file, weigh_file
+from ..counting.weights import check_scale_of_file, set_file_weights
 from ..data.files import File, file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
@@ -123,7 +123,7 @@ def fit(
     if keep_counts is not None:
         check_kept(nb, normalize_weight)
         return fit_kept(nb, rows, keep_counts, window, start)
-    weigh_file(rows, nb.class_weight, list(nb.classes or ()), normalize_weight)
+    set_file_weights(rows, nb.class_weight, list(nb.classes or ()), normalize_weight)
     scores, book = None, None
     if folds:
         scores, book = fit_folds(nb, rows, folds)
@@ -170,7 +170,7 @@ def check_kept(nb: Classifier, normalize_weight: bool) -> None:
 
 def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, start: float) -> Fitted:
     """Fit from the counts of each file, which are read from a folder or made and kept there."""
-    kept = Kept(folder, rows, nb.families)
+    kept = CountsCache(folder, rows, nb.families)
     source = rows.source
     order = sorted(range(len(source.paths)), key=lambda at: source.paths[at])[-(window or 0) :]
     parts, read = [], []
@@ -202,7 +202,7 @@ def fit_kept(nb: Classifier, rows: FileRows, folder: Any, window: int | None, st
     return Fitted(rows_, missing, told, aside, None, None, min(len(read), 1), tuple(read), there, seconds, skipped)
 
 
-def markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[str]]:
+def markers_of(parts: Sequence[CachedCounts], names: Sequence[str]) -> dict[str, Counter[str]]:
     """Return which texts stood for no value in all files together, by column."""
     found: dict[str, Counter[str]] = {}
     for one in parts:
@@ -211,22 +211,22 @@ def markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[
     return {name: found[name] for name in names if name in found}
 
 
-def count_one(nb: Classifier, rows: FileRows, kept: Kept, at: int) -> One:
+def count_one(nb: Classifier, rows: FileRows, kept: CountsCache, at: int) -> CachedCounts:
     """Count one of the files, and keep its counts."""
     alone = replace(rows, set_aside=[], rows=0, counted=0, skipped=0, gaps=Counter(), found={}, first=None)
     path = rows.source.paths[at]
-    before = looks(path)
+    before = file_fingerprint(path)
     counter = TableCounter(kept.schema, list(nb.classes or ()))
     alone.count(counter, allowed(nb.threads), [at])
     rows.rows += alone.rows
     noted: dict[str, Any] = {"rows": alone.counted, "skipped": alone.skipped, "missing": alone.gaps.total()}
     noted |= {"set_aside": alone.set_aside, "labels": alone.label_type.str, "markers": markers_in(alone)}
-    one = One(counter.value(), noted)
+    one = CachedCounts(counter.value(), noted)
     kept.put(path, one, before)
     return one
 
 
-def added_up(parts: Sequence[One], rows: FileRows, kept: Kept) -> tuple[Counts, tuple[str, ...]]:
+def added_up(parts: Sequence[CachedCounts], rows: FileRows, kept: CountsCache) -> tuple[Counts, tuple[str, ...]]:
     """Return the sum of counts, always in the same order, without the columns that have too many values."""
     aside = {name for one in parts for name in one.noted["set_aside"]}
     counts = sum(without(one.counts, aside) for one in parts)

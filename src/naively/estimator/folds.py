@@ -13,7 +13,7 @@ from .._threads import allowed
 from .._types import Floats, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
-from ..counting.weights import counts_weighed, weighed
+from ..counting.weights import weighted_counts, with_class_weights
 from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
 from ..errors.message import Setting
@@ -129,13 +129,13 @@ class Models(NamedTuple):
                     ".",
                 )
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
-        counts, by_class = counts_weighed(counts, self.nb.class_weight)
+        counts, by_class = weighted_counts(counts, self.nb.class_weight)
         nb = type(self.nb).from_counts(counts, whole.schema, **self.nb.get_params(deep=False))
         if self.held is not None:
             nb._keep(self.held)
         elif nb._leaves_open:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            learned_from = weighed(some(rows, train), by_class)
+            learned_from = with_class_weights(some(rows, train), by_class)
             nb._tune_if_asked(learned_from, fewest=self.fewest)
             if self.fewest < FEWEST and not nb._takes_together(of_weight(learned_from), self.fewest):
                 warn_of_fold(learned_from)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..counting.counter import TableCounter
 from ..counting.first_rows import MOST, FirstRows
-from ..counting.rows import Rows, rows_of
+from ..counting.rows import Rows, labeled_rows
 from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..errors import StaleWarning, levels_to_caller
@@ -206,7 +206,7 @@ class Fresh:
     def _learn_first(self, first: FirstRows) -> None:
         """Learn the default model from the rows that are kept."""
         table, labels, weights = first.columns(self._schema)
-        every = rows_of(table, labels, None, weights, schema=self._schema)
+        every = labeled_rows(table, labels, None, weights, schema=self._schema)
         if self._takes_together(every):
             self._live_counter().together = None  # bins are laid out anew
             self._tune_if_asked(every)

@@ -34,14 +34,14 @@ def load(path: Any, *, tokenize: Any = None, preprocess: Any = None) -> NaiveBay
 
 def loaded(path: Any, kind: type[Kind], functions: Mapping[str, Any] | None = None) -> Kind:
     """Return the classifier that a file holds, as one of this kind."""
-    kept = store.read_all(path)
+    kept = store.read_model(path)
     try:
         return classifier_of(kept, kind, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
-def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, Any]) -> Kind:
+def classifier_of(kept: store.StoredModel, kind: type[Kind], functions: Mapping[str, Any]) -> Kind:
     """Return the classifier of what a file holds."""
     counts, about, expected, together, moved = kept
     settings = {name: revived(name, value) for name, value in about["settings"].items()}
@@ -54,7 +54,7 @@ def classifier_of(kept: store.Kept, kind: type[Kind], functions: Mapping[str, An
             for part in (counts, *([] if expected is None else [expected])):
                 part.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
-        joint = store.joined(together, counts.classes, schema.grid)
+        joint = store.joint_counts(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
     nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
     nb._label_type = np.dtype(about["labels"])

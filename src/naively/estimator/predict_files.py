@@ -12,11 +12,11 @@ import pyarrow as pa
 from .._types import Floats
 from ..counting.ahead import ahead
 from ..counting.files import Progress, in_file
-from ..data.files import Block, File
+from ..data.files import File, FileBlock
 from ..data.schema import likely
 from ..data.target import target_of
-from ..data.values import Values
-from ..data.writers import Form, write
+from ..data.values import ColumnValues
+from ..data.writers import Form, write_table
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
@@ -43,7 +43,7 @@ def one_row(nb: Classifier, file: File, row: int) -> Any:
     raise InvalidInput("There is no ", RowNumber(row), f": the file has {begin} rows.")
 
 
-def watched(file: File, progress: Progress | None = None) -> Iterator[Block]:
+def watched(file: File, progress: Progress | None = None) -> Iterator[FileBlock]:
     """Return the rows of files, some at a time, the next read meanwhile; progress is told how far it is."""
     sizes = [file.bytes(at) for at in range(len(file.paths))]
     total = sum(sizes) if file.limit is None else min(sum(sizes), int(file.limit * file.row_bytes(0)))
@@ -55,7 +55,7 @@ def watched(file: File, progress: Progress | None = None) -> Iterator[Block]:
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
             progress(rows, sum(sizes[: block.file]) + here, total)
     if not rows:
-        yield Block(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
+        yield FileBlock(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 
 
 class Wanted(NamedTuple):
@@ -86,7 +86,7 @@ def write_answers(
             with in_file(file, block.file, block.begin):
                 yield from answered(nb, [block.table], wanted)
 
-    return write(ahead(answers()), out, form)
+    return write_table(ahead(answers()), out, form)
 
 
 def answered(nb: Classifier, batches: Iterable[Any], wanted: Wanted | None = None) -> Iterator[Any]:
@@ -241,7 +241,7 @@ def known(nb: Classifier, batch: Any, target: str, weight: str | None, places: d
 
 def weights_of(batch: Any, name: str | None) -> Floats:
     """Return what each row weighs: as a column says, or nothing that is looked at."""
-    return np.zeros(0) if name is None else Values(name, column(batch, name)).numbers(0, batch.num_rows)
+    return np.zeros(0) if name is None else ColumnValues(name, column(batch, name)).numbers(0, batch.num_rows)
 
 
 def column(batch: Any, name: str) -> Any:

@@ -11,12 +11,12 @@ import numpy as np
 from .._threads import allowed
 from .._types import Codes, Floats
 from ..counting.counter import TableCounter
-from ..counting.rows import Rows, check_widths, rows_of
-from ..counting.weights import are_copies, out_of
+from ..counting.rows import Rows, check_widths, labeled_rows
+from ..counting.weights import are_copies, left_out_weights
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.schema import Schema
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..families import Settings
@@ -126,7 +126,7 @@ class Tuned(Fresh):
                 " is set by hand, so there is none to fit; set it to None or 'auto'.",
             )
         self._check_fitted()
-        rows = of_weight(self._weighed(rows_of(X, y, target, sample_weight, self.unlabelled, self.schema_)))
+        rows = of_weight(self._weighed(labeled_rows(X, y, target, sample_weight, self.unlabelled, self.schema_)))
         if isinstance(rows.source, Frame):
             check_widths(rows.source, self._table_model.schema, self.counts_)
         if held_out:
@@ -203,7 +203,7 @@ class Tuned(Fresh):
 
         Columns are taken together from so many rows on: a fold has fewer of them than the table it is of.
         """
-        rows = rows if isinstance(rows.target, Shares) else of_weight(rows)
+        rows = rows if isinstance(rows.target, SoftLabels) else of_weight(rows)
         together = self._takes_together(rows, fewest)
         calibrated = isinstance(self.temperature, str) and not together
         if calibrated or self._auto_smoothing:
@@ -261,7 +261,7 @@ class Tuned(Fresh):
 
     def _by_the_book(self, rows: Rows, y: Codes, weights: Floats, copies: bool) -> Book:
         """Return how well the textbook model answers rows that were counted, each left out."""
-        out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
+        out = Rows(rows.source, rows.target, None if rows.weights is None else left_out_weights(weights, copies))
         model, counts = self._with_smoothing(self.smoothing_), self.counts_
         # The joint model is weighed under the shares of the classes, whatever prior is asked for: so is this one here.
         prior = empirical_without(settings_of(self, self.prior_smoothing))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from .._types import Floats
 from ..data.frame import Frame
-from ..data.values import Values, is_missing
+from ..data.values import ColumnValues, is_missing
 from ..families.family import shown
 
 
@@ -18,7 +18,7 @@ def texts_of(source: Any, name: str, begin: int, end: int) -> Any:
     if not isinstance(source, Frame):
         return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
     values = source.columns[name]
-    if not isinstance(values, Values):
+    if not isinstance(values, ColumnValues):
         return pa.repeat("(vector)", end - begin)
     if values.floating:
         return pa.array(written_numbers(values.numbers(begin, end)), pa.string())

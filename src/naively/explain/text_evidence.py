@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from .._frames import frame
 from .._types import Floats
-from ..data.dict_rows import texts_in
+from ..data.dict_rows import texts_of_rows
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
@@ -51,7 +51,7 @@ class Texts:
             found = self.source.columns[self.column.name].prose(self.column, row, row + 1)
             value = found[0].as_py() if hasattr(found[0], "as_py") else found[0]
             return value if isinstance(value, str) else None
-        return texts_in(self.source[row : row + 1], self.column)[0]
+        return texts_of_rows(self.source[row : row + 1], self.column)[0]
 
     def said(self, row: int) -> Said:
         """Return what the words of one row said."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._types import AnyArray, Codes, Floats, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, count_rows
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families import Settings
@@ -187,7 +187,7 @@ def truth_of(rows: Rows, counts: Counts) -> Codes:
 
 def hard(rows: Rows) -> Any:
     """Return the labels of rows that have one each."""
-    if isinstance(rows.target, Shares):
+    if isinstance(rows.target, SoftLabels):
         raise InvalidInput("Soft labels have no single true class to score against; give one label for each row.")
     return rows.target
 

@@ -11,9 +11,9 @@ import numpy as np
 from .._types import Floats
 from ..counting import arrays as memory
 from ..counting.column_moments import joined_moments
-from ..counting.wide import cells_in, is_text
-from ..data.block import ROWS, codes_of, numbers_of
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
+from ..counting.wide import counts_words, wide_cells
+from ..data.block import ROWS, block_codes, block_numbers
+from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
 from ..data.schema import Column, Schema
@@ -121,7 +121,7 @@ class TableModel:
         for column in schema.of_kind("vectors"):
             found: Any = likelihood(column.family, counts.columns[column.name], counts, settings)
             likelihoods[column.name] = Densely(found) if column.family.statistic is Moments else found
-        self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if is_text(c)}
+        self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)}
         self.readers: dict[str, Any] = {name: table.lexicon for name, table in self.words.items()}
         # What the text book says of each column; answers are asked of the model, which may weigh more than that.
         self.book = self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
@@ -167,13 +167,13 @@ class TableModel:
         """Return some rows of a frame, a matrix for each part of the model."""
         out: dict[str, Any] = {}
         for key, (_, columns) in self.numbers.items():
-            out[key] = memory.native(numbers_of(frame, columns, begin, end))
+            out[key] = memory.kernel_matrix(block_numbers(frame, columns, begin, end))
         if self.labels or self.gaps:
-            codes, _ = codes_of(frame, [label.coder for label in self.labels], begin, end, threads)
+            codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
             gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
             out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
         for column in self.schema.of_kind("vectors"):
-            out[column.name] = cells_in(frame, column, self.readers.get(column.name), begin, end, threads)
+            out[column.name] = wide_cells(frame, column, self.readers.get(column.name), begin, end, threads)
         return out
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
@@ -188,7 +188,7 @@ class TableModel:
         if self._codes:
             out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
         for name, reader in self.readers.items():
-            out[name] = TextRows(reader, texts_in(rows, self.schema[name]), 0, 1)
+            out[name] = TextRows(reader, texts_of_rows(rows, self.schema[name]), 0, 1)
         return out
 
     # -- answers ------------------------------------------------------------------------------------------------

@@ -39,12 +39,12 @@ it is in every version of the format, so that a newer file can be told from a da
 >>> from naively import Counts, Table
 >>> counts = Counts(["ham", "spam"], [5, 4], {"word": Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])})
 >>> with tempfile.TemporaryDirectory() as folder:
-...     write(f"{folder}/words.parquet", counts, {"trained by": "me"})
-...     read(f"{folder}/words.parquet")
+...     write_model(f"{folder}/words.parquet", counts, {"trained by": "me"})
+...     read_counts(f"{folder}/words.parquet")
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import Kept, read, read_all, write
-from .pairs import joined
+from .file import StoredModel, read_counts, read_model, write_model
+from .pairs import joint_counts
 
-__all__ = ["Kept", "joined", "read", "read_all", "write"]
+__all__ = ["StoredModel", "joint_counts", "read_counts", "read_model", "write_model"]

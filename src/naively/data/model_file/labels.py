@@ -44,7 +44,7 @@ KINDS = {
 BY_NAME = {kind.name: kind for kind in KINDS.values()}
 
 
-def plain(labels: Iterable[Any]) -> list[Any]:
+def python_labels_of(labels: Iterable[Any]) -> list[Any]:
     """Return the labels as values of Python's own types, if a file can hold them."""
     found = list(labels)
     return found if set(map(type, found)) == {str} else [plain_label(label) for label in found]
@@ -74,9 +74,9 @@ def pandas_kind(label: Any) -> str | None:
     return "period" if is_of_pandas(label, "Period") else None
 
 
-def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
+def encode_labels(labels: Iterable[Any]) -> tuple[str, Any]:
     """Return the name of the type that all labels have, and their texts as an Arrow array."""
-    values = plain(labels)
+    values = python_labels_of(labels)
     types = {type(label) for label in values if label is not None}
     kind = KINDS.get(types.pop() if types else str) if len(types) < 2 else None
     if kind is KINDS[int] and not all(-(2**63) <= label < 2**63 for label in values if label is not None):
@@ -89,7 +89,7 @@ def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
     return (MIXED if kind is None else kind.name), texts
 
 
-def decoded(name: str, texts: Any) -> Any:
+def decode_labels(name: str, texts: Any) -> Any:
     """Return the labels of these texts, an Arrow array or a tuple; they must be in order, so that each stands once."""
     if name == MIXED:
         labels = tuple(None if text is None else from_json(json.loads(text)) for text in texts.to_pylist())
@@ -131,6 +131,6 @@ def json_text(label: Any) -> str:
     return json.dumps(to_json(label), ensure_ascii=False)
 
 
-def in_json(labels: Iterable[Any]) -> list[Any]:
+def labels_in_json(labels: Iterable[Any]) -> list[Any]:
     """Return labels as a list for JSON."""
-    return [to_json(label) for label in plain(labels)]
+    return [to_json(label) for label in python_labels_of(labels)]

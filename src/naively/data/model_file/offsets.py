@@ -10,7 +10,7 @@ import numpy as np
 from ..._types import Floats
 from ...errors import InvalidInput
 from ...stats import Axis
-from .statistics import Piece, axis_of, described, in_text, laid_out, need, stored
+from .statistics import RowGroup, axis_of, cell_rows, described, in_text, need, stored
 
 MARK = "(refined)"
 Moved = Mapping[str, tuple[Axis, Floats]]  # by column: its values, and how far each moved, [class, value]
@@ -21,12 +21,12 @@ def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[d
     if not np.isfinite(table).all():
         raise InvalidInput(f"adjustments of column {name!r} are not finite.", column=name)
     of, texts = in_text(values)
-    rows = laid_out(f"{MARK} {name}", classes, texts, [table])
+    rows = cell_rows(f"{MARK} {name}", classes, texts, [table])
     met = np.asarray(stored(table).any(axis=0))
     return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, met)}, rows
 
 
-def moved_of(entries: Sequence[dict[str, Any]], classes: Axis, pieces: Sequence[list[Piece]]) -> Moved:
+def moved_of(entries: Sequence[dict[str, Any]], classes: Axis, pieces: Sequence[list[RowGroup]]) -> Moved:
     """Return the adjustments of each column, from what the footer says and the rows."""
     found: dict[str, tuple[Axis, Floats]] = {}
     for entry, parts in zip(entries, pieces, strict=True):

@@ -15,7 +15,7 @@ from ..._types import Floats, Mask
 from ...errors import InvalidInput, InvalidSetting
 from ...stats import Axis, Moments, Table, WordTable
 from ...text import TextReader, Tokens
-from .labels import decoded, encoded, from_json, in_json
+from .labels import decode_labels, encode_labels, from_json, labels_in_json
 
 WORD = pa.dictionary(pa.int32(), pa.string())
 TEXT = pa.large_string()
@@ -37,7 +37,7 @@ Integers = npt.NDArray[np.integer[Any]]
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def statistic_rows(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Return what the footer says about a column, and its rows of the table."""
     if isinstance(statistic, WordTable):
         kind, values, arrays = "words", statistic.values, [statistic.n, statistic.n_texts]
@@ -54,7 +54,7 @@ def told(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, 
     if not sound(*arrays):
         raise InvalidInput(f"column {name!r} holds counts that are negative or not finite.", column=name)
     of, texts = in_text(values)
-    rows = laid_out(name, statistic.classes, texts, arrays, PLACES[kind])
+    rows = cell_rows(name, statistic.classes, texts, arrays, PLACES[kind])
     met = np.any([stored(array).any(axis=0) for array in arrays], axis=0)
     entry = {"name": name, "kind": kind, "rows": len(rows), "values": described(values, of, met)}
     if isinstance(statistic, WordTable):
@@ -68,12 +68,12 @@ def rows_of_classes(classes: Axis, rows: Floats, name: str | None = None) -> Any
     """Return the rows of the table that say how many rows each class has."""
     if not sound(rows):
         raise InvalidInput("numbers of rows are negative or not finite.")
-    return laid_out(name, classes, pa.nulls(1, TEXT), [rows[:, None]])
+    return cell_rows(name, classes, pa.nulls(1, TEXT), [rows[:, None]])
 
 
-def cut(rows: Any, most: int) -> Iterable[Any]:
+def row_groups(rows: Any, most: int) -> Iterable[Any]:
     """Return the rows in groups of about so many, none of which begins amid the rows of a value."""
-    start, values = 0, whole(rows, "value")
+    start, values = 0, column_without_nulls(rows, "value")
     while start < len(rows):
         end = start + most
         while end < len(rows) and values[end] == values[end - 1]:
@@ -82,7 +82,7 @@ def cut(rows: Any, most: int) -> Iterable[Any]:
         start = end
 
 
-def laid_out(
+def cell_rows(
     name: str | None, classes: Axis, texts: Any, arrays: list[Floats], parts: Iterable[str] = tuple(PARTS)
 ) -> Any:
     """Return the rows of the table for arrays [class, value]: value by value, and class by class."""
@@ -102,15 +102,15 @@ def described(axis: Axis, of: str | None = None, met: Mask | None = None) -> dic
         return {"numbered": len(axis)}
     unmet = axis.labels if met is None else [label for label, row in zip(axis.labels, met, strict=True) if not row]
     whole = len(axis.fixed) == len(axis)
-    declared = whole or in_json([label for label in axis.labels if label in axis.fixed])
-    return {"type": of or in_text(axis)[0], "labels": in_json(unmet), "declared": declared}
+    declared = whole or labels_in_json([label for label in axis.labels if label in axis.fixed])
+    return {"type": of or in_text(axis)[0], "labels": labels_in_json(unmet), "declared": declared}
 
 
 def in_text(axis: Axis) -> tuple[str, Any]:
     """Return the name of the type of an axis, and its labels as texts."""
     if isinstance(axis.labels, range):
         return "int", pa.array(np.arange(len(axis))).cast(TEXT)
-    return encoded(axis.labels)
+    return encode_labels(axis.labels)
 
 
 def class_texts(classes: Axis) -> Any:
@@ -136,7 +136,7 @@ def sound(n: Floats, *others: Floats) -> bool:
 # -- from rows ----------------------------------------------------------------------------------------------------
 
 
-class Piece(NamedTuple):
+class RowGroup(NamedTuple):
     """Rows of the table, of one row group: the places of their classes and values, their numbers, and the values."""
 
     classes: Integers
@@ -150,34 +150,39 @@ def class_axis(entry: dict[str, Any]) -> Axis:
     return axis_of(entry, [])[0]
 
 
-def piece(rows: Any, name: str | None, classes: Axis) -> Piece:
+def row_group(rows: Any, name: str | None, classes: Axis) -> RowGroup:
     """Return the rows of one row group, of whose texts only the different ones are kept: that saves most room."""
-    need(whole(rows, "column").unique().to_pylist() == [name], f"rows of column {name!r} are not where they should be")
-    numbers = [whole(rows, part).to_numpy(zero_copy_only=False) for part in PARTS if part in rows.column_names]
-    index, texts = runs(whole(rows, "value").cast(TEXT))
-    return Piece(codes(whole(rows, "class"), classes), index, numbers, texts)
+    need(
+        column_without_nulls(rows, "column").unique().to_pylist() == [name],
+        f"rows of column {name!r} are not where they should be",
+    )
+    numbers = [
+        column_without_nulls(rows, part).to_numpy(zero_copy_only=False) for part in PARTS if part in rows.column_names
+    ]
+    index, texts = run_lengths(column_without_nulls(rows, "value").cast(TEXT))
+    return RowGroup(class_codes(column_without_nulls(rows, "class"), classes), index, numbers, texts)
 
 
-def rows_by_class(classes: Axis, pieces: list[Piece]) -> Floats:
+def rows_by_class(classes: Axis, pieces: list[RowGroup]) -> Floats:
     """Return how many rows each class has."""
-    (found,) = filled(pieces, (len(classes), 1), np.zeros(1, np.intp), 1)
+    (found,) = dense_arrays(pieces, (len(classes), 1), np.zeros(1, np.intp), 1)
     return found[:, 0]
 
 
-def statistic_of(entry: dict[str, Any], classes: Axis, pieces: list[Piece]) -> Table | Moments | WordTable:
+def stored_statistic(entry: dict[str, Any], classes: Axis, pieces: list[RowGroup]) -> Table | Moments | WordTable:
     """Return the statistic of a column from its line in the footer and its rows."""
     values, places = axis_of(entry["values"], [part.texts for part in pieces])
     shape = len(classes), len(values)
     if entry["kind"] == "words":
-        return words_of(entry, classes, values, filled(pieces, shape, places, 2))
+        return stored_words(entry, classes, values, dense_arrays(pieces, shape, places, 2))
     if entry["kind"] == "table":
-        return Table(classes, values, *filled(pieces, shape, places, 1))
-    return Moments(classes, values, *filled(pieces, shape, places, len(PARTS)))
+        return Table(classes, values, *dense_arrays(pieces, shape, places, 1))
+    return Moments(classes, values, *dense_arrays(pieces, shape, places, len(PARTS)))
 
 
-def words_of(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
+def stored_words(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
     """Return the counts of words, which are numbered in the order of their names from now on."""
-    tokens = tokens_of(entry["tokens"])
+    tokens = stored_tokens(entry["tokens"])
     numbered = isinstance(values.labels, range)
     need(numbered == (tokens.hash_width is not None), "words have numbers and names")
     need(not numbered or len(values) == tokens.hash_width, "a hash has another width")
@@ -187,7 +192,7 @@ def words_of(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Fl
     return WordTable(classes, reader, *arrays)
 
 
-def tokens_of(entry: dict[str, Any]) -> Tokens:
+def stored_tokens(entry: dict[str, Any]) -> Tokens:
     """Return how texts were taken apart, as the footer says."""
     try:
         tokens = Tokens.from_json(entry)
@@ -198,7 +203,7 @@ def tokens_of(entry: dict[str, Any]) -> Tokens:
     return tokens
 
 
-def filled(pieces: list[Piece], shape: tuple[int, int], places: Integers, parts: int) -> list[Floats]:
+def dense_arrays(pieces: list[RowGroup], shape: tuple[int, int], places: Integers, parts: int) -> list[Floats]:
     """Return the arrays [class, value] of the rows, zero where there is none; places are those of the met values."""
     arrays, taken, met = [np.zeros(shape) for _ in range(parts)], np.zeros(shape, np.bool_), 0
     for classes, values, numbers, texts in pieces:
@@ -222,8 +227,8 @@ def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Integers]:
         axis, places = Axis.numbered(entry["numbered"]), texts.cast(pa.int64()).to_numpy()
         need(len(texts) == 0 or 0 <= places.min() <= places.max() < len(axis), "a number lies outside its axis")
         return axis, places
-    met = Axis.ordered(decoded(entry["type"], texts))
-    unmet, declared = (labels_of(entry, name) for name in ("labels", "declared"))
+    met = Axis.ordered(decode_labels(entry["type"], texts))
+    unmet, declared = (stored_labels(entry, name) for name in ("labels", "declared"))
     if not unmet and not declared:  # the usual case, in which no label need become a value of Python
         axis = Axis.ordered(met.labels, met.labels) if entry["declared"] is True else met
         return axis, np.arange(len(met), dtype=np.int32)
@@ -233,14 +238,14 @@ def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Integers]:
     return axis, axis.places(met.labels)
 
 
-def labels_of(entry: dict[str, Any], name: str) -> list[Any]:
+def stored_labels(entry: dict[str, Any], name: str) -> list[Any]:
     """Return the labels listed under this name; that all are declared is said without a list."""
     found = [] if name == "declared" and entry[name] is True else entry[name]
     need(isinstance(found, list), f"{name} is no list")
     return [from_json(label) for label in found]
 
 
-def runs(texts: Any) -> tuple[Integers, Any]:
+def run_lengths(texts: Any) -> tuple[Integers, Any]:
     """Return which of the different texts each row has, and these: equal ones stand together, missing ones last."""
     known = texts[: len(texts) - texts.null_count]
     need(known.null_count == 0, "a missing value is not the last")
@@ -250,7 +255,7 @@ def runs(texts: Any) -> tuple[Integers, Any]:
     return np.cumsum(new, dtype=np.int32) - 1, texts.take(pa.array(np.flatnonzero(new)))
 
 
-def codes(words: Any, classes: Axis) -> Integers:
+def class_codes(words: Any, classes: Axis) -> Integers:
     """Return the place of each row's class."""
     need(words.null_count == 0, "a row has no class")
     place = {text: at for at, text in enumerate(class_texts(classes).to_pylist())}
@@ -259,7 +264,7 @@ def codes(words: Any, classes: Axis) -> Integers:
     return found
 
 
-def whole(rows: Any, name: str) -> Any:
+def column_without_nulls(rows: Any, name: str) -> Any:
     """Return one column of the rows in one piece."""
     return rows.column(name).combine_chunks()
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._types import Floats
-from ...data.grid import Bins, Grid, Values
+from ...data.grid import Grid, LabelValues, NumberBins
 from ...stats.quantiles import quantile_groups, value_weights
 
 # Bins of a number: enough for any shape that so many rows can show.
@@ -42,7 +42,7 @@ def look(
     wanted = coarse_bins(weights)
     for bins, values in STEPS:
         bins = min(bins, wanted)
-        told = [Values(name, commonest(known, met, values)) for name, known, met in labels]
+        told = [LabelValues(name, commonest(known, met, values)) for name, known, met in labels]
         laid = [binned(n, c, numbers[:, j], weights, bins) for j, (n, c) in enumerate(zip(names, fine, strict=True))]
         grid = Grid(tuple(laid), tuple(told))
         if grid.features <= most or (bins, values) == STEPS[-1]:
@@ -102,7 +102,7 @@ def tail(met: Floats, outermost: npt.NDArray[np.bool_]) -> set[int]:
     return {at for at in found if at < len(inner) - 1}
 
 
-def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> Bins:
+def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) -> NumberBins:
     """Return the bins of a column: fine ones, and how they are put together to so many coarse ones."""
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
@@ -116,7 +116,7 @@ def binned(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int) 
     wider, rough = quantile_groups(fine, WIDER), quantile_groups(np.bincount(coarse, fine).astype(np.float64), ROUGH)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
     middles = (middles_of(x, w, fine) / 2 - centre / 2) * 2 * scale
-    return Bins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
+    return NumberBins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
 
 
 def middles_of(x: Floats, weights: Floats, fine: Floats) -> Floats:

@@ -12,12 +12,12 @@ from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
-from ...counting.second_pass import Blocks, add_together
-from ...data.block import numbers_of
+from ...counting.second_pass import Blocks, count_jointly
+from ...data.block import block_numbers
 from ...data.frame import frame_of
 from ...data.grid import Grid
 from ...data.schema import Column
-from ...data.target import Shares
+from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting
 from ..leave_one_out import some
@@ -46,7 +46,7 @@ def enough(rows: Rows, numbers: int = 0, fewest: int = FEWEST) -> bool:
 
     Numbers that are all used must be affordable at once; labels can be left out of it.
     """
-    if isinstance(rows.target, Shares) or rows.target.rows < fewest:
+    if isinstance(rows.target, SoftLabels) or rows.target.rows < fewest:
         return False
     classes = len(np.unique(rows.target.codes))
     return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
@@ -98,7 +98,7 @@ def count_together(
     grid, remark = laid_out(counter, rows, threads, used)
     if blocks is None:
         blocks = [(frame_of(rows.source), codes, rows.weights, None)]
-    add_together([counter], grid, blocks, threads)
+    count_jointly([counter], grid, blocks, threads)
     return remark
 
 
@@ -123,7 +123,7 @@ def laid_out(
     at = sample_places(rows, ROWS, counter.schema, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
-    numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
+    numbers = np.asarray(block_numbers(seen, of_numbers, 0, seen.rows), dtype=np.float64)
     labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
     return first_look(counter, of_numbers, numbers, fitting(weights[at]), labels)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._types import Codes, Floats, Singles
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.grid import Grid
 from .influence import Doubt, Gathered
 from .levels import EACH, KINDS
@@ -140,7 +140,7 @@ def imagined_of(words: Wording, x: Any, y: Codes, w: Floats, prior: Floats, copi
     """Return how many texts are imagined with every word so that rows, each left out, are answered best."""
     losses = {}
     for imagined in TRIED:
-        said = words.left(x, y, out_of(w, copies), imagined).values()
+        said = words.left(x, y, left_out_weights(w, copies), imagined).values()
         pieces: list[Singles] = [np.asarray(part / size_of_words(part), dtype=np.float32) for part in said]
         start = np.full(len(pieces), 1 / len(WAYS))
         losses[imagined] = Problem(pieces, y, w, prior).solve(start, 0 * start, BLOCK_RIDGE, CAUTION).expected

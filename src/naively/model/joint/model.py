@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._kernels import Scorer
 from ..._types import Codes, Floats
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.frame import Frame
 from ...data.grid import Cells
 from ...data.schema import Schema
@@ -175,7 +175,7 @@ class TogetherModel(TableModel):
     def sample(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Sample:
         """Return rows that were counted as they are left out."""
         wide: dict[Piece, Any] = {}
-        out = out_of(weights, self.copies)
+        out = left_out_weights(weights, self.copies)
         for column in self.schema.of_kind("vectors"):
             x = columns[column.name]
             if column.name in self.wording:

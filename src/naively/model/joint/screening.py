@@ -19,8 +19,8 @@ from ...counting.counter import TableCounter
 from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
-from ...counting.weights import out_of
-from ...data.block import codes_of, numbers_of
+from ...counting.weights import left_out_weights
+from ...data.block import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
 from ...data.schema import Schema
@@ -113,7 +113,7 @@ def screen(counter: TableCounter, rows: Rows, missing: bool, copies: bool, threa
     at = at[content_order(counter, part, target.codes[at], threads)]  # folds follow the order of rows
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     heavy = fitting(weights[at], copies)
-    rating = Rating(target.codes[at], heavy, out_of(heavy, copies), len(target.labels), missing)
+    rating = Rating(target.codes[at], heavy, left_out_weights(heavy, copies), len(target.labels), missing)
     fold, blocks = dealt(rating.y), list(blocks_of(counter, frame.take(at), rating, threads))
     tried = len(names) + len(counter.of_numbers)  # numbers are rated in two ways
     kept, shown = choice(blocks, rating, fold, tried, most_features(rating.classes) - 1)
@@ -193,13 +193,13 @@ def blocks_of(counter: TableCounter, frame: Frame, rating: Rating, threads: int)
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):
         columns = counter.of_numbers[begin : begin + each]
-        x = np.asarray(numbers_of(frame, columns, 0, frame.rows), dtype=np.float64)
+        x = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
         yield cut_numbers(np.arange(begin, begin + len(columns)), x, rating.weights, threads)
     sizes = np.array([len(words) for words in counter.words], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
     while len(order):  # labels in the order of how many there are: the last column of a block decides what it takes
         costs = np.maximum(sizes[order], frame.rows) * rating.classes * np.arange(1, len(order) + 1)
         part = order[: max(int(np.searchsorted(costs, BLOCK, "right")), 1)]
-        codes, _ = codes_of(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
+        codes, _ = block_codes(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
         yield Block(numbers + part, codes, None)
         order = order[len(part) :]

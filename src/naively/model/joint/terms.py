@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._types import Codes, Floats, Singles
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.grid import Cells, Grid
 from ...stats.pairs import JointCounts
 from .binning import ROUGH, WIDER
@@ -138,7 +138,7 @@ class Sample:
     @property
     def out(self) -> Floats:
         """How much of each row is left out."""
-        return out_of(self.weights, self.copies)
+        return left_out_weights(self.weights, self.copies)
 
     @property
     def taken(self) -> Taken:

@@ -16,7 +16,7 @@ from ...counting.second_pass import Blocks
 from ...data.block import ROWS
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
-from ...data.values import Values
+from ...data.values import ColumnValues
 from ...text import TextRows
 from ..joint.binning import binned, coarse_bins, fine_bins
 from ..joint.weights import Problem as Tied
@@ -109,7 +109,7 @@ def cells_of_row(model: RefinedModel, frame: Frame) -> int:
 
 def cells_in(x: Any) -> int:
     """Return how many cells a wide column has, about: a text has a word and a pair for every six bytes."""
-    if isinstance(x, Values):
+    if isinstance(x, ColumnValues):
         return int(x.bytes / 3)
     return int(x.nnz if sparse.issparse(x) else x.size)
 
