@@ -17,8 +17,6 @@ from ..stats.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = 1e150
-# A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
 # Counts beyond this cannot be summed.
 LARGEST_COUNT = 1e290
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))

@@ -21,8 +21,8 @@ from ..data.schema import Column, Schema
 from ..data.target import Target, arrow_target, check_kinds
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
+from ..stats.row_weights import weights_of_column
 from .ahead import ahead
-from .arrays import MOST_WEIGHT
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 from .first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
@@ -154,7 +154,7 @@ class FileRows:
         weights = None
         if self.weight is not None:
             column = frame_of(table.select([self.weight])).columns[self.weight]
-            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
+            weights = weights_of_column(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
         none = codes < 0
         if none.any():
             if self.unlabelled != "skip":
@@ -354,20 +354,6 @@ def empty_cells(frame: Frame, light: Any = None) -> dict[str, int]:
         apart = {name: frame.columns[name].data.filter(rows).null_count for name, none in empty.items() if none}
         empty |= {name: empty[name] - none for name, none in apart.items()}
     return {name: none for name, none in empty.items() if none}
-
-
-def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:
-    """Return what each row weighs, if rows can weigh that."""
-    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        found = "nothing" if np.isnan(weights[row]) else f"{weights[row]:g}"
-        raise InvalidInput(
-            RowNumber(begin + row, path),
-            f": the weight in column {column!r} is {found}; a row weighs a finite number of 0 or more.",
-            column=column,
-        )
-    return np.ascontiguousarray(weights)
 
 
 @contextmanager

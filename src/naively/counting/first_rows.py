@@ -16,7 +16,8 @@ import numpy as np
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels
-from ..data.values import ColumnValues, is_missing
+from ..data.values import ColumnValues
+from ..stats.missing import is_missing
 from .rows import Rows
 
 # Rows are kept until there are so many, eight times the fewest that weights are fitted on. A batch larger than the

@@ -21,7 +21,7 @@ from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
-from .arrays import MOST_WEIGHT
+from ..stats.row_weights import row_weights, weights_of_column
 from .cell_notes import about_cells
 from .counter import TableCounter, width_of
 from .encoded_rows import EncodedRows
@@ -137,7 +137,7 @@ def labeled_rows(
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return with_labels_only(Rows(source, found, checked_weights(weights, n), target), unlabelled)
+    return with_labels_only(Rows(source, found, row_weights(weights, n), target), unlabelled)
 
 
 def rows_of_file(
@@ -190,16 +190,7 @@ def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, F
             f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
         )
     weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
-    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
-        raise InvalidInput(
-            RowNumber(row),
-            f": its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more.",
-            column=name,
-        )
-    return rest, weights
+    return rest, weights_of_column(weights, name)
 
 
 def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
@@ -237,31 +228,6 @@ def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
     target = Target(labels, np.where(none, 0, codes).astype(np.int32), dtype)
     own = None if rows.own is None else np.where(none, 0.0, rows.own)
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
-
-
-def checked_weights(weights: Any, rows: int) -> Floats | None:
-    """Return what each row weighs, if rows can weigh that."""
-    if weights is None:
-        return None
-    try:
-        given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("sample_weight must be a number for each row.") from None
-    given = np.full(rows, given) if given.ndim == 0 else given
-    if given.ndim != 1:
-        raise InvalidInput("Sample weights must be 1D array or scalar.")
-    if len(given) != rows:
-        raise InvalidInput(f"sample_weight.shape == {given.shape}, expected {(rows,)}!")
-    wrong = ~((given >= 0) & (given <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidInput(
-            f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.",
-            setting="sample_weight",
-        )
-    if not given.any():
-        raise InvalidInput("Sample weights must contain at least one non-zero number.")
-    return np.ascontiguousarray(given)
 
 
 def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:

@@ -15,7 +15,7 @@ from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_call
 from ..errors.message import Message, Part, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
-from .arrays import MOST_WEIGHT
+from ..stats.row_weights import MOST_WEIGHT
 from .counter import TableCounter
 from .files import FileRows, check_class_names
 from .rows import Rows

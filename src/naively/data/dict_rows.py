@@ -12,12 +12,13 @@ import pyarrow as pa
 from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
+from ..stats.missing import is_missing
 from .cell_format import USUAL
 from .cells import CellType, NotRead, convert_cells, one_number
 from .missing_values import exact_names
 from .pandas_types import plain_cell, time_texts
 from .schema import Column, Schema, likely, same_kind
-from .values import another_type, is_missing, kind_for, seconds, type_of_value
+from .values import another_type, kind_for, seconds, type_of_value
 
 # More rows than this are quicker as columns.
 FEW = 16

@@ -14,10 +14,11 @@ from scipy import sparse
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
+from ..stats.missing import is_missing
 from .cell_format import USUAL
 from .pandas_types import arrow_labels, known_series
 from .schema import NOUNS, Column, Schema, family_of, likely, wants_text
-from .values import ColumnValues, is_missing
+from .values import ColumnValues
 
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"

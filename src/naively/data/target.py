@@ -14,8 +14,9 @@ from .._frames import is_of_pandas
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
+from ..stats.missing import is_missing
 from .frame import frame_of, object_array, series_values
-from .values import ColumnValues, is_missing, type_of_value
+from .values import ColumnValues, type_of_value
 
 IN_TIME = Message(
     "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")

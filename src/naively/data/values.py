@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
+from ..stats.missing import is_missing
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
 from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
@@ -298,18 +299,6 @@ PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
 def type_of_value(value: Any) -> Type | None:
     """Return the type of one Python object, None if it is missing or nothing we know."""
     return next((kind for types, kind in PYTHON_TYPES if isinstance(value, types)), None)
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether an object stands for no value: None, NaN, NaT, pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # NA answers neither yes nor no; of an array that is asked too much
-        return type(value).__name__ == "NAType"
-    except ArithmeticError:  # a Decimal that signals
-        return True
 
 
 def clock(value: Any) -> str:

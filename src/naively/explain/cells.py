@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from .._types import Floats
 from ..data.frame import Frame
-from ..data.values import ColumnValues, is_missing
+from ..data.values import ColumnValues
 from ..families.family import shown
+from ..stats.missing import is_missing
 
 
 def texts_of(source: Any, name: str, begin: int, end: int) -> Any:

@@ -18,6 +18,7 @@ from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
+from ..stats.missing import is_missing
 from . import proportions as shares
 from .cumulants import Cumulants, of_share, ruled_out
 from .family import Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
@@ -67,11 +68,6 @@ class Categorical:
 def once_at_least(met: Floats) -> Floats:
     """Return how often values were met, taking those never met as met once."""
     return np.where(met > 0, met, 1.0)
-
-
-def is_missing(label: Any) -> bool:
-    """Tell whether there is no label: None, or NaN, which is not equal to itself."""
-    return label is None or label != label
 
 
 def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:

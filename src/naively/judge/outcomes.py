@@ -220,13 +220,3 @@ def checked_folds(folds: Any, truth: AnyArray) -> AnyArray:
     if found.shape != truth.shape or found.dtype.kind not in "iu":
         raise InvalidInput(f"folds must be a whole number for each of the {len(truth)} rows.")
     return found
-
-
-def checked_weights(weights: Any, truth: AnyArray) -> Floats | None:
-    """Return what each row weighs, if rows can weigh that."""
-    if weights is None:
-        return None
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != truth.shape or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
-        raise InvalidInput(f"weights must be a number of 0 or more for each of the {len(truth)} rows, and not all 0.")
-    return w
