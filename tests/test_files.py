@@ -103,8 +103,8 @@ def test_blocks_are_the_same_however_the_reader_cuts(tmp_path, monkeypatch):
     pieces = [ROWS.slice(begin, size) for begin, size in ((0, 7), (7, 290), (297, 3), (300, 100))]
 
     assert sizes == [150, 150, 100]
-    assert [len(t) for t in read.blocks([b for p in pieces for b in p.to_batches()], 150)] == [150, 150, 100]
-    assert pa.concat_tables(read.blocks([b for p in pieces for b in p.to_batches()], 150)).equals(ROWS)
+    assert [len(t) for t in read.rebatched([b for p in pieces for b in p.to_batches()], 150)] == [150, 150, 100]
+    assert pa.concat_tables(read.rebatched([b for p in pieces for b in p.to_batches()], 150)).equals(ROWS)
 
 
 # -- which files -----------------------------------------------------------------------------------------------------

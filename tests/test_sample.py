@@ -19,8 +19,9 @@ from naively.counting.row_hash import RowHasher, folded_bits, frame_hashes, numb
 from naively.counting.rows import count_rows, labeled_rows
 from naively.counting.sample import RowSample, in_proportion, smallest_places
 from naively.counting.sampled_rows import hashes_of_rows, numbers_to_measure, sample_places, sampled_file
+from naively.data.column import Column
 from naively.data.frame import frame_of
-from naively.data.schema import Column, Schema
+from naively.data.schema import Schema
 
 ROWS = 700
 

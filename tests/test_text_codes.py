@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import _kernels
+from naively.data.column import Column
 from naively.data.encoder import Coder, encode_texts
-from naively.data.schema import Column
 from naively.data.values import ColumnValues
 
 from .strategies import checked

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .counting.rows import count
+    from .data.column import Column
     from .data.files import File
-    from .data.schema import Column, Schema
+    from .data.schema import Schema
     from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.load import load
@@ -43,7 +44,7 @@ _HOMES = {
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
-    "Column": "data.schema",
+    "Column": "data.column",
     "Schema": "data.schema",
     "decide": "judge.decision",
     "expected_cost": "judge.decision",

@@ -27,6 +27,10 @@ Label: TypeAlias = Hashable
 # describes all of these; `data.frame` and `data.target` check them at run time.
 TableLike: TypeAlias = Any
 ColumnLike: TypeAlias = Any
+# One cell of such a table: text, a number, a boolean, a time, None, or a missing value of some library.
+CellLike: TypeAlias = Any
+# The type of the elements of an array, where it is known at run time only.
+DType: TypeAlias = np.dtype[Any]
 # A NumPy array or a sparse matrix of SciPy, which has no types of its own.
 Matrix: TypeAlias = Any
 

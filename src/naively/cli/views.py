@@ -34,7 +34,7 @@ def classes(counts: Counts) -> Table:
 
 def column_facts(nb: Classifier) -> list[dict[str, Any]]:
     """Return what is known of each column, that of the most mutual information first."""
-    from ..data.schema import NOUNS, family_text
+    from ..data.column import NOUNS, family_text
     from ..judge.metrics import whole
 
     told = nb._information()

@@ -5,21 +5,23 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TypeVar
 
 # Blocks that are read ahead of the counting.
 AHEAD = 2
 
+Item = TypeVar("Item")
 
-def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
+
+def ahead(items: Iterable[Item], depth: int = AHEAD) -> Iterator[Item]:
     """Return the same items; a thread of its own makes the next ones meanwhile."""
-    waiting: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    stopped, end = threading.Event(), object()
+    waiting: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(depth)  # an item, an error, or the end
+    stopped = threading.Event()
 
-    def put(item: Any, error: BaseException | None = None) -> None:
+    def put(entry: tuple[Item] | BaseException | None) -> None:
         while not stopped.is_set():
             try:
-                waiting.put((item, error), timeout=0.1)
+                waiting.put(entry, timeout=0.1)
                 return
             except queue.Full:
                 continue
@@ -27,20 +29,20 @@ def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
     def work() -> None:
         try:
             for item in items:
-                put(item)
+                put((item,))
                 if stopped.is_set():
                     return
-            put(end)
+            put(None)
         except BaseException as error:  # handed to whoever waits for the next item
-            put(end, error)
+            put(error)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
-        while (got := waiting.get())[0] is not end:
+        while (got := waiting.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
             yield got[0]
-        if got[1] is not None:
-            raise got[1]
     finally:
         stopped.set()
         thread.join()

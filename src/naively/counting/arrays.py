@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .. import _kernels
-from .._types import AnyArray
+from .._types import AnyArray, Codes, DType, Floats, Matrix
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..errors.message import RowNumber
 from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
@@ -21,8 +18,12 @@ LARGEST = 1e150
 LARGEST_COUNT = 1e290
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
+AnyAccumulator = TableAccumulator | CodesAccumulator | MomentsAccumulator
 
-def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: Any = None, threads: int = 1) -> None:
+
+def add(
+    counts: CountsAccumulator, batch: dict[str, Matrix], y: AnyArray, weights: Floats | None = None, threads: int = 1
+) -> None:
     """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
 
     An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
@@ -40,7 +41,7 @@ def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: 
     counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def checked_rows(y: AnyArray, weights: Any) -> tuple[npt.NDArray[np.int32], Any]:
+def checked_rows(y: AnyArray, weights: Floats | None) -> tuple[Codes, Floats | None]:
     """Return class codes and weights as the kernels read them; whether there are such classes the kernels will see."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
@@ -49,12 +50,12 @@ def checked_rows(y: AnyArray, weights: Any) -> tuple[npt.NDArray[np.int32], Any]
     return as_codes(y), as_weights(weights)
 
 
-def add_rows(rows: npt.NDArray[np.float64], y: npt.NDArray[np.int32], weights: Any) -> None:
+def add_rows(rows: Floats, y: Codes, weights: Floats | None) -> None:
     """Count the classes of the rows."""
     _kernels.count_rows(y, weights, rows)
 
 
-def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
+def check_column(name: str, accumulator: AnyAccumulator, x: Matrix, rows: int) -> None:
     """Refuse a matrix that its accumulator cannot count."""
     wanted = (rows, accumulator.width)
     if x is None or x.shape != wanted:
@@ -72,7 +73,9 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
         raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.", column=name)
 
 
-def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int, name: str = "X") -> None:
+def add_column(
+    accumulator: AnyAccumulator, x: Matrix, y: Codes, weights: Floats | None, threads: int, name: str = "X"
+) -> None:
     """Count one column, which may be a whole matrix; a row that is refused changes nothing."""
     if isinstance(accumulator, TableAccumulator):
         row = (accumulator.add_sparse if is_sparse(x) else accumulator.add_dense)(x, y, weights, threads)
@@ -82,7 +85,7 @@ def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any,
         raise refused_cell(name, accumulator, x, row)
 
 
-def refused_cell(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
+def refused_cell(name: str, accumulator: AnyAccumulator, x: Matrix, row: int) -> InvalidInput:
     """Return the error that says which cell of a refused row cannot be counted, and why."""
     entries = slice(*x.indptr[row : row + 2]) if is_sparse(x) else row
     cells = (x.data if is_sparse(x) else x)[entries].astype(np.float64)
@@ -108,12 +111,12 @@ def refused_cell(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     )
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: Matrix) -> bool:
     """Tell whether x is a sparse matrix; plain arrays, the most frequent case, are recognised at once."""
     return type(x) is not np.ndarray and bool(sparse.issparse(x))
 
 
-def kernel_matrix(x: Any) -> Any:
+def kernel_matrix(x: Matrix) -> Matrix:
     """Return the matrix in a type the kernels read, itself where it already is."""
     if is_sparse(x):
         x = x if x.format == "csr" else x.tocsr()
@@ -127,12 +130,12 @@ def kernel_matrix(x: Any) -> Any:
     return array if plain else array.astype(readable_dtype(array.dtype))
 
 
-def is_aligned(x: Any) -> bool:
+def is_aligned(x: Matrix) -> bool:
     """Tell whether the numbers of a sparse matrix lie where the kernels can read them."""
     return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)
 
 
-def readable_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def readable_dtype(dtype: DType) -> DType:
     """Return the type in which the kernels read data of this one, without loss."""
     if dtype in READABLE and dtype.isnative:
         return dtype
@@ -143,7 +146,7 @@ def readable_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("=")
 
 
-def ranges(x: AnyArray, threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def ranges(x: AnyArray, threads: int = 1) -> tuple[Floats, Floats]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
     _kernels.ranges(x, least, largest, threads)

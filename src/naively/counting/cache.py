@@ -8,9 +8,11 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from .._types import Json, JsonObject
 from ..data import model_file as store
+from ..data.column import FamilySettings
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
 from ..errors.message import Setting
@@ -28,13 +30,15 @@ class CachedCounts(NamedTuple):
     """The counts of one file, and what was noted while it was read."""
 
     counts: Counts
-    noted: dict[str, Any]
+    noted: JsonObject
 
 
 class CountsCache:
     """A folder with the counts of files that were counted in one and the same way."""
 
-    def __init__(self, folder: Any, rows: FileRows, families: Any) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], rows: FileRows, families: FamilySettings | Schema | None
+    ) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
@@ -51,7 +55,7 @@ class CountsCache:
         rows.asked = families or ()
         self.mark = sha256_of(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
 
-    def _read(self, place: Path) -> Any:
+    def _read(self, place: Path) -> Json:
         try:
             return json.loads(place.read_text(encoding="utf-8"))
         except (ValueError, OSError) as error:
@@ -80,7 +84,7 @@ class CountsCache:
         same = about.get("mark") == self.mark and about.get("file") == file_fingerprint(path)
         return CachedCounts(counts, about["noted"]) if same else None
 
-    def put(self, path: str, one: CachedCounts, before: dict[str, Any]) -> None:
+    def put(self, path: str, one: CachedCounts, before: JsonObject) -> None:
         """Keep the counts of a file, unless it changed while it was read."""
         if file_fingerprint(path) != before:
             raise InvalidInput(
@@ -89,7 +93,7 @@ class CountsCache:
         store.write_model(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
 
 
-def counting_settings(rows: FileRows, families: Any) -> dict[str, Any]:
+def counting_settings(rows: FileRows, families: FamilySettings | Schema | None) -> JsonObject:
     """Return all that decides what is counted, as plain data."""
     file = rows.source
     if file.limit is not None:
@@ -111,7 +115,7 @@ def counting_settings(rows: FileRows, families: Any) -> dict[str, Any]:
     return plain | {"unlabelled": rows.unlabelled} | options
 
 
-def check_same_settings(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def check_same_settings(folder: Path, then: Mapping[str, Json], now: Mapping[str, Json]) -> None:
     """Refuse to add counts that were made in another way."""
     for name, value in now.items():
         if then.get(name) != value:
@@ -127,7 +131,7 @@ def check_same_settings(folder: Path, then: Mapping[str, Any], now: Mapping[str,
             )
 
 
-def file_fingerprint(path: str) -> dict[str, Any]:
+def file_fingerprint(path: str) -> JsonObject:
     """Return what tells whether a file changed: its size, its time, and a hash of pieces all over it."""
     place = Path(path)
     stat = place.stat()

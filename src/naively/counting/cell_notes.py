@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from .._types import Floats
+from .._types import Floats, Label
 from ..data.batches import TextsReadAsMissing
 from ..data.cell_format import USUAL
 from ..data.missing_values import OF_CLASSES, arrow_names, is_no_number
@@ -78,7 +77,7 @@ def name_list(names: Sequence[str], what: str | None = None) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (more if len(names) > SHOWN else "")
 
 
-def unclear_numbers(name: str, labels: list[Any], met: Floats) -> Message | None:
+def unclear_numbers(name: str, labels: list[Label], met: Floats) -> Message | None:
     """Return a note on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
     some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
     some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import _kernels
-from .._types import AnyArray, Codes, Floats
+from .._types import AnyArray, CellLike, Codes, Floats, Label
 from ..data.block import ROWS, block_codes, block_numbers
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
+from ..data.column import Column
+from ..data.dict_rows import cells_of, number_reader, texts_of_rows
 from ..data.encoder import Coder
 from ..data.frame import Frame
 from ..data.grid import Grid
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
-from ..families import Bernoulli, Bins, Ordinal
-from ..stats import Axis, Counts, Moments, WordTable
+from ..stats import Axis, Counts
 from ..stats.arithmetic import take_away
+from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..text import TextRows
 from . import arrays as memory
 from .column_moments import joined_moments, moments_of_column
+from .declared_labels import declared_levels, label_coder
 from .encoded_rows import EncodedRows
 from .pairs import JointCounter
 from .wide import (
+    WideAccumulator,
+    WideCells,
     absorb_accumulator,
     accumulated_statistic,
     add_wide,
     check_vector_width,
+    counted_width,
     counts_words,
     empty_accumulator,
     text_reader,
@@ -45,7 +49,7 @@ class TableCounter:
     An error while counting leaves the counts as they were.
     """
 
-    def __init__(self, schema: Schema, classes: Sequence[Any] = ()) -> None:
+    def __init__(self, schema: Schema, classes: Sequence[Label] = ()) -> None:
         self.schema, self.declared = schema, tuple(classes)
         self.classes = Vocabulary(classes)
         self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
@@ -65,16 +69,16 @@ class TableCounter:
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
-        self.vectors: dict[str, Any] = {
+        self.vectors: dict[str, WideAccumulator] = {
             n: empty_accumulator(self.schema[n], 0, reader) for n, reader in self.readers.items()
         }
         self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
         self._room = -1  # how many labels there is room for
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._make_readers()
 
@@ -143,9 +147,12 @@ class TableCounter:
     ) -> None:
         """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
         for at, counter in enumerate(counters):
-            rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
-            codes, numbers, vectors = block if share is None else block.take(rows)
-            counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
+            if share is None:
+                counter._add_encoded(*block, y, weights, threads)
+                continue
+            rows = np.flatnonzero(share == at)
+            own = None if weights is None else weights[rows]
+            counter._add_encoded(*block.take(rows), y[rows], own, threads)
 
     def _add_block(
         self,
@@ -174,14 +181,21 @@ class TableCounter:
         return EncodedRows(codes, numbers, wide)
 
     def _add_encoded(
-        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
+        self,
+        codes: Codes | None,
+        numbers: AnyArray | None,
+        vectors: dict[str, WideCells],
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        begin: int = 0,
     ) -> None:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
         except (RowRefused, NumberTooLarge) as error:
             raise with_column_name(error, self.of_numbers, numbers, begin) from None
 
-    def add_dicts(self, rows: Sequence[Mapping[str, Any]], y: Codes, weights: Floats | None) -> None:
+    def add_dicts(self, rows: Sequence[Mapping[str, CellLike]], y: Codes, weights: Floats | None) -> None:
         """Count a few rows given as dicts."""
         codes = numbers = None
         if self.of_numbers:
@@ -193,13 +207,13 @@ class TableCounter:
         }
         self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
 
-    def takes_row(self, label: Any) -> bool:
+    def takes_row(self, label: Label) -> bool:
         """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
         known = next(iter(self.classes.places), label)
         plain = type(label) in (str, int, bool) and type(known) is type(label)
         return plain and not self.of_vectors and self.together is None
 
-    def add_row(self, row: Mapping[str, Any], label: Any) -> None:
+    def add_row(self, row: Mapping[str, CellLike], label: Label) -> None:
         """Count one row given as a dict, as quickly as can be."""
         (numbers,), (codes,) = cells_of((row,), self._numbers), cells_of((row,), self._labels)
         k, labels, moments = self.classes.code(label), self.labels, self.numbers
@@ -209,7 +223,13 @@ class TableCounter:
             self.add_dicts([row], np.array([k], dtype=np.int32), None)  # says what is wrong with which number
 
     def add_encoded(
-        self, codes: Any, numbers: Any, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int
+        self,
+        codes: Codes | None,
+        numbers: AnyArray | None,
+        vectors: dict[str, WideCells],
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
     ) -> None:
         """Count rows that are codes and numbers already; what may be refused comes first, so that nothing is torn."""
         self.make_room()
@@ -226,7 +246,7 @@ class TableCounter:
             self.together.add(numbers, codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
 
-    def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
+    def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
         apart = self.fresh()
         for name, matrix in vectors.items():
@@ -255,7 +275,7 @@ class TableCounter:
         """Make an empty accumulator for each column of vectors, as long as the first."""
         for column in self.of_vectors:
             if column.name not in self.readers:
-                width = frame.columns[column.name].shape[1]
+                width = frame.vectors(column.name).shape[1]
                 check_vector_width(
                     column, width, self.vectors.setdefault(column.name, empty_accumulator(column, width)).width
                 )
@@ -306,9 +326,9 @@ class TableCounter:
             rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
             of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
             rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
-        if rest.together is not None:
-            mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
-            rest.together.take(mine - theirs, axis.labels)
+        if rest.together is not None and self.together is not None and part.together is not None:
+            whole, some = (one.value(axis.labels, axis) for one in (self.together, part.together))
+            rest.together.take(whole - some, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:
@@ -318,7 +338,7 @@ class TableCounter:
         axis = Axis(met, self.declared)
         rows = np.zeros(len(axis))
         rows[axis.places(met)] = self.rows[: len(met)]
-        found: dict[str, Any] = {}
+        found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
             found[column.name] = self.labels.table(at, list(words.places), met, axis, declared_levels(column))
         moments = self.numbers.moments(met, axis)
@@ -354,48 +374,15 @@ class TableCounter:
             if column.name in counter.readers:
                 counter.readers[column.name] = statistic.lexicon
             counter.vectors[column.name] = empty_accumulator(
-                column, width_of(statistic), counter.readers.get(column.name)
+                column, counted_width(statistic), counter.readers.get(column.name)
             )
             counter.vectors[column.name].take(statistic, met)
         return counter
 
 
-def label_coder(column: Column, words: Vocabulary) -> Reader:
-    """Return what makes a code of a value, a new one if its label is new."""
-    read, family = label_reader(column), column.family
-    if not isinstance(family, Ordinal):
-        return lambda value: words.code(read(value))
-
-    def level(value: Any) -> int:
-        label = read(value)
-        if label not in words.places:
-            family.check(column.name, (*words.places, label))
-        return words.code(label)
-
-    return level
-
-
-def declared_levels(column: Column) -> tuple[Any, ...]:
-    """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
-    if isinstance(column.family, Bernoulli):
-        return (False, True)
-    if isinstance(column.family, Bins):
-        return tuple(column.family.values)
-    if isinstance(column.family, Ordinal):
-        if column.family.levels is None:
-            column.family.check(column.name, column.levels or ())
-        return column.family.levels or column.levels or ()
-    return column.levels or ()
-
-
-def width_of(statistic: Any) -> int:
-    """Return how many columns a wide column was counted with."""
-    if isinstance(statistic, WordTable):
-        return statistic.size
-    return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
-
-
-def with_column_name(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:
+def with_column_name(
+    error: InvalidInput, columns: Sequence[Column], numbers: AnyArray | None, begin: int
+) -> InvalidInput:
     """Return an error about a number with the name of its column, and the row counted from the first."""
     if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
         if np.isinf(error.value):
@@ -405,4 +392,4 @@ def with_column_name(error: Any, columns: Sequence[Column], numbers: AnyArray | 
         return NumberTooLarge(columns[error.column].name, error.value)
     if isinstance(error, RowRefused):
         return error.with_place(begin)
-    return error  # type: ignore[no-any-return]
+    return error

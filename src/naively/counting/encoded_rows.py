@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from .._types import AnyArray, Codes, Places
+from .wide import WideCells
 
 
 class EncodedRows(NamedTuple):
     """Some rows as the kernels read them: codes of labels, numbers, vectors."""
 
-    codes: Any
-    numbers: Any
-    vectors: dict[str, Any]
+    codes: Codes | None
+    numbers: AnyArray | None
+    vectors: dict[str, WideCells]
 
     @property
     def rows(self) -> int:
@@ -20,12 +23,12 @@ class EncodedRows(NamedTuple):
         parts = (self.codes, self.numbers, *self.vectors.values())
         return next((int(part.shape[0]) for part in parts if part is not None), 0)
 
-    def take(self, rows: Any) -> EncodedRows:
+    def take(self, rows: Places) -> EncodedRows:
         """Return some of the rows."""
         codes, numbers = (None if part is None else _columnwise(part, rows) for part in (self.codes, self.numbers))
         return EncodedRows(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
 
 
-def _columnwise(matrix: Any, rows: Any) -> Any:
+def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
     """Return some rows of a matrix, which lies column by column as before."""
     return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T

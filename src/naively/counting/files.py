@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from .._threads import allowed
-from .._types import Codes, Floats, Hashes
+from .._types import Codes, DType, Floats, Hashes, Label, Mask
 from ..data.batches import TextsReadAsMissing
+from ..data.column import Column, FamilySettings
 from ..data.files import File, FileBlock
 from ..data.frame import Frame, frame_of
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..data.target import Target, arrow_target, check_kinds
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
@@ -36,7 +37,11 @@ MOST_LABELS = 1_000_000
 # bounded, but some in any case.
 MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 
-Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
+Progress = Callable[[int, int, int | None], object]  # told the rows and bytes done so far, and the bytes there are
+
+
+ByClass = Mapping[Label, float]  # the weight of a row of each class
+Answer = TypeVar("Answer")
 
 
 class LabeledBlock(NamedTuple):
@@ -51,10 +56,10 @@ class LabeledBlock(NamedTuple):
     unlabelled: int = 0  # rows among them that are skipped, for they have no label
 
 
-class ClassWeights(NamedTuple):
+class ClassTotals(NamedTuple):
     """What the rows of each class weigh together, and how many rows weigh something."""
 
-    weights: dict[Any, float]
+    weights: dict[Label, float]
     rows: int
 
 
@@ -68,8 +73,8 @@ class FileRows:
     ignore: Sequence[str] = ()
     unlabelled: str = "error"
     progress: Progress | None = None
-    asked: Any = ()  # the columns that were asked for by name, however many values they have
-    label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+    asked: Collection[str] | Schema = ()  # the columns that were asked for by name, however many values they have
+    label_type: DType = field(default_factory=lambda: np.dtype(object))
     passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
     counted: int = 0  # those of them that have a label and weigh something
@@ -80,8 +85,8 @@ class FileRows:
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
     gathering: bool = False  # whether all rows are kept, as long as they are few
-    by_class: Mapping[Any, float] | None = None  # what a row of each class weighs, beside its own weight
-    expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
+    by_class: ByClass | None = None  # what a row of each class weighs, beside its own weight
+    expected: Sequence[Label] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
     heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
@@ -90,7 +95,7 @@ class FileRows:
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
-    def schema(self, families: Any, pairs: bool = True) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.asked = families
@@ -173,7 +178,7 @@ class FileRows:
             weights = factors if own is None else factors * own
         return LabeledBlock(block.file, block.begin, frame, y, weights, own, int(none.sum()))
 
-    def survey(self) -> ClassWeights:
+    def survey(self) -> ClassTotals:
         """Go over the classes and the weights of all rows, and nothing else of them."""
         counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
         self.passes = self.passes[0], self.passes[1] + 1
@@ -186,7 +191,7 @@ class FileRows:
         self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
         if not rows:
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        return ClassWeights(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
+        return ClassTotals(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
 
     def again(
         self,
@@ -308,7 +313,7 @@ def measured_rows(columns: int) -> int:
     return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
 
 
-def check_class_names(labels: Iterable[Any], known: Iterable[Any]) -> None:
+def check_class_names(labels: Iterable[Label], known: Iterable[Label]) -> None:
     """Refuse weights of classes that no row has."""
     there = list(known)
     unknown = [label for label in labels if label not in set(there)]
@@ -334,8 +339,12 @@ def set_aside_hint(name: str) -> Message:
 
 
 def each_block(
-    file: File, schema: Schema, ask: Callable[[Any], Any], threads: int | None = None, beside: Sequence[str] = ()
-) -> list[Any]:
+    file: File,
+    schema: Schema,
+    ask: Callable[[pa.Table], Answer],
+    threads: int | None = None,
+    beside: Sequence[str] = (),
+) -> list[Answer]:
     """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
     answers = []
     for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
@@ -346,7 +355,7 @@ def each_block(
     return answers
 
 
-def empty_cells(frame: Frame, light: Any = None) -> dict[str, int]:
+def empty_cells(frame: Frame, light: Mask | None = None) -> dict[str, int]:
     """Return how many cells of each Arrow column of a frame are empty, but for rows that weigh nothing."""
     empty = {name: values.data.null_count for name, values in frame.columns.items()}
     if light is not None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Codes, Floats, Hashes
+from ..data.column import Column
 from ..data.frame import Frame
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..families import Bins, Gaussian, Words
 from . import sample
 from .counter import TableCounter

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from .._types import CellLike, Floats, Label, Objects
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels
@@ -24,7 +25,7 @@ from .rows import Rows
 # second is not kept: as plain values it would take long.
 MOST, LARGEST = 400, 20_000
 
-Row = tuple[tuple[Any, ...], Any, float]  # its cells, its label, its weight
+Row = tuple[tuple[CellLike, ...], Label, float]  # its cells, its label, its weight
 
 
 class FirstRows(NamedTuple):
@@ -55,7 +56,7 @@ class FirstRows(NamedTuple):
                 kept.append(row)
         return None if found is None or gone.total() else self._replace(rows=tuple(reversed(kept)))
 
-    def columns(self, schema: Schema) -> tuple[dict[str, Any], list[Any], Any]:
+    def columns(self, schema: Schema) -> tuple[dict[str, Objects], list[Label], Floats | None]:
         """Return the rows as columns, with their labels and what they weigh."""
         cells, labels, weights = zip(*self.rows, strict=True)
         by_column = zip(schema.names, zip(*cells, strict=True), strict=True)
@@ -76,7 +77,7 @@ def plain_rows(rows: Rows, schema: Schema) -> list[Row] | None:
     return [row for row in whole if row[2] > 0]
 
 
-def column_values(values: ColumnValues) -> Sequence[Any]:
+def column_values(values: ColumnValues) -> Sequence[CellLike]:
     """Return the values of a column as Python has them, None for a missing one."""
     data = values.data
     if hasattr(data, "to_pylist"):
@@ -84,6 +85,6 @@ def column_values(values: ColumnValues) -> Sequence[Any]:
     return [value_or_none(value) for value in (data.tolist() if isinstance(data, np.ndarray) else data.to_list())]
 
 
-def value_or_none(value: Any) -> Any:
+def value_or_none(value: CellLike) -> CellLike:
     """Return a value, None if it is missing."""
     return None if is_missing(value) else value

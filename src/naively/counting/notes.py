@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from .._types import CellLike, Label
 from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..errors.message import IgnoredColumns, Message, Setting
@@ -32,7 +32,7 @@ MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]
 Said = Callable[[Sequence[str]], Message]  # from the names of columns to a sentence about them
 
 
-def hints_of(counter: TableCounter, source: Any) -> tuple[Message, ...]:
+def hints_of(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]] | None) -> tuple[Message, ...]:
     """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
     if rows < ENOUGH or not isinstance(source, Frame):
@@ -48,7 +48,7 @@ def grouped_remarks(found: Sequence[tuple[Said, str]]) -> list[Message]:
     return [said(names) for said, names in columns.items()]
 
 
-def about_target(labels: Sequence[Any]) -> list[Message]:
+def about_target(labels: Sequence[Label]) -> list[Message]:
     """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
     if len(labels) == 1:
         return [Message(one_class(labels[0]))]
@@ -65,7 +65,7 @@ def about_target(labels: Sequence[Any]) -> list[Message]:
     return [remark]
 
 
-def is_doubtful(labels: Sequence[Any]) -> bool:
+def is_doubtful(labels: Sequence[Label]) -> bool:
     """Tell whether a target deserves a warning rather than a remark."""
     return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
 
@@ -108,8 +108,8 @@ def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, st
         least, most = (edge(different[name] for name in names) for edge in (min, max))
         many = f"{least}" if least == most else f"{least} to {most}"
         return Message(
-            f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; if "
-            "they are codes rather than amounts: ",
+            f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; "
+            "if they are codes rather than amounts: ",
             families_as(names, "categorical"),
             ".",
         )
@@ -140,7 +140,7 @@ def do_vary(counter: TableCounter) -> list[bool]:
 # -- what labels look like ---------------------------------------------------------------------------------------------
 
 
-def most_are(labels: list[Any], such: Callable[[str], bool]) -> bool:
+def most_are(labels: list[Label], such: Callable[[str], bool]) -> bool:
     """Tell whether most of the first labels are such."""
     some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
     return sum(map(such, some)) > len(some) / 2
@@ -192,8 +192,8 @@ def remark_constant(names: Sequence[str]) -> Message:
     """Say that columns hold the same in every row."""
     one = len(names) == 1
     return Message(
-        f"{subject_of(names)} {'holds' if one else 'hold'} the same value in every row, and {'has' if one else 'have'} no "
-        "information on the class."
+        f"{subject_of(names)} {'holds' if one else 'hold'} the same value in every row, and {'has' if one else 'have'} "
+        "no information on the class."
     )
 
 
@@ -215,8 +215,8 @@ def remark_sentences(names: Sequence[str]) -> Message:
 def remark_amounts(names: Sequence[str]) -> Message:
     """Say that columns hold amounts or times that are taken as labels."""
     return Message(
-        f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written as "
-        "text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
+        f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written "
+        "as text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
     )
 
 

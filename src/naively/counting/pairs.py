@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import _kernels
-from .._types import Codes, Floats, Places
+from .._types import AnyArray, Codes, Floats, Label, Places
 from ..data.grid import Cells, Grid
 from ..stats.axis import Axis
 from ..stats.growing import Vocabulary, room_for
@@ -47,12 +46,14 @@ class JointCounter:
             np.take(self.places[at], codes[:, at], out=out[:, at])
         return out
 
-    def add(self, numbers: Any, codes: Codes | None, y: Codes, weights: Floats | None, threads: int) -> None:
+    def add(
+        self, numbers: AnyArray | None, codes: Codes | None, y: Codes, weights: Floats | None, threads: int
+    ) -> None:
         """Count rows, given their numbers and the codes of their labels, if there are such columns."""
         numbers = np.empty((len(y), 0)) if numbers is None else numbers
         codes = np.empty((len(y), 0), dtype=np.int32) if codes is None else codes
         if self.on is not None:
-            numbers, codes = (part[:, at] for part, at in zip((numbers, codes), self.on, strict=True))
+            numbers, codes = numbers[:, self.on[0]], codes[:, self.on[1]]
         for begin in range(0, len(y), ROWS):
             rows = slice(begin, begin + ROWS)
             cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)
@@ -68,7 +69,7 @@ class JointCounter:
         """Hold the rows of each class, which is all there is to count of no columns at all."""
         self.products[: len(rows), 0, 0] = rows
 
-    def value(self, met: Sequence[Any], axis: Axis) -> JointCounts:
+    def value(self, met: Sequence[Label], axis: Axis) -> JointCounts:
         """Return the sums of all rows so far, the classes sorted."""
         half = self.products[: len(met)]
         whole = half + np.triu(half, 1).transpose(0, 2, 1)
@@ -77,7 +78,7 @@ class JointCounter:
         fine[place], products[place] = self.fine[:, : len(met)].T, whole
         return JointCounts(axis, self.grid, fine, products)
 
-    def take(self, joint: JointCounts, classes: Sequence[Any]) -> None:
+    def take(self, joint: JointCounts, classes: Sequence[Label]) -> None:
         """Hold these sums from now on, the classes by their codes."""
         self.make_room(len(classes))
         wanted = Axis.ordered(classes)

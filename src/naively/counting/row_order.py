@@ -8,11 +8,10 @@ order; which rows are in a sample is decided in `sample`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Floats, Hashes, Places
+from .._types import Codes, Floats, Hashes, Label, Places
 from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text.rows import text_hashes
@@ -75,7 +74,7 @@ def whole_counts(met: Floats) -> Hashes:
     return np.asarray(np.minimum(met * PARTS + SHIFT, 2.0**60), dtype=np.uint64)
 
 
-def rank_by_name(places: dict[Any, int]) -> Hashes:
+def rank_by_name(places: dict[Label, int]) -> Hashes:
     """Return for each label where it stands among all, by name."""
     order = {label: at for at, label in enumerate(sorted(places, key=str))}
     return np.array([order[label] for label in places], dtype=np.uint64)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._threads import allowed
-from .._types import Codes, Floats, Hashes, Places
+from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
 from ..data.batches import TextsReadAsMissing
+from ..data.column import NOUNS, FamilySettings
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
-from ..data.schema import NOUNS, Schema
+from ..data.schema import Schema
 from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
 from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
@@ -23,24 +24,24 @@ from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
 from ..stats.row_weights import row_weights, weights_of_column
 from .cell_notes import about_cells
-from .counter import TableCounter, width_of
+from .counter import TableCounter
 from .encoded_rows import EncodedRows
-from .files import FileRows, measured_rows, set_aside_hint
+from .files import ByClass, FileRows, Progress, measured_rows, set_aside_hint
 from .first_look import with_cuts, with_word_pairs
 from .notes import hints_of
 from .row_hash import RowHasher, soft_label_hashes
-from .wide import check_vector_width
+from .wide import check_vector_width, counted_width
 
 
 @dataclass
 class Rows:
     """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
 
-    source: Any
+    source: Frame | Sequence[Mapping[str, CellLike]]
     target: Target | SoftLabels
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
-    by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
+    by_class: ByClass | None = None  # what a row of each class weighs, if its weight was multiplied by that
     own: Floats | None = None  # then, the weights before
     hashes: Hashes | None = None  # of the content of each row, once they were needed
 
@@ -71,25 +72,29 @@ class Rows:
         return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
 
     @property
-    def label_type(self) -> np.dtype[Any]:
+    def label_type(self) -> DType:
         """The type to give labels back in."""
         return self.target.dtype
 
-    def schema(self, families: Any, pairs: bool = True) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
-            self.source = frame_of(self.source).on(families)
+            self.source = frame = frame_of(self.source).on(families)
             schema = replace(families, target=self.called or families.target)
         else:
-            self.source = frame_of(self.source)
-            schema = replace(self.source.schema(families).with_families(families), target=self.called)
-            self.source = self.source.on(schema)
+            frame = frame_of(self.source)
+            schema = replace(frame.schema(families).with_families(families), target=self.called)
+            self.source = frame = frame.on(schema)
             if pairs:
-                schema = with_word_pairs(schema, lambda name: self.source.columns[name].bytes)
-        return with_cuts(schema, self.source, self.weights)
+                schema = with_word_pairs(schema, frame.text_bytes)
+        return with_cuts(schema, frame, self.weights)
 
 
-def with_hints(counter: TableCounter, rows: Any) -> Schema:
+# `Rows` of a table or `FileRows`: which of both follows from what was given, and callers that take no files know it.
+AnyRows: TypeAlias = Any
+
+
+def with_hints(counter: TableCounter, rows: Rows | FileRows) -> Schema:
     """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
     if isinstance(rows, FileRows):
         aside, file = map(set_aside_hint, rows.set_aside), rows.source
@@ -99,7 +104,7 @@ def with_hints(counter: TableCounter, rows: Any) -> Schema:
     return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
 
 
-def read_as_missing(counter: TableCounter, source: Any) -> TextsReadAsMissing:
+def read_as_missing(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]]) -> TextsReadAsMissing:
     """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
     found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
     values = source.columns.items() if isinstance(source, Frame) else ()
@@ -107,23 +112,29 @@ def read_as_missing(counter: TableCounter, source: Any) -> TextsReadAsMissing:
 
 
 def labeled_rows(
-    X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None
-) -> Any:
+    X: TableLike,
+    y: ColumnLike,
+    target: str | None,
+    weights: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
+) -> AnyRows:
     """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
     file = file_of(X)
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
-    source: Any = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
-    if source is None or schema is None or not schema.single:
-        source = frame_of(X)
-        y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
+    few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
+    source: Frame | list[Mapping[str, CellLike]] = [] if few is None else few
+    if few is None or schema is None or not schema.single:
+        frame = frame_of(X)
+        y = [y] if schema is None and frame.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
         if target is not None:
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
-            source, y = split_column(source, target)
+            frame, y = split_column(frame, target)
         if isinstance(weights, str):
-            source, weights = split_weights(source, weights, target)
-        source = source if schema is None else source.on(schema)
+            frame, weights = split_weights(frame, weights, target)
+        source = frame if schema is None else frame.on(schema)
     alone = type(X) is dict or type(X).__name__ == "Series"
     if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
@@ -141,7 +152,12 @@ def labeled_rows(
 
 
 def rows_of_file(
-    file: File, y: Any, target: Any, weight: Any, unlabelled: str = "error", schema: Schema | None = None
+    file: File,
+    y: ColumnLike,
+    target: str | None,
+    weight: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
 ) -> FileRows:
     """Return the rows of files, whose classes and weights are columns of theirs."""
     if y is not None or target is None:
@@ -160,12 +176,12 @@ def no_labels(rows: int) -> Target:
     return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
 
 
-def is_label(y: Any) -> bool:
+def is_label(y: ColumnLike) -> bool:
     """Tell whether this is the label of one row rather than those of several."""
     return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
-def split_column(frame: Frame, target: str) -> tuple[Frame, Any]:
+def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
     """Return a frame without the column of the classes, and those."""
     if target not in frame.columns:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
@@ -216,7 +232,7 @@ def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
     return weightless(rows)
 
 
-def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
+def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
     if isinstance(rows.target, SoftLabels) or not (none := rows.target.codes < 0).any():
         return rows
@@ -230,9 +246,9 @@ def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
 
 
-def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
+def checked_classes(classes: int | Sequence[Label] | None, rows: Rows | FileRows) -> list[Label]:
     """Return the classes that are declared, if they can be classes of these rows."""
-    if isinstance(classes, Integral):
+    if isinstance(classes, int | Integral):
         if rows.target.labels:
             raise InvalidSetting(
                 Setting("classes", classes),
@@ -245,7 +261,7 @@ def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
     return declared
 
 
-def check_new_classes(counter: TableCounter, labels: Sequence[Any]) -> None:
+def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:
     """Refuse new classes of another kind than those that were counted before."""
     known = counter.classes.places
     new = [label for label in labels if getattr(label, "__hash__", None) is None or label not in known]
@@ -303,19 +319,19 @@ def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
     """Refuse vectors of another length than those that were counted."""
     for column in schema.of_kind("vectors"):
         if column.type == "vector":
-            check_vector_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
+            check_vector_width(column, frame.vectors(column.name).shape[1], counted_width(counts.columns[column.name]))
 
 
 def count(
-    source: Any,
-    y: Any = None,
+    source: TableLike,
+    y: ColumnLike = None,
     *,
     target: str | None = None,
-    schema: Any = None,
-    sample_weight: Any = None,
+    schema: FamilySettings | Schema | None = None,
+    sample_weight: ColumnLike = None,
     ignore: Sequence[str] = (),
     weight: str | None = None,
-    progress: Any = None,
+    progress: Progress | None = None,
     threads: int | None = None,
 ) -> Counts:
     """Count a table or files: the rows of each class, and a statistic for each column.

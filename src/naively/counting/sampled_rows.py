@@ -10,8 +10,9 @@ import numpy as np
 
 from .._types import Codes, Floats, Hashes, Places
 from ..data.block import block_numbers
+from ..data.column import Column
 from ..data.frame import frame_of
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..data.target import SoftLabels, Target
 from .counter import TableCounter
 from .files import FileRows, measured_rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -42,9 +41,12 @@ def count_jointly(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, 
             block = EncodedRows(*encoded_cells(first, frame, rows.start, rows.stop, threads), {})
             w = None if weights is None else weights[rows]
             for at, together in enumerate(fresh):
-                own: Any = slice(None) if share is None else np.flatnonzero(share[rows] == at)
-                codes, numbers, _ = block if share is None else block.take(own)
-                together.add(numbers, codes, y[rows][own], None if w is None else w[own], threads)
+                if share is None:
+                    together.add(block.numbers, block.codes, y[rows], w, threads)
+                    continue
+                own = np.flatnonzero(share[rows] == at)
+                part = block.take(own)
+                together.add(part.numbers, part.codes, y[rows][own], None if w is None else w[own], threads)
     for counter, together in zip(counters, fresh, strict=True):
         counter.schema, counter.together = replace(counter.schema, grid=grid), together
 

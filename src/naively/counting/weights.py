@@ -5,19 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Floats
-from ..data.target import SoftLabels
+from .._types import Codes, Floats, Label
+from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..errors.message import Message, Part, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from ..stats.row_weights import MOST_WEIGHT
 from .counter import TableCounter
-from .files import FileRows, check_class_names
+from .files import ByClass, FileRows, check_class_names
 from .rows import Rows
 
 # Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
@@ -26,7 +25,7 @@ LEAST = 0.1
 # Fewer rows say little under any weights, and no more than that is chosen from them.
 FEW = 50
 
-ByClass = Mapping[Any, float]
+ClassWeight = str | ByClass | None  # the setting: "balanced", or a weight for each class
 
 
 # -- weights of rows -------------------------------------------------------------------------------------------------
@@ -51,7 +50,9 @@ def left_out_weights(weights: Floats, copies: bool) -> Floats:
 # -- class weights -----------------------------------------------------------------------------------------------------
 
 
-def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: Sequence[Any] = ()) -> ByClass | None:
+def class_weights(
+    setting: ClassWeight, labels: Sequence[Label], rows: Floats, declared: Sequence[Label] = ()
+) -> ByClass | None:
     """Return what a row of each class weighs, given how many rows there are of each; None if all weigh the same.
 
     "balanced" gives all classes the same weight in sum: N / (K n), as scikit-learn does.
@@ -66,7 +67,7 @@ def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: S
     return dict(setting)
 
 
-def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> ByClass | None:
+def class_weights_of(setting: ClassWeight, rows: Rows, declared: Sequence[Label] = ()) -> ByClass | None:
     """Return what a row of each class weighs, from the rows themselves."""
     if setting is None:
         return None
@@ -96,7 +97,7 @@ def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
 
-def weighted_counts(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
+def weighted_counts(counts: Counts, setting: ClassWeight) -> tuple[Counts, ByClass | None]:
     """Return counts of rows as if they had been weighed by class, and what each class weighs."""
     if setting is None:
         return counts, None
@@ -106,7 +107,9 @@ def weighted_counts(counts: Counts, setting: Any) -> tuple[Counts, ByClass | Non
     return times_class_weights(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
 
 
-def set_file_weights(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
+def set_file_weights(
+    rows: FileRows, setting: ClassWeight, declared: Sequence[Label] = (), normalize: bool = False
+) -> None:
     """Let rows of files weigh what their classes do, and so much that their weights sum to the number of rows.
 
     What follows from all rows takes a pass of its own, which reads the classes and the weights alone.
@@ -123,7 +126,7 @@ def set_file_weights(rows: FileRows, setting: Any, declared: Sequence[Any] = (),
         rows.by_class = class_weights(setting, labels, sums)
 
 
-def refuse_balanced(setting: Any, what: str) -> None:
+def refuse_balanced(setting: ClassWeight, what: str) -> None:
     """Refuse to count some rows apart where the weight of each follows from all of them."""
     if isinstance(setting, str):
         raise InvalidSetting(
@@ -134,12 +137,14 @@ def refuse_balanced(setting: Any, what: str) -> None:
         )
 
 
-def row_weights_of(counter: TableCounter, rows: Any) -> ByClass | None:
+def row_weights_of(counter: TableCounter, rows: Rows | FileRows) -> ByClass | None:
     """Return what the heaviest row of each class weighs; None if weights count copies of rows, or there are none."""
     heaviest, labels = None, list(counter.classes.places)
     if isinstance(rows, FileRows):
         heaviest = rows.heaviest
-    elif not isinstance(rows.target, SoftLabels) and not are_copies(rows.weights, rows.target.codes):
+    elif (
+        isinstance(rows.target, Target) and rows.weights is not None and not are_copies(rows.weights, rows.target.codes)
+    ):
         places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
         heaviest = np.zeros(len(labels))
         np.maximum.at(heaviest, places[rows.target.codes], rows.weights)

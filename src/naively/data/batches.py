@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 
@@ -16,11 +15,11 @@ TEXTS = ("VARCHAR", "TEXT")
 
 
 def read_batches(
-    batches: Iterable[Any],
+    batches: Iterable[pa.RecordBatch],
     cells: Mapping[str, CellType],
     found: TextsReadAsMissing | None,
     refused: Callable[[int, str, str, str], Exception],
-) -> Iterator[Any]:
+) -> Iterator[pa.RecordBatch]:
     """Return batches whose texts are what each column holds; how often which text stood for no value is noted.
 
     `refused` makes the error about a cell of a row and a column that is not what that holds.
@@ -40,7 +39,7 @@ def read_batches(
         yield pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
-def read_column(array: Any, cell: CellType) -> tuple[Any, Counter[str]]:
+def read_column(array: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return a column as what it holds, and which texts stood for no value."""
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if not is_text_type(kind):

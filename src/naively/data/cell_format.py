@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+
+from .._types import Json, JsonObject
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,14 @@ class CellFormat:
         number = f"{self.prefix}1{self.thousands}234{self.decimal}5{self.suffix}"
         return f"({number})" if self.parentheses else number
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what differs from the usual, as plain data."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         own["missing"] = None if self.missing is None else list(self.missing)
         return {name: value for name, value in own.items() if value != getattr(USUAL, name)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> CellFormat:
+    def from_json(cls, data: Mapping[str, Json]) -> CellFormat:
         """Return what to_json described."""
         missing = data.get("missing")
         return cls(**{**data, "missing": None if missing is None else tuple(missing)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ TIMES = {
     "TIMESTAMP": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?$",
     "TIMESTAMPTZ": r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)$",
 }
-ARROW: dict[str, Any] = {
+ARROW: dict[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),
     "BIGINT": pa.int64(),
     "DOUBLE": pa.float64(),
@@ -68,7 +68,7 @@ class NotRead(Exception):  # told to whoever knows the place
 
 
 def guess_type(
-    texts: Any, missing: tuple[str, ...] | None = None, decimal: str | None = None, thousands: str | None = None
+    texts: pa.Array, missing: tuple[str, ...] | None = None, decimal: str | None = None, thousands: str | None = None
 ) -> TypeGuess:
     """Return what all texts of an Arrow array, or of a chunked one, can be read as."""
     there, written = texts.drop_null() if texts.null_count else texts, CellFormat(missing)
@@ -95,7 +95,7 @@ def guess_type(
     return TypeGuess(kinds, kinds if strict and comma else TEXT, replace(found, missing=missing))
 
 
-def plain_kinds(texts: Any) -> frozenset[str]:
+def plain_kinds(texts: pa.Array) -> frozenset[str]:
     """Return which numbers all texts are, as programs write them; nothing that begins with a zero, as names do."""
     try:
         numbers = texts.cast(pa.float64())
@@ -110,7 +110,7 @@ def plain_kinds(texts: Any) -> frozenset[str]:
     return TEXT | {"DOUBLE", "BIGINT"}
 
 
-def are_whole(numbers: Any) -> bool:
+def are_whole(numbers: pa.Array) -> bool:
     """Tell whether all numbers are whole, and none too large for that."""
     try:
         numbers.cast(pa.int64())
@@ -130,26 +130,26 @@ def may_be_numbers(some: list[str], written: CellFormat) -> bool:
     )
 
 
-def only_missing(texts: Any, written: CellFormat) -> TypeGuess:
+def only_missing(texts: pa.Array, written: CellFormat) -> TypeGuess:
     """Return the guess about texts that would all stand for no value, were there numbers: labels, if some may be."""
     exact = pc.all(without_value(texts, written, loose=False)).as_py()
     kinds = frozenset() if exact else TEXT
     return TypeGuess(kinds, kinds if named_of_old(texts, written.missing) else TEXT, written)
 
 
-def is_strict(texts: Any, trimmed: Any, dropped: Any, missing: tuple[str, ...] | None) -> bool:
+def is_strict(texts: pa.Array, trimmed: pa.Array, dropped: pa.Array, missing: tuple[str, ...] | None) -> bool:
     """Tell whether cells are read without loosening anything: no blanks around, only the names of old for no value."""
     raw = texts.filter(pc.invert(dropped))
     return bool(pc.all(pc.equal(raw, trimmed)).as_py()) and named_of_old(texts.filter(dropped), missing)
 
 
-def named_of_old(texts: Any, missing: tuple[str, ...] | None) -> bool:
+def named_of_old(texts: pa.Array, missing: tuple[str, ...] | None) -> bool:
     """Tell whether all texts stand for no value in the column of the classes, too."""
     old = CellFormat(names_of_classes(missing))
     return not len(texts) or bool(pc.all(without_value(texts, old, loose=False)).as_py())
 
 
-def times(texts: Any) -> frozenset[str]:
+def times(texts: pa.Array) -> frozenset[str]:
     """Return which times all texts are; what looks like a day may be none: 2023-02-29."""
     found = {kind for kind, form in TIMES.items() if pc.all(pc.match_substring_regex(texts, form)).as_py()}
     for kind in tuple(found):
@@ -160,7 +160,7 @@ def times(texts: Any) -> frozenset[str]:
     return TEXT | found if found else frozenset()
 
 
-def booleans(texts: Any, written: CellFormat) -> frozenset[str]:
+def booleans(texts: pa.Array, written: CellFormat) -> frozenset[str]:
     """Return whether all texts are true or false, in small letters, in large ones or with a large first."""
     rest = texts.filter(pc.invert(without_value(texts, written, loose=False)))
     are = len(rest) and pc.all(pc.match_substring_regex(rest, r"^(true|false|True|False|TRUE|FALSE)$")).as_py()
@@ -170,7 +170,7 @@ def booleans(texts: Any, written: CellFormat) -> frozenset[str]:
 # -- each cell as what its column holds --------------------------------------------------------------------------------
 
 
-def convert_cells(texts: Any, cell: CellType) -> tuple[Any, Counter[str]]:
+def convert_cells(texts: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return texts as values of a type, and how often each text stood for none; one that is neither is `NotRead`."""
     kind, written = cell
     if kind in NUMBERS and written.plain and (plain := convert_plain(texts, kind)) is not None:
@@ -189,7 +189,7 @@ def convert_cells(texts: Any, cell: CellType) -> tuple[Any, Counter[str]]:
     return (times_in(rest, kind) if kind in TIMES else rest), found
 
 
-def convert_plain(texts: Any, kind: str) -> Any:
+def convert_plain(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as numbers, if all of them are plain ones; what begins with a zero is none, as in `plain_kinds`."""
     try:
         numbers = texts.cast(ARROW[kind])
@@ -201,14 +201,14 @@ def convert_plain(texts: Any, kind: str) -> Any:
     return None if kind == "DOUBLE" and pc.any(pc.is_nan(numbers)).as_py() else numbers
 
 
-def refuse_text(texts: Any, fine: Any) -> None:
+def refuse_text(texts: pa.Array, fine: pa.Array) -> None:
     """Refuse the first text that is not fine; of one that is not there nothing is known."""
     if pc.all(fine).as_py() is False:
         row = pc.index(fine, False).as_py()
         raise NotRead(row, texts[row].as_py())
 
 
-def whole_numbers(texts: Any, numbers: Any) -> Any:
+def whole_numbers(texts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Return whole numbers as such."""
     try:
         return pc.utf8_trim_whitespace(texts).cast(pa.int64())  # to the last digit
@@ -219,7 +219,7 @@ def whole_numbers(texts: Any, numbers: Any) -> Any:
     return numbers.cast(pa.int64())
 
 
-def times_in(texts: Any, kind: str) -> Any:
+def times_in(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as times, if they are."""
     texts = pc.utf8_trim_whitespace(texts)
     refuse_text(texts, pc.match_substring_regex(texts, TIMES[kind]))
@@ -234,7 +234,7 @@ def times_in(texts: Any, kind: str) -> Any:
         raise
 
 
-def parsed_times(texts: Any, kind: str) -> Any:
+def parsed_times(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as times to the microsecond."""
     return pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1").cast(ARROW[kind])
 

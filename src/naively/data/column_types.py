@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
 from .cell_format import USUAL, CellFormat
 from .cells import TEXT, CellType, TypeGuess
+from .column import Column, FamilyLike, FamilySettings, Type, family_of, same_kind, wants_text
 from .duckdb_reader import PROSE, TYPES
+from .file_part import FilePart
 from .missing_values import AND_USUAL, names_of_classes
-from .schema import Column, Schema, Type, family_of, same_kind, wants_text
-from .typed_files import common_json_types, looked_into
+from .schema import Schema
+from .typed_files import common_json_types
+
+if TYPE_CHECKING:
+    from .files import File
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
@@ -26,7 +31,7 @@ NARROWEST = ("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMPTZ", 
 class Columns:
     """The columns of files: how their cells are read."""
 
-    def __init__(self, parts: Sequence[Any], names: Sequence[str], folders: Sequence[str], how: Any) -> None:
+    def __init__(self, parts: Sequence[FilePart], names: Sequence[str], folders: Sequence[str], how: File) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
         self.learned: Schema | None = None  # what a model learned, where the files are read as it says
         self.as_written = all(
@@ -47,9 +52,8 @@ class Columns:
             found.setdefault(key, TypeGuess(TEXT, TEXT, USUAL))
         return {name: found[name] for name in self.names if name in found}
 
-    def _looked_at(self, part: Any, rows: int) -> dict[str, TypeGuess]:
-        found: dict[str, TypeGuess] = part.sample(rows) if part.as_written else looked_into(part, rows, self.how.null)
-        return found
+    def _looked_at(self, part: FilePart, rows: int) -> dict[str, TypeGuess]:
+        return part.guess_types(rows, self.how.names_of_missing)
 
     def _both(self, a: TypeGuess, b: TypeGuess) -> TypeGuess:
         if self.as_written or not (a.kinds and b.kinds) or "VARCHAR" in a.kinds & b.kinds:
@@ -62,7 +66,7 @@ class Columns:
     def cells(self) -> dict[str, CellType]:
         """What the cells of each column are read as."""
         found = {n: CellType(self._said(n, narrowest_type(one.kinds)), one.written) for n, one in self.guesses.items()}
-        labels = CellFormat(self.how.null)
+        labels = CellFormat(self.how.names_of_missing)
         return {n: CellType(cell.kind, labels) if cell.kind == "VARCHAR" else cell for n, cell in found.items()}
 
     @cached_property
@@ -86,7 +90,7 @@ class Columns:
     @property
     def _strictly(self) -> CellFormat:
         """How cells are written that are read as they are; files that know their types have nulls of their own."""
-        named, how = self.how.null, getattr(self.parts[0], "how", self.how)
+        named, how = self.how.names_of_missing, getattr(self.parts[0], "how", self.how)
         if not self.as_written:
             named = tuple(name for name in named or () if name != AND_USUAL)
         return CellFormat(names_of_classes(named), how.decimal or ".")  # a sheet writes points
@@ -130,9 +134,9 @@ class Columns:
         own = column.written or USUAL
         if (said or column.written is None) and column.name in self.cells and column.type in ("whole", "number"):
             own = self.cells[column.name].written  # as this file is written
-        return own if self.how.null is None else replace(own, missing=self.how.null)
+        return own if self.how.names_of_missing is None else replace(own, missing=self.how.names_of_missing)
 
-    def schema(self, families: Any, apart: Sequence[str]) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, apart: Sequence[str]) -> Schema:
         """Return what the columns are, apart from some."""
         columns, given = [], families if isinstance(families, Mapping) else {}
         for name, cell in self.cells.items():
@@ -148,13 +152,15 @@ class Columns:
             schema[name]  # says which columns there are, if this is none
         return schema
 
-    def _column(self, name: str, cell: CellType, asked: Any) -> Column:
+    def _column(self, name: str, cell: CellType, asked: FamilyLike | None) -> Column:
         """Return what a column is. Texts that shall be categories stay as they are, and so do words."""
         family = None if asked is None else family_of(name, asked)
         if family is not None and wants_text(family) and (self.as_written or name in self.texts):
-            return Column(name, "text", asked, written=None if family.name == "words" else CellFormat(self.how.null))
+            return Column.of(
+                name, "text", family, written=None if family.name == "words" else CellFormat(self.how.names_of_missing)
+            )
         categories = cell.kind == "VARCHAR" and not self.as_written and name not in self.texts  # by their type
-        return Column(name, TYPES[cell.kind], asked, written=None if categories else cell.written)
+        return Column.of(name, TYPES[cell.kind], family, written=None if categories else cell.written)
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column; None of one that cannot be counted."""

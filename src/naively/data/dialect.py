@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from ..errors import InvalidSetting, UnreadableRows
 from ..errors.message import Setting
@@ -46,14 +46,15 @@ def packing(path: Path) -> str | None:
     return next((name for magic, name in PACKED.items() if start.startswith(magic)), None)
 
 
-def unpacked(path: Path) -> Any:
+def unpacked(path: Path) -> IO[bytes]:
     """Return a stream of a file's bytes, decompressed."""
     packed = packing(path)
     if packed is None:
         return path.open("rb")
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.OSFile(str(path)), packed)
+    stream: IO[bytes] = pa.CompressedInputStream(pa.OSFile(str(path)), packed)
+    return stream
 
 
 def head_of(path: Path, size: int = HEAD, shown: str | None = None) -> bytes:
@@ -220,7 +221,7 @@ def rewritten(path: Path, shown: str, encoding: str, folder: Path, replaced: int
     return Path(copy.name)
 
 
-def decoded_chunks(file: Any, decoder: Any, shown: str, encoding: str) -> Iterator[str]:
+def decoded_chunks(file: IO[bytes], decoder: codecs.IncrementalDecoder, shown: str, encoding: str) -> Iterator[str]:
     """Return the text of a file, some of it at a time."""
     line = 1
     try:

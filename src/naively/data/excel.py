@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from .._types import CellLike
 from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from .delimited import Delimited
 from .schema import likely
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+    from .files import File
 
 # Whole numbers up to this are written without a fraction: Excel keeps all numbers as floats.
 WHOLE = 1e15
@@ -22,7 +28,7 @@ WHOLE = 1e15
 class Sheet(Delimited):
     """One sheet of a workbook. Its cells are written as CSV first, so its columns are what they would be there."""
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Callable[[], Path]) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         rows, self._others = sheet_rows(path, shown, how.table)
         how = replace(how, delimiter=",", encoding="utf-8", decimal=".", thousands=None, table=None)
         super().__init__(save_as_csv(rows, folder()), shown, how, folder)
@@ -43,7 +49,7 @@ class Sheet(Delimited):
         )
 
 
-def sheet_rows(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[Any]], tuple[str, ...]]:
+def sheet_rows(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[CellLike]], tuple[str, ...]]:
     """Return the rows of a sheet, and the names of all sheets if nobody said which is meant and there are several."""
     try:
         import python_calamine as calamine
@@ -72,13 +78,13 @@ def sheet_rows(path: Path, shown: str, table: str | None) -> tuple[Iterator[list
     return sheet_lines(sheet, rows), names if table is None and len(names) > 1 else ()
 
 
-def sheet_lines(sheet: Any, rows: list[list[Any]]) -> Iterator[list[Any]]:
+def sheet_lines(sheet: CalamineSheet, rows: list[list[CellLike]]) -> Iterator[list[CellLike]]:
     """Return the rows of a sheet; empty ones before the first are kept, so that a line has the number of its row."""
     yield from ([] for _ in range(sheet.start[0] if sheet.start else 0))
     yield from rows
 
 
-def save_as_csv(rows: Iterator[list[Any]], folder: Path) -> Path:
+def save_as_csv(rows: Iterator[list[CellLike]], folder: Path) -> Path:
     """Return a file of CSV in this folder with these rows."""
     with tempfile.NamedTemporaryFile(
         "w", dir=folder, suffix=".csv", delete=False, encoding="utf-8", errors="replace", newline=""
@@ -88,7 +94,7 @@ def save_as_csv(rows: Iterator[list[Any]], folder: Path) -> Path:
     return Path(copy.name)
 
 
-def cell_text(cell: Any) -> str:
+def cell_text(cell: CellLike) -> str:
     """Return a cell as it is written in delimited text."""
     if isinstance(cell, bool):
         return "true" if cell else "false"

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from .._types import AnyArray, CellLike, ColumnLike, Label, Matrix, Objects, Places, TableLike
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
 from ..stats.missing import is_missing
 from .cell_format import USUAL
+from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
 from .pandas_types import arrow_labels, known_series
-from .schema import NOUNS, Column, Schema, family_of, likely, wants_text
+from .schema import Schema, likely
 from .values import ColumnValues
 
+# A column of single values, or of vectors.
+FrameColumn = ColumnValues | Matrix
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"
 
@@ -29,12 +32,12 @@ class Frame:
 
     def __init__(
         self,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, FrameColumn],
         rows: int,
         *,
         named: bool = True,
         library: str | None = None,
-        matrix: Any = None,
+        matrix: AnyArray | None = None,
         texts: bool = False,
     ) -> None:
         self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
@@ -45,15 +48,15 @@ class Frame:
         """The names of the columns."""
         return tuple(self.columns)
 
-    def schema(self, families: Any = None) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None = None) -> Schema:
         """Return what the columns are, by their types alone; one that is empty yet is what its family says."""
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
-            return Schema(tuple(Column(name, "text", "words") for name in self.columns))  # type: ignore[arg-type]
+            return Schema(tuple(Column.of(name, "text", "words") for name in self.columns))
         columns = (schema_column(name, values, given.get(name)) for name, values in self.columns.items())
         return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
 
-    def _looked_at(self, column: Column, family: Any) -> Column:
+    def _looked_at(self, column: Column, family: FamilyLike | None) -> Column:
         """Return a column of texts that may be numbers as those; the cells of arrays are taken as they are.
 
         One row does not show what a column holds, so that its texts stay texts.
@@ -104,7 +107,7 @@ class Frame:
             return self
         return Frame(self.columns | read, self.rows, named=self.named, library=self.library, matrix=self.matrix)
 
-    def take(self, at: Any) -> Frame:
+    def take(self, at: Places) -> Frame:
         """Return some rows, in this order."""
         matrix = None if self.matrix is None else self.matrix.take(at, axis=0)
         if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
@@ -112,6 +115,15 @@ class Frame:
         else:
             columns = {n: v.take(at) if isinstance(v, ColumnValues) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+
+    def text_bytes(self, name: str) -> float:
+        """Return about how many bytes the values of a column take."""
+        values = self.columns[name]
+        return values.bytes if isinstance(values, ColumnValues) else float(values.nbytes)
+
+    def vectors(self, name: str) -> Matrix:
+        """Return a column of vectors."""
+        return self.columns[name]
 
     def only(self, names: Sequence[str]) -> Frame:
         """Return some of the columns."""
@@ -142,20 +154,20 @@ class Frame:
         return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
 
 
-def schema_column(name: str, values: Any, family: Any = None) -> Column:
+def schema_column(name: str, values: FrameColumn, family: FamilyLike | None = None) -> Column:
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
     if isinstance(values, ColumnValues):
         numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
-        categories: Any = "categorical" if values.categorical else None
+        categories: FamilyLike | None = "categorical" if values.categorical else None
         if values.ordered:
             categories = Ordinal(levels=values.levels)
-        return Column(name, values.type or "text", categories, values.levels)
-    return Column(name, "vector", None if sparse.issparse(values) else "gaussian")  # type: ignore[arg-type]
+        return Column.of(name, values.type or "text", categories, values.levels)
+    return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
 
 
-def frame_of(X: Any) -> Frame:
+def frame_of(X: TableLike) -> Frame:
     """Return a table as a Frame: a data frame of any library, an array, a dict of columns, dicts as rows."""
     if isinstance(X, Frame):
         return X
@@ -180,7 +192,7 @@ def frame_of(X: Any) -> Frame:
     )
 
 
-def text_column(X: Any) -> ColumnValues | None:
+def text_column(X: TableLike) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
         return text_list(X)
@@ -198,7 +210,7 @@ def text_column(X: Any) -> ColumnValues | None:
     return found if found.type == "text" or empty else None
 
 
-def text_list(X: Sequence[Any]) -> ColumnValues | None:
+def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
     """Return a list of texts, some or all of which may be missing; None if it is a list of something else."""
     if not any(isinstance(text, (str, bytes)) for text in X):
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
@@ -219,11 +231,10 @@ def text_list(X: Sequence[Any]) -> ColumnValues | None:
         return ColumnValues(TEXT, object_array(X))
 
 
-def frame_of_array(X: Any) -> Frame:
+def frame_of_array(X: TableLike) -> Frame:
     """Return the columns of an array; they are called x0, x1, … unless the array names them."""
     if isinstance(X, np.ma.MaskedArray):
-        hidden: Any = X
-        X = hidden.filled(np.nan) if X.dtype.kind == "f" else hidden.astype(object).filled(None)
+        X = X.filled(np.nan) if X.dtype.kind == "f" else np.ma.filled(X.astype(object), None)
     if X.dtype.names:
         return frame_with_columns(
             {name: ColumnValues(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X)
@@ -241,7 +252,7 @@ def frame_of_array(X: Any) -> Frame:
     return Frame(columns, len(X), named=False, matrix=X if X.dtype.kind in "iuf" else None)
 
 
-def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
+def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
     """Return a dict of columns as a frame; a dict of single values is one row."""
     if not any(is_sequence(value) for value in X.values()):
         return frame_of_rows([X])
@@ -260,7 +271,7 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     return frame_with_columns(columns, next(iter(lengths.values())))
 
 
-def is_sequence(value: Any) -> bool:
+def is_sequence(value: CellLike) -> bool:
     """Tell whether something is a column rather than a cell."""
     if isinstance(value, (str, bytes)):
         return False
@@ -269,7 +280,7 @@ def is_sequence(value: Any) -> bool:
     )
 
 
-def values_of(name: str, value: Any) -> Any:
+def values_of(name: str, value: ColumnLike) -> FrameColumn:
     """Return something with a value for each row as Values; a matrix is one column of vectors."""
     if sparse.issparse(value):
         return numbers_only(name, value.tocsr())
@@ -283,7 +294,7 @@ def values_of(name: str, value: Any) -> Any:
     return ColumnValues(name, object_array(list(value)))
 
 
-def numbers_only(name: str, vectors: Any) -> Any:
+def numbers_only(name: str, vectors: Matrix) -> Matrix:
     """Return a column of vectors, if they hold numbers."""
     if vectors.ndim != 2:
         raise InvalidInput(f"Column {name!r} has {vectors.ndim} dimensions; a column of vectors has two.", column=name)
@@ -296,12 +307,12 @@ def numbers_only(name: str, vectors: Any) -> Any:
     return vectors
 
 
-def object_array(values: Sequence[Any]) -> Any:
+def object_array(values: Sequence[CellLike]) -> Objects:
     """Return a list as an array of objects, whatever they are."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def frame_of_rows(X: Sequence[Any]) -> Frame:
+def frame_of_rows(X: Sequence[TableLike]) -> Frame:
     """Return rows as a frame: dicts, or sequences without names."""
     if not len(X):
         raise InvalidInput("Found array with 0 sample(s) (an empty list) while a minimum of 1 is required.")
@@ -319,14 +330,14 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
     return frame_of_array(array)
 
 
-def frame_of_table(X: Any) -> Frame:
+def frame_of_table(X: TableLike) -> Frame:
     """Return an Arrow table as a frame."""
     refuse_twice(list(X.schema.names))
     columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
     return Frame(columns, X.num_rows, library="pyarrow")
 
 
-def frame_of_any(X: Any) -> Frame:
+def frame_of_any(X: TableLike) -> Frame:
     """Return a data frame of any library that narwhals reads."""
     import narwhals.stable.v2 as nw
 
@@ -343,7 +354,7 @@ def frame_of_any(X: Any) -> Frame:
     return Frame(columns, len(frame), library=frame.implementation.value)
 
 
-def series_values(name: str, series: Any) -> Any:
+def series_values(name: str, series: ColumnLike) -> ColumnValues:
     """Return a series of any library as Values, with its declared levels, if it has some."""
     kind = series.dtype
     if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
@@ -360,7 +371,7 @@ def series_values(name: str, series: Any) -> Any:
     return arrow_values(name, pa.array(series, from_pandas=True))
 
 
-def arrow_values(name: str, array: Any) -> ColumnValues:
+def arrow_values(name: str, array: pa.Array) -> ColumnValues:
     """Return an Arrow array as Values; a dictionary that has an order declares its levels."""
     if not (pa.types.is_dictionary(array.type) and array.type.ordered):
         return ColumnValues(name, array)
@@ -369,7 +380,7 @@ def arrow_values(name: str, array: Any) -> ColumnValues:
     return ColumnValues(name, array, tuple(levels), ordered=True)
 
 
-def frame_with_columns(columns: dict[str, Any], rows: int) -> Frame:
+def frame_with_columns(columns: dict[str, FrameColumn], rows: int) -> Frame:
     """Return a frame, if it has columns."""
     if not columns:
         raise InvalidInput("The table has 0 feature(s): there must be at least one column.")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .._types import Codes, Floats, Places
+from .._types import Codes, Floats, Json, JsonObject, Label, Mask, Places
 from ..stats.accumulators import offsets_of
 
 
@@ -41,7 +40,7 @@ class LabelValues:
     """The labels of a column that are told apart."""
 
     name: str
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
 
     @property
     def size(self) -> int:
@@ -142,7 +141,7 @@ class Grid:
         np.nan_to_num(level, copy=False)
         return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the grid as plain data."""
         from .model_file.labels import labels_in_json
 
@@ -153,11 +152,13 @@ class Grid:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Grid:
+    def from_json(cls, data: Mapping[str, Json]) -> Grid:
         """Return the grid that to_json described."""
         from .model_file.labels import from_json
 
-        parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
+        parts: Iterable[JsonObject] = (
+            {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]
+        )
         numbers = [NumberBins(**part) for part in parts]
         return cls(
             tuple(numbers), tuple(LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
@@ -178,7 +179,7 @@ class Cells:
     codes: Codes  # [row, column]
     level: Floats  # [row, column of numbers], on one scale; a hole lies at the centre, 0
 
-    def take(self, rows: Any) -> Cells:
+    def take(self, rows: Places | Mask | slice) -> Cells:
         """Return some of the rows."""
         return Cells(self.fine[rows], self.codes[rows], self.level[rows])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -77,17 +77,17 @@ def compiled(written: CellFormat) -> re.Pattern[str]:
     return re.compile(readable_grammar(written), re.ASCII)
 
 
-def are_numbers(texts: Any, written: CellFormat) -> Any:
+def are_numbers(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return which texts of an Arrow array are numbers that are written so."""
     return pc.match_substring_regex(texts, grammar(written))
 
 
-def are_readable(texts: Any, written: CellFormat) -> Any:
+def are_readable(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return which texts of an Arrow array are read as numbers in a column whose numbers are written so."""
     return pc.match_substring_regex(texts, readable_grammar(written))
 
 
-def numbers_from(texts: Any, written: CellFormat) -> Any:
+def numbers_from(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so, or plain ones, as float64."""
     if written.decimal == ",":
         pointed = pc.match_substring_regex(texts, POINTED)
@@ -98,7 +98,7 @@ def numbers_from(texts: Any, written: CellFormat) -> Any:
     return numbers_as(texts, written)
 
 
-def numbers_as(texts: Any, written: CellFormat) -> Any:
+def numbers_as(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so as float64."""
     if not written.plain:
         below = pc.starts_with(pc.utf8_trim_whitespace(texts), "(")
@@ -113,7 +113,7 @@ def numbers_as(texts: Any, written: CellFormat) -> Any:
     return floats(texts)
 
 
-def floats(texts: Any) -> Any:
+def floats(texts: pa.Array) -> pa.Array:
     """Return texts that are plain numbers as float64."""
     texts = pc.replace_substring(pc.utf8_trim_whitespace(texts), "\u2212", "-")
     try:
@@ -140,7 +140,7 @@ def number_from(text: str, written: CellFormat) -> float | None:
 # -- which notation a column has ---------------------------------------------------------------------------------------
 
 
-def notation(texts: Any, decimal: str | None = None, thousands: str | None = None) -> CellFormat | Unclear | None:
+def notation(texts: pa.Array, decimal: str | None = None, thousands: str | None = None) -> CellFormat | Unclear | None:
     """Return how all of these texts, an Arrow array without nulls, are numbers; what is unclear, if two ways fit.
 
     The unit must be the same in all cells. What a comma or a point is, all cells decide together: 1,23 or 12,3456 says
@@ -165,7 +165,7 @@ def notation(texts: Any, decimal: str | None = None, thousands: str | None = Non
     return fit[0] if fit else None
 
 
-def signs(texts: Any, decimal: str | None) -> list[tuple[str, str]]:
+def signs(texts: pa.Array, decimal: str | None) -> list[tuple[str, str]]:
     """Return what may group thousands and what may come before fractions, by the signs that occur."""
     there = {sign for sign, form in GROUPS.items() if pc.any(pc.match_substring_regex(texts, rf"\d{form}\d")).as_py()}
     points = "".join(sorted(there & {",", "."}))
@@ -178,12 +178,12 @@ def signs(texts: Any, decimal: str | None) -> list[tuple[str, str]]:
     return usual.get(points, [(",", "."), (".", ",")])
 
 
-def all_are(texts: Any, written: CellFormat) -> bool:
+def all_are(texts: pa.Array, written: CellFormat) -> bool:
     """Tell whether all texts are numbers that are written so."""
     return bool(pc.all(are_numbers(texts, written)).as_py())
 
 
-def is_grouping(texts: Any, written: CellFormat) -> bool:
+def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
     """Tell whether a sign groups thousands rather than the digits of numbers that name something.
 
     Numbers of telephones, accounts and persons are grouped, too, but all alike and without fractions. A comma is not
@@ -197,12 +197,12 @@ def is_grouping(texts: Any, written: CellFormat) -> bool:
     return bool(pc.any(pc.match_substring(texts, written.decimal)).as_py()) or len(pc.unique(groups)) > 1
 
 
-def is_settled(texts: Any, fit: list[CellFormat]) -> bool:
+def is_settled(texts: pa.Array, fit: list[CellFormat]) -> bool:
     """Tell whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
     money = re.fullmatch(CURRENCIES, (fit[0].prefix + fit[0].suffix).strip()) is not None
     return fit[0].decimal == "." and not fit[0].thousands and not money
 
 
-def example(texts: Any, sign: str) -> str:
+def example(texts: pa.Array, sign: str) -> str:
     """Return the first text with such a sign."""
     return str(texts.filter(pc.match_substring(texts, sign))[0].as_py())

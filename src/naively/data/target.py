@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from .._frames import is_of_pandas
-from .._types import AnyArray, Floats
+from .._types import AnyArray, ColumnLike, DType, Floats, Label, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
 from ..stats.missing import is_missing
@@ -27,9 +27,9 @@ ONE = np.zeros(1, dtype=np.int32)
 class Target(NamedTuple):
     """The different labels of some rows, which of them each row has (-1: none), and the type to give them back in."""
 
-    labels: list[Any]
+    labels: list[Label]
     codes: npt.NDArray[np.int32]
-    dtype: np.dtype[Any]
+    dtype: DType
 
     @property
     def rows(self) -> int:
@@ -40,9 +40,9 @@ class Target(NamedTuple):
 class SoftLabels(NamedTuple):
     """Of each row, how much of it belongs to each class: soft labels."""
 
-    labels: list[Any]
+    labels: list[Label]
     shares: Floats
-    dtype: np.dtype[Any]
+    dtype: DType
 
     @property
     def rows(self) -> int:
@@ -50,12 +50,13 @@ class SoftLabels(NamedTuple):
         return len(self.shares)
 
 
-def single(y: Any) -> Any:
+def single(y: ColumnLike) -> Label:
     """Return the label of a single row: itself, or the only one of a list."""
-    return y[0] if type(y) is list and len(y) == 1 else y
+    label: Label = y[0] if type(y) is list and len(y) == 1 else y
+    return label
 
 
-def target_of(y: Any) -> Target | SoftLabels:
+def target_of(y: ColumnLike) -> Target | SoftLabels:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
@@ -88,7 +89,7 @@ def warn_about_shape() -> None:
     warnings.warn(message, DataConversionWarning, stacklevel=5)
 
 
-def as_array(y: Any) -> Any:
+def as_array(y: ColumnLike) -> AnyArray:
     """Return a list of labels as an array that keeps their types."""
     values = list(y) if hasattr(y, "__iter__") and not isinstance(y, (str, bytes)) else None
     if values is None:
@@ -100,7 +101,7 @@ def as_array(y: Any) -> Any:
     return plain if plain is not None and plain.dtype.kind in "biufU" else object_array(values)
 
 
-def arrow_target(y: Any) -> Target:
+def arrow_target(y: ColumnLike) -> Target:
     """Return labels, each different one once, and which of them each row has."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         return labels_of_objects(y)
@@ -122,7 +123,7 @@ def arrow_target(y: Any) -> Target:
     return Target(labels, which, type_for(labels, dtype))
 
 
-def dates_in(data: Any) -> list[Any] | None:
+def dates_in(data: ColumnLike) -> list[Label] | None:
     """Return the dates of a column of Arrow or Polars; None if it holds other times, or is one of NumPy."""
     if isinstance(data, np.ndarray):
         return None
@@ -130,7 +131,7 @@ def dates_in(data: Any) -> list[Any] | None:
     return list(array.to_pylist()) if pa.types.is_date(array.type) else None
 
 
-def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+def type_for(labels: list[Label], dtype: DType) -> DType:
     """Return the NumPy type that labels are given back in."""
     if dtype.kind in "biufO":
         return (
@@ -141,7 +142,7 @@ def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
-    places: dict[Any, int] = {}
+    places: dict[Label, int] = {}
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
     except TypeError:
@@ -155,7 +156,7 @@ def labels_of_objects(y: AnyArray) -> Target:
     return Target(labels, codes, type_for(labels, y.dtype))
 
 
-def check_kinds(labels: list[Any]) -> None:
+def check_kinds(labels: list[Label]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
     kinds = {label_kind(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
@@ -166,20 +167,20 @@ def check_kinds(labels: list[Any]) -> None:
         )
 
 
-def label_kind(label: Any) -> str | None:
+def label_kind(label: Label) -> str | None:
     """Return which kind of class a label is; all labels must be of one."""
     if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
         return type(label).__name__ if not isinstance(label, Enum) else "enum"
     return type_of_value(label)
 
 
-def is_of_objects(dtype: Any) -> bool:
+def is_of_objects(dtype: object) -> bool:
     """Tell whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
     of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
 
 
-def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
+def typed(labels: list[Label], dtype: DType) -> AnyArray:
     """Return labels as an array of their own type; a wider one if some do not fit it."""
     if dtype.kind == "O":
         return np.asarray(object_array(labels))
@@ -190,7 +191,7 @@ def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
     return narrow if np.array_equal(narrow, natural) else natural
 
 
-def check_numbers(labels: list[Any]) -> None:
+def check_numbers(labels: list[Label]) -> None:
     """Refuse numbers that are measured rather than labels."""
     for label in labels:
         if isinstance(label, (float, np.floating)) and not float(label).is_integer():
@@ -200,7 +201,7 @@ def check_numbers(labels: list[Any]) -> None:
             )
 
 
-def shares_of(frame: Any) -> SoftLabels:
+def shares_of(frame: TableLike) -> SoftLabels:
     """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
     table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))

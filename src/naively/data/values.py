@@ -9,21 +9,21 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._types import AnyArray, Floats
+from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
 from ..stats.missing import is_missing
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
 from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
+from .column import NOUNS, Column, Type, same_kind
 from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
-from .schema import NOUNS, Column, Type, same_kind
 
 # Texts are worth a code if each is met in so many rows.
 SEVERAL = 8
@@ -34,7 +34,7 @@ LONGEST = 1 << 31
 class ColumnLabels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
 
-    labels: list[Any]
+    labels: list[Label]
     which: npt.NDArray[np.int32]
 
 
@@ -44,9 +44,9 @@ class ColumnValues:
     def __init__(
         self,
         name: str,
-        data: Any,
-        levels: tuple[Any, ...] | None = None,
-        views: Any = None,
+        data: ColumnLike,
+        levels: tuple[Label, ...] | None = None,
+        views: object = None,
         kind: Type | None = None,
         ordered: bool = False,
     ) -> None:
@@ -82,13 +82,13 @@ class ColumnValues:
             return float(self.data.nbytes)
         return float(self.data.estimated_size())
 
-    def take(self, at: Any) -> ColumnValues:
+    def take(self, at: Places) -> ColumnValues:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
             return self.on(self.data[at])
         return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
 
-    def on(self, data: Any) -> ColumnValues:
+    def on(self, data: ColumnLike) -> ColumnValues:
         """Return other values of the same column; the type stays, even where all of them are missing."""
         other = ColumnValues.__new__(ColumnValues)
         other.__dict__.update(vars(self) | {"data": data})
@@ -154,14 +154,14 @@ class ColumnValues:
             which = which.fill_null(-1)
         return ColumnLabels(list(arrow_labels(array.dictionary)), numpy_values(which, np.int32))
 
-    def texts(self, begin: int, end: int) -> Any:
+    def texts(self, begin: int, end: int) -> pa.Array | None:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
         if self.type != "text":
             return None
         array = self._arrow(begin, end)
         return array if is_text_type(array.type) else None
 
-    def prose(self, column: Column, begin: int, end: int) -> Any:
+    def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
         """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
         self.check(column)
         return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
@@ -181,7 +181,7 @@ class ColumnValues:
             array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
-    def _arrow(self, begin: int, end: int) -> Any:
+    def _arrow(self, begin: int, end: int) -> pa.Array:
         """Return some rows as one Arrow array."""
         if isinstance(self.data, np.ndarray):
             return arrow_values_of(self.name, self.data[begin:end])
@@ -196,12 +196,12 @@ class ColumnValues:
         return array
 
 
-def is_text_type(kind: Any) -> bool:
+def is_text_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is that of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def plain_texts(array: Any) -> Any:
+def plain_texts(array: pa.Array) -> pa.Array:
     """Return texts as Arrow computes with them: neither codes nor views."""
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     if not pa.types.is_string_view(array.type):
@@ -212,7 +212,7 @@ def plain_texts(array: Any) -> Any:
         return pa.array(array.to_pylist(), pa.large_string())
 
 
-def kind_for(column: Column, texts: Any) -> str:
+def kind_for(column: Column, texts: pa.Array) -> str:
     """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
     if column.type == "time":
         zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
@@ -222,7 +222,7 @@ def kind_for(column: Column, texts: Any) -> str:
     return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
 
 
-def another_type(column: Column, value: Any) -> InvalidInput:
+def another_type(column: Column, value: CellLike) -> InvalidInput:
     """Return the error about a value that is not what its column held."""
     written = column.written
     how = "" if written is None or written.plain else f" written as {written}"
@@ -233,7 +233,7 @@ def another_type(column: Column, value: Any) -> InvalidInput:
     )
 
 
-def numpy_values(array: Any, kind: Any) -> AnyArray:
+def numpy_values(array: pa.Array, kind: npt.DTypeLike) -> AnyArray:
     """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     data = array.buffers()[1]
@@ -242,7 +242,7 @@ def numpy_values(array: Any, kind: Any) -> AnyArray:
     return np.frombuffer(data, dtype=kind)[array.offset : array.offset + len(array)]
 
 
-def seconds(array: Any) -> Floats:
+def seconds(array: pa.Array) -> Floats:
     """Return times as seconds: since 1970 (UTC), of a duration, or since midnight."""
     kind = array.type
     if pa.types.is_date(kind):
@@ -254,7 +254,7 @@ def seconds(array: Any) -> Floats:
     return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64) / per_second
 
 
-def type_of(name: str, data: Any) -> Type | None:
+def type_of(name: str, data: ColumnLike) -> Type | None:
     """Return the type of a column's values; None if they are all missing."""
     if isinstance(data, np.ndarray):
         kinds: dict[str, Type] = {"b": "boolean", "i": "whole", "u": "whole", "f": "number", "M": "time", "m": "time"}
@@ -265,7 +265,7 @@ def type_of(name: str, data: Any) -> Type | None:
     return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def type_of_arrow(name: str, kind: Any) -> Type | None:
+def type_of_arrow(name: str, kind: pa.DataType) -> Type | None:
     """Return the type of values of an Arrow type."""
     is_a = pa.types
     if is_a.is_null(kind):
@@ -287,7 +287,7 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
     )
 
 
-PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
+PYTHON_TYPES: tuple[tuple[type | tuple[type, ...], Type], ...] = (
     (str, "text"),
     ((bool, np.bool_), "boolean"),
     ((int, np.integer), "whole"),
@@ -296,12 +296,12 @@ PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
 )
 
 
-def type_of_value(value: Any) -> Type | None:
+def type_of_value(value: CellLike) -> Type | None:
     """Return the type of one Python object, None if it is missing or nothing we know."""
     return next((kind for types, kind in PYTHON_TYPES if isinstance(value, types)), None)
 
 
-def clock(value: Any) -> str:
+def clock(value: CellLike) -> str:
     """Return which sort of time a value is: points in time, times of day and durations cannot be counted together."""
     if isinstance(value, datetime.time):
         return "time of day"
@@ -327,7 +327,7 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     return found.pop() if found else None
 
 
-def arrow_values_of(name: str, data: AnyArray) -> Any:
+def arrow_values_of(name: str, data: AnyArray) -> pa.Array:
     """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
     if data.dtype.kind == "T":
         data = data.astype(object)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,17 +13,20 @@ from ..errors import UnreadableRows
 from .dialect import Dialect
 from .duckdb_reader import first_line, not_utf8, open_quote, ragged
 
+if TYPE_CHECKING:
+    import pyarrow.csv as arrow_csv
+
 # Bytes that are read at a time; but so many lines in any case.
 PIECE, LINES = 1 << 25, 16
 
 
 def texts_of_wide(
-    stream: Callable[[], Any], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
-) -> Iterator[Any]:
+    stream: Callable[[], IO[bytes]], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
+) -> Iterator[pa.RecordBatch]:
     """Return some columns of a file as batches of texts; empty cells are missing, if they shall be."""
     places, wrong = {name: at for at, name in enumerate(dialect.names)}, []
 
-    def refused(row: Any) -> str:
+    def refused(row: arrow_csv.InvalidRow) -> str:
         wrong.append(row)
         return "error"
 
@@ -57,7 +60,9 @@ def is_open(text: str | None, delimiter: str) -> bool:
     return False
 
 
-def open_wide(file: Any, dialect: Dialect, refused: Callable[[Any], str], empty: bool) -> Any:
+def open_wide(
+    file: IO[bytes], dialect: Dialect, refused: Callable[[arrow_csv.InvalidRow], str], empty: bool
+) -> arrow_csv.CSVStreamingReader:
     """Return Arrow's reader of a file, every cell a text."""
     from pyarrow import csv as arrow
 

@@ -13,7 +13,8 @@ from ..counting.files import FileRows, each_block
 from ..counting.notes import about_target
 from ..counting.rows import check_widths, labeled_rows, rows_of_file
 from ..data.dict_rows import few_rows
-from ..data.files import File, file_of, paths_of
+from ..data.file_paths import paths_of
+from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..data import model_file as store
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..families import Words
 from ..model.em import Expected

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from .._threads import allowed
 from .._types import AnyArray, Floats
-from ..data.schema import Schema, family_of
+from ..data.column import family_of
+from ..data.schema import Schema
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Settings, Words

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._types import Floats, Longs
+from ..data.column import Column
 from ..data.frame import Frame
-from ..data.schema import Column
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..families.categorical import LogTable, LogTables

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._frames import frame
 from .._types import Floats
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..families import Bins
 from ..families.family import shown
 from ..families.texts import TextWeights

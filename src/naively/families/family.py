@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
@@ -158,6 +158,7 @@ class Family(Protocol):
 
     name: ClassVar[str]
     statistic: ClassVar[type[Any]]
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]  # its settings: every family is a frozen dataclass
 
     def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> Likelihood:
         """Return the likelihood under these settings; rows are the number of rows of each class."""

@@ -13,10 +13,11 @@ from ..counting import arrays as memory
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
 from ..data.block import ROWS, block_codes, block_numbers
+from ..data.column import Column
 from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
@@ -178,7 +179,7 @@ class TableModel:
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
         column = self.schema.of_kind("numbers")[at]
-        return frame.columns[column.name].numbers(begin, end)  # type: ignore[no-any-return]
+        return frame.columns[column.name].numbers(begin, end)
 
     def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return rows given as dicts, a matrix for each part of the model."""
@@ -239,7 +240,7 @@ class TableModel:
 def numbers_in(source: Any, column: Column) -> Floats:
     """Return the numbers of a column in all rows of a frame, or in a few dicts."""
     if isinstance(source, Frame):
-        return source.columns[column.name].numbers(0, source.rows)  # type: ignore[no-any-return]
+        return source.columns[column.name].numbers(0, source.rows)
     return np.array(cells_of(source, [(column.name, number_reader(column))]), dtype=np.float64)[:, 0]
 
 

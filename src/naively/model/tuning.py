@@ -11,7 +11,8 @@ import numpy as np
 from .._types import Codes, Floats
 from ..counting.rows import Rows
 from ..counting.sampled_rows import sample_places
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..families.categorical import LogTable, LogTables
 from ..stats import Axis, Counts
 from .calibration import LARGEST, SMALLEST, Fit, Rated, fitted
@@ -331,5 +332,5 @@ def smoothed(schema: Schema, smoothing: Smoothing) -> Schema:
     """Return the schema with a λ for each column that has none of its own; one for all is no matter of columns."""
     if not isinstance(smoothing, dict):
         return schema
-    own = {c.name: replace(c.family, smoothing=smoothing[c.name]) for c in schema if c.name in smoothing}  # type: ignore[type-var]
+    own = {c.name: replace(c.family, smoothing=smoothing[c.name]) for c in schema if c.name in smoothing}
     return schema.with_families(own)

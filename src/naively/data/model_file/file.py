@@ -12,12 +12,13 @@ import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..._threads import allowed
+from ..._types import Json, JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ...stats import Axis, Counts, WordTable
 from .offsets import Moved, moved_of, told_moved
@@ -62,7 +63,7 @@ class Refused(Exception):
 def write_model(
     path: str | os.PathLike[str],
     counts: Counts,
-    about: dict[str, Any],
+    about: JsonObject,
     expected: Counts | None = None,
     moved: Moved | None = None,
 ) -> None:
@@ -105,7 +106,7 @@ def replace_file(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None) -> bytes:
+def parquet(counts: Counts, about: JsonObject, expected: Counts | None = None, moved: Moved | None = None) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
@@ -132,7 +133,7 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
     return data
 
 
-def append_counts(writer: Any, counts: Counts, mark: str | None = None) -> dict[str, Any]:
+def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = None) -> JsonObject:
     """Write counts, with a mark before the names if they are not what was counted, and return the footer's words."""
     classes, entries = described(counts.classes), {}
     first = rows_of_classes(counts.classes, counts.rows, mark)
@@ -144,7 +145,7 @@ def append_counts(writer: Any, counts: Counts, mark: str | None = None) -> dict[
     return {"classes": classes, "rows": len(first), "columns": columns}
 
 
-def append_offsets(writer: Any, classes: Axis, moved: Moved) -> list[dict[str, Any]]:
+def append_offsets(writer: pq.ParquetWriter, classes: Axis, moved: Moved) -> list[JsonObject]:
     """Write how far values were moved, and return the footer's words."""
     entries = []
     for name in sorted(moved):
@@ -159,13 +160,13 @@ def marked(mark: str | None, name: str) -> str:
     return name if mark is None else f"{mark} {name}"
 
 
-def append_rows(writer: Any, rows: Any) -> None:
+def append_rows(writer: pq.ParquetWriter, rows: pa.Table) -> None:
     """Write rows as a row group of their own, or as several."""
     for group in row_groups(rows, MOST_ROWS):
         writer.write_table(group, row_group_size=len(group))
 
 
-def footer(parts: dict[str, Any], about: dict[str, Any]) -> str:
+def footer(parts: JsonObject, about: JsonObject) -> str:
     """Return the JSON of the footer, with room for the seal at its end."""
     said = {"format": FORMAT, "version": COUNTED_VERSION, **parts, "about": about, "sha256": UNSEALED}
     try:
@@ -219,13 +220,13 @@ class StoredModel(NamedTuple):
     """
 
     counts: Counts
-    about: dict[str, Any]
+    about: JsonObject
     expected: Counts | None
     together: Sums | None = None
     moved: Moved | None = None
 
 
-def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
+def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
     """Return the counts in a file and what was kept beside them; nothing in it is executed."""
     return read_model(path)[:2]
 
@@ -280,19 +281,19 @@ def model_of_bytes(data: bytes) -> StoredModel:
     return StoredModel(counts, said["about"], expected, together, moved)
 
 
-def together_part(said: dict[str, Any], classes: Axis) -> list[StoredPart]:
+def together_part(said: JsonObject, classes: Axis) -> list[StoredPart]:
     """Return the part of the table that holds columns counted together, if there is one."""
     return (
         [StoredPart("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
     )
 
 
-def sorted_columns(said: dict[str, Any]) -> list[dict[str, Any]]:
+def sorted_columns(said: JsonObject) -> list[JsonObject]:
     """Return what the footer says about each column, in the order of their rows."""
     return sorted(said["columns"], key=lambda entry: str(entry["name"]))
 
 
-def stored_parts(said: dict[str, Any], mark: str | None = None) -> list[StoredPart]:
+def stored_parts(said: JsonObject, mark: str | None = None) -> list[StoredPart]:
     """Return the parts of the table that hold counts, by what the footer says about them."""
     classes = class_axis(said["classes"])
     parts = [StoredPart("rows", mark, classes, said["rows"])]
@@ -302,7 +303,7 @@ def stored_parts(said: dict[str, Any], mark: str | None = None) -> list[StoredPa
     return parts
 
 
-def stored_counts(said: dict[str, Any], parts: list[StoredPart], pieces: list[list[RowGroup]]) -> Counts:
+def stored_counts(said: JsonObject, parts: list[StoredPart], pieces: list[list[RowGroup]]) -> Counts:
     """Return counts from what the footer says about them, and their rows."""
     mark, classes, entries = parts[0].name, parts[0].classes, sorted_columns(said)
     found = {
@@ -322,10 +323,10 @@ class StoredPart(NamedTuple):
     name: str | None
     classes: Axis
     rows: int
-    about: Any = None
+    about: Json = None
 
 
-def pieces_of(data: bytes, metadata: Any, parts: list[StoredPart]) -> list[list[RowGroup]]:
+def pieces_of(data: bytes, metadata: pq.FileMetaData, parts: list[StoredPart]) -> list[list[RowGroup]]:
     """Return the rows of each part, row group by row group; threads share them out."""
     own = threading.local()  # a reader serves one thread
 
@@ -343,7 +344,7 @@ def pieces_of(data: bytes, metadata: Any, parts: list[StoredPart]) -> list[list[
         return [[done.result() for done in group] for group in waiting]
 
 
-def groups_of(metadata: Any, sizes: list[int]) -> list[range]:
+def groups_of(metadata: pq.FileMetaData, sizes: list[int]) -> list[range]:
     """Return which row groups hold the rows of each part of the table."""
     groups, at = [], 0
     for size in sizes:
@@ -357,6 +358,6 @@ def groups_of(metadata: Any, sizes: list[int]) -> list[range]:
     return groups
 
 
-def parquet_file(data: bytes, metadata: Any = None) -> Any:
+def parquet_file(data: bytes, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
     """Return a reader of the bytes."""
     return pq.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=WORDS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ..._types import Floats
+from ..._types import Floats, JsonObject
 from ...errors import InvalidInput
 from ...stats import Axis
 from .statistics import RowGroup, axis_of, cell_rows, described, in_text, need, stored
@@ -16,7 +16,7 @@ MARK = "(refined)"
 Moved = Mapping[str, tuple[Axis, Floats]]  # by column: its values, and how far each moved, [class, value]
 
 
-def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[dict[str, Any], Any]:
+def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about the adjustments of a column, and their rows of the table."""
     if not np.isfinite(table).all():
         raise InvalidInput(f"adjustments of column {name!r} are not finite.", column=name)
@@ -26,7 +26,7 @@ def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[d
     return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, met)}, rows
 
 
-def moved_of(entries: Sequence[dict[str, Any]], classes: Axis, pieces: Sequence[list[RowGroup]]) -> Moved:
+def moved_of(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list[RowGroup]]) -> Moved:
     """Return the adjustments of each column, from what the footer says and the rows."""
     found: dict[str, tuple[Axis, Floats]] = {}
     for entry, parts in zip(entries, pieces, strict=True):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ..._types import Floats
+from ..._types import Floats, JsonObject
 from ...errors import InvalidInput
 from ...stats import Axis
 from ...stats.pairs import JointCounts
 from .labels import encode_labels
 from .statistics import SCHEMA, TEXT, Integers, RowGroup, class_codes, class_texts, column_without_nulls, need, stored
+
+if TYPE_CHECKING:
+    from ..grid import Grid
 
 MARK, LEVEL = "(together)", "level"
 
@@ -28,7 +32,7 @@ class Sums(NamedTuple):
     products: Floats
 
 
-def names_of(grid: Any) -> tuple[list[Name], list[Name]]:
+def names_of(grid: Grid) -> tuple[list[Name], list[Name]]:
     """Return the column and the value of each feature of a grid, and those of each fine bin."""
     flags = [(f"{MARK} {bins.name}", str(at)) for bins in grid.numbers for at in range(bins.size)]
     for values in grid.labels:
@@ -41,7 +45,7 @@ def names_of(grid: Any) -> tuple[list[Name], list[Name]]:
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def told_together(joint: JointCounts) -> tuple[dict[str, Any], Any]:
+def told_together(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about columns counted together, and their rows of the table."""
     features, bins = names_of(joint.grid)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):
@@ -53,7 +57,7 @@ def told_together(joint: JointCounts) -> tuple[dict[str, Any], Any]:
     return entry | {"features": [list(name) for name in features], "bins": [list(name) for name in bins]}, rows
 
 
-def pair_rows(classes: Axis, first: list[Name], second: list[Name] | None, array: Floats) -> Any:
+def pair_rows(classes: Axis, first: list[Name], second: list[Name] | None, array: Floats) -> pa.Table:
     """Return the rows of the table for an array [class, first, second]."""
     at_first, at_second, at_class = np.nonzero(stored(array).transpose(1, 2, 0))
     columns = {field.name: pa.nulls(len(at_first), field.type) for field in SCHEMA}
@@ -65,7 +69,7 @@ def pair_rows(classes: Axis, first: list[Name], second: list[Name] | None, array
     return pa.table(columns, SCHEMA)
 
 
-def label_texts(names: list[Name], at: Integers) -> tuple[Any, Any]:
+def label_texts(names: list[Name], at: Integers) -> tuple[pa.Array, pa.Array]:
     """Return the columns and the values of these names."""
     columns = list(dict.fromkeys(column for column, _ in names))
     place = {column: k for k, column in enumerate(columns)}
@@ -85,7 +89,7 @@ def all_sound(fine: Floats, products: Floats, levels: int) -> bool:
 # -- from rows ----------------------------------------------------------------------------------------------------
 
 
-def pairs_piece(rows: Any, said: dict[str, Any], classes: Axis) -> RowGroup:
+def pairs_piece(rows: pa.Table, said: JsonObject, classes: Axis) -> RowGroup:
     """Return the rows of one row group; their places are those of the fine bins, then of all products in a row."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
     first, second = (pair_codes(rows, part) for part in ("", "2"))
@@ -101,14 +105,14 @@ def pairs_piece(rows: Any, said: dict[str, Any], classes: Axis) -> RowGroup:
     return RowGroup(class_codes(column_without_nulls(rows, "class"), classes), at, [numbers], None)
 
 
-def names_in(said: dict[str, Any], part: str) -> list[Name]:
+def names_in(said: JsonObject, part: str) -> list[Name]:
     """Return the names of features or bins that the footer lists."""
     names = [(column, value) for column, value in said[part]]
     need(len(set(names)) == len(names), f"{part} have the same name")
     return names
 
 
-def pair_codes(rows: Any, part: str) -> tuple[Integers, list[Any]]:
+def pair_codes(rows: pa.Table, part: str) -> tuple[Integers, list[Name]]:
     """Return which of the different names of a feature each row has, and these."""
     columns, values = (
         column_without_nulls(rows, name + part).cast(TEXT).dictionary_encode("encode") for name in ("column", "value")
@@ -121,7 +125,7 @@ def pair_codes(rows: Any, part: str) -> tuple[Integers, list[Any]]:
     return which, [(names[pair // width], texts[pair % width]) for pair in met.tolist()]
 
 
-def codes_in_axis(known: dict[Any, int], half: tuple[Integers, list[Any]], where: Any) -> Integers:
+def codes_in_axis(known: Mapping[Name, int], half: tuple[Integers, list[Name]], where: Integers) -> Integers:
     """Return the place of the name of each of some rows; a name that is not known is a KeyError."""
     which = half[0][where]
     place = np.zeros(len(half[1]), dtype=np.int64)
@@ -131,7 +135,7 @@ def codes_in_axis(known: dict[Any, int], half: tuple[Integers, list[Any]], where
     return found
 
 
-def sums_of(said: dict[str, Any], classes: Axis, pieces: list[RowGroup]) -> Sums:
+def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
     """Return what was counted of columns together, from what the footer says and the rows."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
     size, cells = len(features), len(bins) + len(features) ** 2
@@ -147,8 +151,10 @@ def sums_of(said: dict[str, Any], classes: Axis, pieces: list[RowGroup]) -> Sums
     return Sums(features, bins, fine, products)
 
 
-def joint_counts(sums: Sums, classes: Axis, grid: Any) -> JointCounts:
+def joint_counts(sums: Sums, classes: Axis, grid: Grid | None) -> JointCounts:
     """Return what was counted of columns together, if it fits how they are laid out."""
+    need(grid is not None, "it does not say how columns are laid out")
+    assert grid is not None
     if grid is None or names_of(grid) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
     return JointCounts(classes, grid, sums.fine, sums.products)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..._types import Floats, Mask
+from ..._types import Floats, JsonObject, Label, Mask
 from ...errors import InvalidInput, InvalidSetting
 from ...stats import Axis, Moments, Table, WordTable
+from ...stats.counts import ColumnStatistic
 from ...text import TextReader, Tokens
 from .labels import decode_labels, encode_labels, from_json, labels_in_json
 
@@ -37,7 +38,7 @@ Integers = npt.NDArray[np.integer[Any]]
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def statistic_rows(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def statistic_rows(name: str, statistic: ColumnStatistic, classes: JsonObject) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about a column, and its rows of the table."""
     if isinstance(statistic, WordTable):
         kind, values, arrays = "words", statistic.values, [statistic.n, statistic.n_texts]
@@ -64,14 +65,14 @@ def statistic_rows(name: str, statistic: Any, classes: dict[str, Any]) -> tuple[
     return (entry if json.dumps(own) == json.dumps(classes) else entry | {"classes": own}), rows
 
 
-def rows_of_classes(classes: Axis, rows: Floats, name: str | None = None) -> Any:
+def rows_of_classes(classes: Axis, rows: Floats, name: str | None = None) -> pa.Table:
     """Return the rows of the table that say how many rows each class has."""
     if not sound(rows):
         raise InvalidInput("numbers of rows are negative or not finite.")
     return cell_rows(name, classes, pa.nulls(1, TEXT), [rows[:, None]])
 
 
-def row_groups(rows: Any, most: int) -> Iterable[Any]:
+def row_groups(rows: pa.Table, most: int) -> Iterable[pa.Table]:
     """Return the rows in groups of about so many, none of which begins amid the rows of a value."""
     start, values = 0, column_without_nulls(rows, "value")
     while start < len(rows):
@@ -83,8 +84,8 @@ def row_groups(rows: Any, most: int) -> Iterable[Any]:
 
 
 def cell_rows(
-    name: str | None, classes: Axis, texts: Any, arrays: list[Floats], parts: Iterable[str] = tuple(PARTS)
-) -> Any:
+    name: str | None, classes: Axis, texts: pa.Array, arrays: list[Floats], parts: Iterable[str] = tuple(PARTS)
+) -> pa.Table:
     """Return the rows of the table for arrays [class, value]: value by value, and class by class."""
     at_value, at_class = np.nonzero(np.any([stored(array).T for array in arrays], axis=0))
     columns = {field.name: pa.nulls(len(at_value), field.type) for field in SCHEMA}
@@ -96,7 +97,7 @@ def cell_rows(
     return pa.table(columns, SCHEMA)
 
 
-def described(axis: Axis, of: str | None = None, met: Mask | None = None) -> dict[str, Any]:
+def described(axis: Axis, of: str | None = None, met: Mask | None = None) -> JsonObject:
     """Return what the footer says about an axis, with those of its labels that no row has."""
     if isinstance(axis.labels, range):
         return {"numbered": len(axis)}
@@ -106,14 +107,14 @@ def described(axis: Axis, of: str | None = None, met: Mask | None = None) -> dic
     return {"type": of or in_text(axis)[0], "labels": labels_in_json(unmet), "declared": declared}
 
 
-def in_text(axis: Axis) -> tuple[str, Any]:
+def in_text(axis: Axis) -> tuple[str, pa.Array]:
     """Return the name of the type of an axis, and its labels as texts."""
     if isinstance(axis.labels, range):
         return "int", pa.array(np.arange(len(axis))).cast(TEXT)
     return encode_labels(axis.labels)
 
 
-def class_texts(classes: Axis) -> Any:
+def class_texts(classes: Axis) -> pa.Array:
     """Return the classes as texts."""
     texts = in_text(classes)[1]
     if texts.null_count:
@@ -142,15 +143,15 @@ class RowGroup(NamedTuple):
     classes: Integers
     values: Integers
     numbers: list[Floats]
-    texts: Any
+    texts: pa.Array
 
 
-def class_axis(entry: dict[str, Any]) -> Axis:
+def class_axis(entry: JsonObject) -> Axis:
     """Return the axis of the classes, all of which the footer lists."""
     return axis_of(entry, [])[0]
 
 
-def row_group(rows: Any, name: str | None, classes: Axis) -> RowGroup:
+def row_group(rows: pa.Table, name: str | None, classes: Axis) -> RowGroup:
     """Return the rows of one row group, of whose texts only the different ones are kept: that saves most room."""
     need(
         column_without_nulls(rows, "column").unique().to_pylist() == [name],
@@ -169,7 +170,7 @@ def rows_by_class(classes: Axis, pieces: list[RowGroup]) -> Floats:
     return found[:, 0]
 
 
-def stored_statistic(entry: dict[str, Any], classes: Axis, pieces: list[RowGroup]) -> Table | Moments | WordTable:
+def stored_statistic(entry: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Table | Moments | WordTable:
     """Return the statistic of a column from its line in the footer and its rows."""
     values, places = axis_of(entry["values"], [part.texts for part in pieces])
     shape = len(classes), len(values)
@@ -180,7 +181,7 @@ def stored_statistic(entry: dict[str, Any], classes: Axis, pieces: list[RowGroup
     return Moments(classes, values, *dense_arrays(pieces, shape, places, len(PARTS)))
 
 
-def stored_words(entry: dict[str, Any], classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
+def stored_words(entry: JsonObject, classes: Axis, values: Axis, arrays: list[Floats]) -> WordTable:
     """Return the counts of words, which are numbered in the order of their names from now on."""
     tokens = stored_tokens(entry["tokens"])
     numbered = isinstance(values.labels, range)
@@ -192,7 +193,7 @@ def stored_words(entry: dict[str, Any], classes: Axis, values: Axis, arrays: lis
     return WordTable(classes, reader, *arrays)
 
 
-def stored_tokens(entry: dict[str, Any]) -> Tokens:
+def stored_tokens(entry: JsonObject) -> Tokens:
     """Return how texts were taken apart, as the footer says."""
     try:
         tokens = Tokens.from_json(entry)
@@ -219,7 +220,7 @@ def dense_arrays(pieces: list[RowGroup], shape: tuple[int, int], places: Integer
     return arrays
 
 
-def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Integers]:
+def axis_of(entry: JsonObject, groups: list[pa.Array]) -> tuple[Axis, Integers]:
     """Return the axis that the footer describes, with the labels that are met, and their places."""
     texts = pa.chunked_array(groups, TEXT)
     texts.validate(full=True)  # what is no text is found now, and not when the labels are asked for
@@ -238,14 +239,14 @@ def axis_of(entry: dict[str, Any], groups: list[Any]) -> tuple[Axis, Integers]:
     return axis, axis.places(met.labels)
 
 
-def stored_labels(entry: dict[str, Any], name: str) -> list[Any]:
+def stored_labels(entry: JsonObject, name: str) -> list[Label]:
     """Return the labels listed under this name; that all are declared is said without a list."""
     found = [] if name == "declared" and entry[name] is True else entry[name]
     need(isinstance(found, list), f"{name} is no list")
     return [from_json(label) for label in found]
 
 
-def run_lengths(texts: Any) -> tuple[Integers, Any]:
+def run_lengths(texts: pa.Array) -> tuple[Integers, pa.Array]:
     """Return which of the different texts each row has, and these: equal ones stand together, missing ones last."""
     known = texts[: len(texts) - texts.null_count]
     need(known.null_count == 0, "a missing value is not the last")
@@ -255,7 +256,7 @@ def run_lengths(texts: Any) -> tuple[Integers, Any]:
     return np.cumsum(new, dtype=np.int32) - 1, texts.take(pa.array(np.flatnonzero(new)))
 
 
-def class_codes(words: Any, classes: Axis) -> Integers:
+def class_codes(words: pa.Array, classes: Axis) -> Integers:
     """Return the place of each row's class."""
     need(words.null_count == 0, "a row has no class")
     place = {text: at for at, text in enumerate(class_texts(classes).to_pylist())}
@@ -264,12 +265,12 @@ def class_codes(words: Any, classes: Axis) -> Integers:
     return found
 
 
-def column_without_nulls(rows: Any, name: str) -> Any:
+def column_without_nulls(rows: pa.Table, name: str) -> pa.Array:
     """Return one column of the rows in one piece."""
     return rows.column(name).combine_chunks()
 
 
-def need(truth: Any, otherwise: str) -> None:
+def need(truth: bool | np.bool_, otherwise: str) -> None:
     """Refuse what a file says where it cannot be true."""
     if not truth:
         raise ValueError(otherwise)

@@ -14,9 +14,9 @@ from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks, count_jointly
 from ...data.block import block_numbers
+from ...data.column import Column
 from ...data.frame import frame_of
 from ...data.grid import Grid
-from ...data.schema import Column
 from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting

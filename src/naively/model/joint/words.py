@@ -21,7 +21,8 @@ from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
 from ..._types import Codes, Floats
-from ...data.schema import Column, Schema
+from ...data.column import Column
+from ...data.schema import Schema
 from ...families import Words
 from ...families.family import padded
 from ...families.texts import Kept, chosen

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from ..._types import Codes, Floats
+from ...data.column import Column
 from ...data.frame import Frame
 from ...data.grid import Cells, Grid
-from ...data.schema import Column, Schema
+from ...data.schema import Schema
 from ...families import Bernoulli, Settings, Words
 from ...families.categorical import LogTable
 from ...families.family import scores_of
