@@ -115,7 +115,7 @@ def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
     np.testing.assert_array_equal(nb.leave_one_out(table, LABELS).posterior, whole)
     np.testing.assert_array_equal(nb.explain(table).scores, evidence)
     wrong = table | {"shape": [*table["shape"][:12], "round", "new"]}
-    with pytest.raises(InvalidInput, match=r"^Row 13 was never counted: its value in column 'shape' was not met"):
+    with pytest.raises(InvalidInput, match=r"^Row 13 was never counted: its value in column 'shape' was not counted"):
         nb.leave_one_out(wrong, LABELS)
 
 

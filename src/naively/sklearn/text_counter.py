@@ -316,16 +316,14 @@ class TextCounter(TransformerMixin, BaseEstimator):
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):
-            raise InvalidSetting(
-                Setting("max_features", most), " is no number of words; give 1 or more, or None for all."
-            )
+            raise InvalidSetting(Setting("max_features", most), " is no number of words; give 1 or more, or None.")
 
     def _limited(self, rows: TokenRows, order: Codes) -> Codes:
         """Return the numbers of the words to keep, in order: by document frequency and total frequency."""
         least, most = (v if isinstance(v, Integral) else v * len(rows) for v in (self.min_df, self.max_df))
         if most < least:
             raise InvalidSetting(
-                f"max_df corresponds to < documents than min_df: of {len(rows)} texts, words shall be met in "
+                f"max_df corresponds to < documents than min_df: of {len(rows)} texts, words shall be in "
                 f"{least:g} or more and in {most:g} or less."
             )
         if least <= 1 and most >= len(rows) and self.max_features is None:
@@ -370,9 +368,7 @@ def stop_words_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
         return ()
     if isinstance(given, str):
         if given != ENGLISH:
-            raise InvalidSetting(
-                Setting("stop_words", given), " is not a built-in list; give 'english' or a list of words."
-            )
+            raise InvalidSetting(Setting("stop_words", given), " is not a built-in list; give 'english' or words.")
         return tuple(sorted(ENGLISH_STOP_WORDS))
     words = tuple(given)
     if not all(isinstance(word, str) for word in words):
