@@ -101,10 +101,16 @@ def add_labels(found: Hashes, codes: Codes, known: Sequence[Hashes]) -> None:
 
 def number_hashes(numbers: AnyArray, by: Hashes) -> Hashes:
     """Return a number for each row of a matrix, by a factor for each column; a cell of 0 adds nothing."""
-    found = np.empty(len(numbers), dtype=np.uint64)
+    found = np.zeros(len(numbers), dtype=np.uint64)
     for begin in range(0, len(found), ROWS):
         rows = slice(begin, begin + ROWS)
-        found[rows] = folded_bits(numbers[rows]) @ by
+        bits = folded_bits(numbers[rows])
+        if bits.flags.c_contiguous and bits.shape[1] > 1:
+            found[rows] = bits @ by
+            continue
+        for column, factor in zip(bits.T, by, strict=True):
+            column *= factor
+            found[rows] += column
     return found
 
 
@@ -120,9 +126,10 @@ def folded_bits(numbers: AnyArray) -> Hashes:
     """Return the bits of numbers, the upper half folded into the lower one; -0 is 0, and every NaN is the same."""
     clean = np.asarray(numbers, dtype=np.float64) + 0.0
     bits: Hashes = clean.view(np.uint64)
-    missing = np.isnan(clean)
-    if missing.any():
-        bits[missing] = MISSING
+    with np.errstate(all="ignore"):
+        some_missing = np.isnan(clean.sum())  # quicker than to look at each; infinite numbers may give NaN, too
+    if some_missing:
+        bits[np.isnan(clean)] = MISSING
     bits ^= bits >> np.uint64(32)
     return bits
 
