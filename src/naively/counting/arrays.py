@@ -24,7 +24,7 @@ AnyAccumulator = TableAccumulator | CodesAccumulator | MomentsAccumulator
 def add(
     counts: CountsAccumulator, batch: dict[str, Matrix], y: AnyArray, weights: Floats | None = None, threads: int = 1
 ) -> None:
-    """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
+    """Count a batch: a matrix for each column, the class code of each row, and the weight of each row.
 
     An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
     through before the first is counted.
@@ -112,7 +112,7 @@ def refused_cell(name: str, accumulator: AnyAccumulator, x: Matrix, row: int) ->
 
 
 def is_sparse(x: Matrix) -> bool:
-    """Tell whether x is a sparse matrix; plain arrays, the most frequent case, are recognised at once."""
+    """Return whether x is a sparse matrix; plain arrays, the most frequent case, are recognized at once."""
     return type(x) is not np.ndarray and bool(sparse.issparse(x))
 
 
@@ -131,7 +131,7 @@ def kernel_matrix(x: Matrix) -> Matrix:
 
 
 def is_aligned(x: Matrix) -> bool:
-    """Tell whether the numbers of a sparse matrix lie where the kernels can read them."""
+    """Return whether the numbers of a sparse matrix lie where the kernels can read them."""
     return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)
 
 

@@ -77,9 +77,9 @@ def name_list(names: Sequence[str], what: str | None = None) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (more if len(names) > SHOWN else "")
 
 
-def unclear_numbers(name: str, labels: list[Label], met: Floats) -> Message | None:
+def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | None:
     """Return a note on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
-    some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
+    some = [(label, n) for label, n in zip(labels, seen.tolist(), strict=True) if isinstance(label, str) and n]
     some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:

@@ -121,8 +121,10 @@ class TableCounter:
             apart._add_block(frame, begin, end, y[begin:end], part, threads, also)
         self.absorb(apart)
 
-    def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
+    def add_soft_labels(
+        self, frame: Frame, classes: Codes, proportions: Floats, weights: Floats | None, threads: int
+    ) -> None:
+        """Count the rows of a frame that have soft labels: each row counts for every class by its proportion."""
         apart = self.fresh()
         apart.start_vectors(frame)
         for begin in range(0, frame.rows, ROWS):
@@ -130,8 +132,8 @@ class TableCounter:
             encoded = apart.encoded(frame, rows.start, rows.stop, threads)  # once for all classes
             for name in self.readers:
                 encoded.vectors[name].learn()
-            for k, share in zip(classes, shares[rows].T, strict=True):
-                weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
+            for k, part in zip(classes, proportions[rows].T, strict=True):
+                weighed = np.ascontiguousarray(part if weights is None else part * weights[rows])
                 if weighed.any():
                     apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
         self.absorb(apart)
@@ -139,18 +141,18 @@ class TableCounter:
     def add_apart(
         self,
         counters: Sequence[TableCounter],
-        share: Codes | None,
+        folds: Codes | None,
         block: EncodedRows,
         y: Codes,
         weights: Floats | None,
         threads: int,
     ) -> None:
-        """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
+        """Count each row of a block with the counter of its fold; the counters have the same codes as this one."""
         for at, counter in enumerate(counters):
-            if share is None:
+            if folds is None:
                 counter._add_encoded(*block, y, weights, threads)
                 continue
-            rows = np.flatnonzero(share == at)
+            rows = np.flatnonzero(folds == at)
             own = None if weights is None else weights[rows]
             counter._add_encoded(*block.take(rows), y[rows], own, threads)
 
@@ -208,7 +210,7 @@ class TableCounter:
         self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
 
     def takes_row(self, label: Label) -> bool:
-        """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
+        """Return whether a single row with this label can be counted at once: its type is plain, and known."""
         known = next(iter(self.classes.places), label)
         plain = type(label) in (str, int, bool) and type(known) is type(label)
         return plain and not self.of_vectors and self.together is None
@@ -334,18 +336,18 @@ class TableCounter:
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
         self.make_room()
-        met = list(self.classes.places)
-        axis = Axis(met, self.declared)
+        seen = list(self.classes.places)
+        axis = Axis(seen, self.declared)
         rows = np.zeros(len(axis))
-        rows[axis.places(met)] = self.rows[: len(met)]
+        rows[axis.places(seen)] = self.rows[: len(seen)]
         found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, list(words.places), met, axis, declared_levels(column))
-        moments = self.numbers.moments(met, axis)
+            found[column.name] = self.labels.table(at, list(words.places), seen, axis, declared_levels(column))
+        moments = self.numbers.moments(seen, axis)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: accumulated_statistic(vectors, met, axis) for name, vectors in self.vectors.items()}
+        found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
-        joint = None if self.together is None else self.together.value(met, axis)
+        joint = None if self.together is None else self.together.value(seen, axis)
         return Counts(axis, rows, columns, self.schema, joint)
 
     @classmethod
@@ -354,7 +356,7 @@ class TableCounter:
         counter = cls(schema, tuple(counts.classes.fixed))
         classes = list(counts.classes.labels)
         counter.classes.codes(classes)
-        met = list(counter.classes.places)
+        seen = list(counter.classes.places)
         for column, words in zip(counter.of_labels, counter.words, strict=True):
             words.codes(counts.columns[column.name].values.labels)
         counter.make_room()
@@ -362,13 +364,13 @@ class TableCounter:
         for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
             table = counts.columns[column.name]
             place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
-            counter.labels.part(at, len(words), len(met))[place] = table.n.T
+            counter.labels.part(at, len(words), len(seen))[place] = table.n.T
         if counter.of_numbers:
             counter.numbers.take(
-                joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+                joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), seen
             )
         if counter.together is not None and counts.joint is not None:
-            counter.together.take(counts.joint, met)
+            counter.together.take(counts.joint, seen)
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
             if column.name in counter.readers:
@@ -376,7 +378,7 @@ class TableCounter:
             counter.vectors[column.name] = empty_accumulator(
                 column, counted_width(statistic), counter.readers.get(column.name)
             )
-            counter.vectors[column.name].take(statistic, met)
+            counter.vectors[column.name].take(statistic, seen)
         return counter
 
 

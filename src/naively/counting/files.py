@@ -45,7 +45,7 @@ Answer = TypeVar("Answer")
 
 
 class LabeledBlock(NamedTuple):
-    """Some rows of a file: where they are, what is counted of them, the code of each class, what each row weighs."""
+    """Some rows of a file: where they are, what is counted of them, the code of each class, the weight of each row."""
 
     file: int
     begin: int
@@ -57,7 +57,7 @@ class LabeledBlock(NamedTuple):
 
 
 class ClassTotals(NamedTuple):
-    """What the rows of each class weigh together, and how many rows weigh something."""
+    """The weight of the rows of each class, and the number of rows of weight."""
 
     weights: dict[Label, float]
     rows: int
@@ -85,11 +85,11 @@ class FileRows:
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
     gathering: bool = False  # whether all rows are kept, as long as they are few
-    by_class: ByClass | None = None  # what a row of each class weighs, beside its own weight
+    by_class: ByClass | None = None  # the weight of a row of each class, beside its own weight
     expected: Sequence[Label] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
-    heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
+    heaviest: Floats | None = None  # the weight of the heaviest row of each class, by its code, class weights included
     sample: RowSample | None = None
     measuring: RowSample | None = None  # a smaller one, of numbers alone, to measure their mutual information
     named, cells = True, 1 << 30
@@ -197,13 +197,13 @@ class FileRows:
         self,
         counter: TableCounter,
         threads: int,
-        share: Callable[[LabeledBlock], Codes | None] = lambda part: None,
+        folds_of: Callable[[LabeledBlock], Codes | None] = lambda part: None,
         wide: bool = True,
     ) -> Blocks:
         """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
         narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
         for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
-            yield part.frame, part.y, part.weights, share(part)
+            yield part.frame, part.y, part.weights, folds_of(part)
 
     def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:
         """Go over all rows in one pass more, and say how far it is."""
@@ -226,13 +226,13 @@ class FileRows:
         self,
         counters: Sequence[TableCounter],
         threads: int,
-        share: Callable[[LabeledBlock], Codes | None],
+        folds_of: Callable[[LabeledBlock], Codes | None],
         which: Sequence[int],
     ) -> None:
-        """Count each row with one of the counters, which have the same codes; share says with which."""
+        """Count each row with one of the counters, which have the same codes: the one of its fold."""
         before, counter, hasher = self.rows, counters[0], RowHasher(counters[0])
         for part in self.labelled(counter, which, threads, found=self.found):
-            folds = share(part)
+            folds = folds_of(part)
             with in_file(self.source, part.file, part.begin):
                 block = counter.encoded(part.frame, 0, part.frame.rows, threads)
                 counter.add_apart(counters, folds, block, part.y, part.weights, threads)
@@ -289,7 +289,7 @@ class FileRows:
                     counter.set_aside(column.name)
 
     def may_go(self, column: Column) -> bool:
-        """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
+        """Return whether a column is set aside if it has too many values: texts that were not asked for."""
         return column.type == "text" and column.name not in self.asked
 
     def finish(self) -> None:

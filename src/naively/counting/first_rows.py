@@ -57,7 +57,7 @@ class FirstRows(NamedTuple):
         return None if found is None or gone.total() else self._replace(rows=tuple(reversed(kept)))
 
     def columns(self, schema: Schema) -> tuple[dict[str, Objects], list[Label], Floats | None]:
-        """Return the rows as columns, with their labels and what they weigh."""
+        """Return the rows as columns, with their labels and their weights."""
         cells, labels, weights = zip(*self.rows, strict=True)
         by_column = zip(schema.names, zip(*cells, strict=True), strict=True)
         table = {name: np.fromiter(values, dtype=object, count=len(values)) for name, values in by_column}

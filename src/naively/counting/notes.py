@@ -66,7 +66,7 @@ def about_target(labels: Sequence[Label]) -> list[Message]:
 
 
 def is_doubtful(labels: Sequence[Label]) -> bool:
-    """Tell whether a target deserves a warning rather than a remark."""
+    """Return whether a target deserves a warning rather than a remark."""
     return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
 
 
@@ -79,14 +79,14 @@ def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]
     """Return what is to be said of columns of labels, with their names."""
     found: list[tuple[Said, str]] = []
     for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
-        met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
-        values, labels = int((met[1:] > 0).sum()), list(words.places)  # without the missing ones
-        own = values > 0.9 * (rows - met[0]) and column.type == "text"
-        if met[0] >= rows:
+        seen = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
+        values, labels = int((seen[1:] > 0).sum()), list(words.places)  # without the missing ones
+        own = values > 0.9 * (rows - seen[0]) and column.type == "text"
+        if seen[0] >= rows:
             found.append((remark_empty, column.name))
-        elif values == 1 and met[0] == 0:
+        elif values == 1 and seen[0] == 0:
             found.append((remark_constant, column.name))
-        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, met)):
+        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, seen)):
             found.append((partial(remark_found, unclear), column.name))
         elif own and most_are(labels, is_sentence):
             found.append((remark_sentences, column.name))
@@ -131,8 +131,8 @@ def do_vary(counter: TableCounter) -> list[bool]:
     """Tell of each column of numbers whether it holds different ones, by all rows that were counted."""
     if not counter.of_numbers:
         return []
-    met = list(counter.classes.places)
-    overall = counter.numbers.moments(met, Axis(met)).overall()
+    seen = list(counter.classes.places)
+    overall = counter.numbers.moments(seen, Axis(seen)).overall()
     spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
     return spread
 
@@ -141,19 +141,19 @@ def do_vary(counter: TableCounter) -> list[bool]:
 
 
 def most_are(labels: list[Label], such: Callable[[str], bool]) -> bool:
-    """Tell whether most of the first labels are such."""
+    """Return whether most of the first labels are such."""
     some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
     return sum(map(such, some)) > len(some) / 2
 
 
 def is_sentence(label: str) -> bool:
-    """Tell whether a label is a text of several words."""
+    """Return whether a label is a text of several words."""
     unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
     return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
 
 
 def is_amount(label: str) -> bool:
-    """Tell whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
+    """Return whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
 
     >>> [is_amount(label) for label in ("$62.39", "41.11 €", "34.1%", "12 kg", "2020-01-31", "9:30 am")]
     [True, True, True, True, True, True]

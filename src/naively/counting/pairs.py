@@ -38,7 +38,7 @@ class JointCounter:
             self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
 
     def codes_of(self, codes: Codes) -> Codes:
-        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not told apart."""
+        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not distinguished."""
         out = np.empty((len(codes), len(self.known)), dtype=np.int32, order="F")
         for at, (words, known) in enumerate(zip(self.words, self.known, strict=True)):
             if len(self.places[at]) < len(words):
@@ -69,13 +69,13 @@ class JointCounter:
         """Hold the rows of each class, which is all there is to count of no columns at all."""
         self.products[: len(rows), 0, 0] = rows
 
-    def value(self, met: Sequence[Label], axis: Axis) -> JointCounts:
+    def value(self, seen: Sequence[Label], axis: Axis) -> JointCounts:
         """Return the sums of all rows so far, the classes sorted."""
-        half = self.products[: len(met)]
+        half = self.products[: len(seen)]
         whole = half + np.triu(half, 1).transpose(0, 2, 1)
         fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
-        place = axis.places(met)
-        fine[place], products[place] = self.fine[:, : len(met)].T, whole
+        place = axis.places(seen)
+        fine[place], products[place] = self.fine[:, : len(seen)].T, whole
         return JointCounts(axis, self.grid, fine, products)
 
     def take(self, joint: JointCounts, classes: Sequence[Label]) -> None:

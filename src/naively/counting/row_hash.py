@@ -43,7 +43,10 @@ class RowHasher:
         Without weights, each row has 1.
         """
         found = self.cells(block, len(y))
-        found += y if y.dtype == np.uint64 else self._known(CLASS, self.counter.classes.places)[y]
+        if y.dtype == np.uint64:
+            found += y
+        else:  # while no row has a label, all codes are 0
+            found += np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))[y]
         found += number_hashes(np.ones((1, 1)) if weights is None else weights[:, None], multipliers(WEIGHT, 1))
         return mix_hashes(found)
 

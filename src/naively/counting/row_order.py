@@ -34,8 +34,8 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
     for columns in column_blocks(numbers):
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
-        met = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
-        hashed += mix_hashes(whole_counts(met))[codes[:, at]]
+        seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
+        hashed += mix_hashes(whole_counts(seen))[codes[:, at]]
     for name in counter.readers:
         hashed += text_hashes(frame.columns[name].prose(counter.schema[name], 0, frame.rows))
     # The exact cells decide among rows that look alike, and among equal rows their class.
@@ -60,7 +60,7 @@ def column_blocks(numbers: Floats) -> Iterator[Floats]:
 
 
 def range_parts(columns: Floats) -> Hashes:
-    """Return in which part of its column's range each number lies, counted from the middle outwards; 0 for a hole."""
+    """Return the part of its column's range in which each number lies, from the middle outwards; 0 if missing."""
     low, high = (edge(columns, axis=0) / 2 for edge in (np.fmin.reduce, np.fmax.reduce))  # halves: no range overflows
     out = np.abs(columns / 2 - (low / 2 + high / 2))
     wide = high > low
@@ -69,9 +69,9 @@ def range_parts(columns: Floats) -> Hashes:
     return np.asarray(np.nan_to_num(out, copy=False, nan=0.0), dtype=np.uint64)
 
 
-def whole_counts(met: Floats) -> Hashes:
+def whole_counts(seen: Floats) -> Hashes:
     """Return counts as whole numbers; sums of weights differ in their last digits with the order of rows."""
-    return np.asarray(np.minimum(met * PARTS + SHIFT, 2.0**60), dtype=np.uint64)
+    return np.asarray(np.minimum(seen * PARTS + SHIFT, 2.0**60), dtype=np.uint64)
 
 
 def rank_by_name(places: dict[Label, int]) -> Hashes:

@@ -41,7 +41,7 @@ class Rows:
     target: Target | SoftLabels
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
-    by_class: ByClass | None = None  # what a row of each class weighs, if its weight was multiplied by that
+    by_class: ByClass | None = None  # the weight of a row of each class, if its weight was multiplied by that
     own: Floats | None = None  # then, the weights before
     hashes: Hashes | None = None  # of the content of each row, once they were needed
 
@@ -56,7 +56,9 @@ class Rows:
         weights, own = (None if part is None else part[at] for part in (self.weights, self.own))
         hashes = None if self.hashes is None else self.hashes[at]
         if isinstance(self.target, SoftLabels):
-            target: Target | SoftLabels = self.target._replace(shares=np.ascontiguousarray(self.target.shares[at]))
+            target: Target | SoftLabels = self.target._replace(
+                proportions=np.ascontiguousarray(self.target.proportions[at])
+            )
         else:
             target = self.target._replace(codes=np.ascontiguousarray(self.target.codes[at]))
         return replace(self, source=source, target=target, weights=weights, own=own, hashes=hashes)
@@ -177,7 +179,7 @@ def no_labels(rows: int) -> Target:
 
 
 def is_label(y: ColumnLike) -> bool:
-    """Tell whether this is the label of one row rather than those of several."""
+    """Return whether this is the label of one row rather than those of several."""
     return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
@@ -280,7 +282,7 @@ def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampl
     check_new_classes(counter, rows.target.labels)
     target, codes = rows.target, counter.classes.codes(rows.target.labels)
     if isinstance(target, SoftLabels):
-        counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
+        counter.add_soft_labels(frame_of(rows.source), codes, target.proportions, rows.weights, threads)
     elif isinstance(rows.source, Frame):
         y = codes[target.codes]
         if sampling and len(y) > measured_rows(len(counter.of_numbers)):
@@ -311,7 +313,7 @@ def hashing(
 def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
     """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
     if isinstance(rows.target, SoftLabels):
-        return soft_label_hashes(rows.target.labels, rows.target.shares)
+        return soft_label_hashes(rows.target.labels, rows.target.proportions)
     return np.append(counter.classes.codes(rows.target.labels), counter.classes.code(None))[rows.target.codes]
 
 
@@ -336,10 +338,36 @@ def count(
 ) -> Counts:
     """Count a table or files: the rows of each class, and a statistic for each column.
 
-    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
-    `File`, `target` and `weight` are columns, `ignore` names columns to ignore, and `progress` is called with the
-    rows and bytes done so far, and the bytes there are.
+    Counts of the same columns add and subtract. `NaiveBayes.from_counts` makes a classifier of them.
 
+    Parameters
+    ----------
+    source : data frame, array, dict of columns, path or File
+        The rows.
+    y : array-like of shape (n_rows,), optional
+        The class of each row. For files, and instead for tables, give `target`.
+    target : str, optional
+        The column of the classes.
+    schema : Schema or dict, optional
+        The columns, or the families of some columns by name. By default they follow from the types.
+    sample_weight : array-like of shape (n_rows,) or str, optional
+        The weight of each row, or the column of the weights.
+    ignore : sequence of str, default=()
+        Columns of files that are not counted.
+    weight : str, optional
+        The column of the weights in files.
+    progress : callable, optional
+        Called with the rows and bytes read so far, and the bytes of all files.
+    threads : int, optional
+        How many threads count. By default as many as there are processors.
+
+    Returns
+    -------
+    counts : Counts
+        The counts of all rows.
+
+    Examples
+    --------
     >>> import naively as nv
     >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
     >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])

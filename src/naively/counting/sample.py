@@ -204,12 +204,12 @@ class RowSample:
         return sum(int(part.bytes.sum()) for part in self._parts)
 
     def _fits(self, rows: int, size: int) -> bool:
-        """Tell whether all rows can be kept if so many more come, with texts of so many bytes."""
+        """Return whether all rows can be kept if so many more come, with texts of so many bytes."""
         rows, size = rows + self._rows, size + self._bytes
         return rows <= self.whole and (size <= BYTES or rows <= FEWEST)
 
     def _large(self) -> bool:
-        """Tell whether there is much more than the sample will have."""
+        """Return whether there is much more than the sample will have."""
         return self._rows > 2 * self.kept or (self._bytes > 2 * BYTES and self._rows > 2 * FEWEST)
 
     def _hashes(self, table: pa.Table, y: Codes, weights: Floats) -> Hashes:

@@ -81,7 +81,7 @@ def numbers_to_measure(counter: TableCounter, rows: Rows | FileRows, threads: in
             at = smallest_places(hashes_of_rows(rows, counter.schema, threads), most, rows.weights)
             rows = replace(rows, source=frame_of(rows.source).only(names)).take(np.sort(at))  # quicker in their order
         frame, weights = frame_of(rows.source), np.ones(rows.target.rows) if rows.weights is None else rows.weights
-        soft = rows.target.shares if isinstance(rows.target, SoftLabels) else None
+        soft = rows.target.proportions if isinstance(rows.target, SoftLabels) else None
         y = np.zeros(0, dtype=np.int32) if isinstance(rows.target, SoftLabels) else rows.target.codes
     numbers = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
     return NumberSample(columns, numbers, y, soft, weights, float(counter.rows.sum()))

@@ -15,14 +15,14 @@ from . import arrays as memory
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 
-# Rows, the code of each one's class, what they weigh, and which counter each belongs to; None if there is but one.
+# Rows, the code of each one's class, their weights, and which counter each belongs to; None if there is but one.
 Blocks = Iterable[tuple[Frame, Codes, Floats | None, Codes | None]]
 
 
 def encoded_cells(
     counter: TableCounter, frame: Frame, begin: int, end: int, threads: int
 ) -> tuple[Codes | None, Floats | None]:
-    """Return some rows of a frame whose labels were all met before: their codes and their numbers."""
+    """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
     codes = block_codes(frame, counter.coders, begin, end, threads)[0] if counter.of_labels else None
     numbers = memory.kernel_matrix(block_numbers(frame, counter.of_numbers, begin, end)) if counter.of_numbers else None
     return codes, numbers
@@ -35,16 +35,16 @@ def count_jointly(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, 
         together.make_room(len(first.classes))
         if not grid.columns:
             together.take_rows(counter.rows[: len(first.classes)])
-    for frame, y, weights, share in blocks if grid.columns else ():
+    for frame, y, weights, folds in blocks if grid.columns else ():
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
             block = EncodedRows(*encoded_cells(first, frame, rows.start, rows.stop, threads), {})
             w = None if weights is None else weights[rows]
             for at, together in enumerate(fresh):
-                if share is None:
+                if folds is None:
                     together.add(block.numbers, block.codes, y[rows], w, threads)
                     continue
-                own = np.flatnonzero(share[rows] == at)
+                own = np.flatnonzero(folds[rows] == at)
                 part = block.take(own)
                 together.add(part.numbers, part.codes, y[rows][own], None if w is None else w[own], threads)
     for counter, together in zip(counters, fresh, strict=True):

@@ -1,4 +1,4 @@
-"""What rows weigh: by their class, and whether their weights stand for rows."""
+"""Weights of rows: by their class, and whether their weights stand for rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ClassWeight = str | ByClass | None  # the setting: "balanced", or a weight for e
 
 
 def are_copies(weights: Floats | None, y: Codes) -> bool:
-    """Tell whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
+    """Return whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
     if weights is None:
         return True
     if (weights != np.floor(weights)).any():
@@ -53,27 +53,27 @@ def left_out_weights(weights: Floats, copies: bool) -> Floats:
 def class_weights(
     setting: ClassWeight, labels: Sequence[Label], rows: Floats, declared: Sequence[Label] = ()
 ) -> ByClass | None:
-    """Return what a row of each class weighs, given how many rows there are of each; None if all weigh the same.
+    """Return the weight of a row of each class, given how many rows there are of each; None if all weigh the same.
 
     "balanced" gives all classes the same weight in sum: N / (K n), as scikit-learn does.
     """
     if setting is None:
         return None
     if isinstance(setting, str):
-        met = rows > 0
-        shares = rows.sum() / (np.count_nonzero(met) * np.where(met, rows, 1.0))
-        return dict(zip(labels, np.where(met, shares, 1.0).tolist(), strict=True))
+        seen = rows > 0
+        shares = rows.sum() / (np.count_nonzero(seen) * np.where(seen, rows, 1.0))
+        return dict(zip(labels, np.where(seen, shares, 1.0).tolist(), strict=True))
     check_class_names(setting, [*labels, *declared])
     return dict(setting)
 
 
 def class_weights_of(setting: ClassWeight, rows: Rows, declared: Sequence[Label] = ()) -> ByClass | None:
-    """Return what a row of each class weighs, from the rows themselves."""
+    """Return the weight of a row of each class, from the rows themselves."""
     if setting is None:
         return None
     target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
     if isinstance(target, SoftLabels):
-        return class_weights(setting, target.labels, own @ target.shares, declared)
+        return class_weights(setting, target.labels, own @ target.proportions, declared)
     there = target.codes >= 0
     sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
     return class_weights(setting, target.labels, sums, declared)
@@ -85,7 +85,7 @@ def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
         return rows
     factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
     if isinstance(rows.target, SoftLabels):
-        target = rows.target._replace(shares=rows.target.shares * factors)
+        target = rows.target._replace(proportions=rows.target.proportions * factors)
         return replace(rows, target=target, by_class=weights, own=rows.own_weights)
     product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
     product = product if rows.weights is None else product * rows.weights
@@ -138,7 +138,7 @@ def refuse_balanced(setting: ClassWeight, what: str) -> None:
 
 
 def row_weights_of(counter: TableCounter, rows: Rows | FileRows) -> ByClass | None:
-    """Return what the heaviest row of each class weighs; None if weights count copies of rows, or there are none."""
+    """Return the weight of the heaviest row of each class; None if weights count copies of rows, or there are none."""
     heaviest, labels = None, list(counter.classes.places)
     if isinstance(rows, FileRows):
         heaviest = rows.heaviest

@@ -87,14 +87,14 @@ WideAccumulator = GrowingWords | GrowingMoments | GrowingTable
 
 
 def text_reader(column: Column) -> TextReader:
-    """Return what takes the texts of a column apart; it knows no word yet but those that are declared."""
+    """Return what tokenizes the texts of a column; it knows no word yet but those that are declared."""
     family = column.family
     assert isinstance(family, Words)
     return TextReader(family.tokens, family.vocabulary or (), fixed=family.vocabulary is not None)
 
 
 def counts_words(column: Column) -> bool:
-    """Tell whether a column holds texts that are taken apart."""
+    """Return whether a column holds texts that are tokenized."""
     return column.type == "text" and isinstance(column.family, Words)
 
 

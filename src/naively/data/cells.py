@@ -111,7 +111,7 @@ def plain_kinds(texts: pa.Array) -> frozenset[str]:
 
 
 def are_whole(numbers: pa.Array) -> bool:
-    """Tell whether all numbers are whole, and none too large for that."""
+    """Return whether all numbers are whole, and none too large for that."""
     try:
         numbers.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -120,7 +120,7 @@ def are_whole(numbers: pa.Array) -> bool:
 
 
 def may_be_numbers(some: list[str], written: CellFormat) -> bool:
-    """Tell whether some texts look like numbers, times or booleans, or stand for no value; soon no, for labels."""
+    """Return whether some texts look like numbers, times or booleans, or stand for no value; soon no, for labels."""
     return all(
         LIKELY.fullmatch(text)
         or is_no_number(text, written)
@@ -138,13 +138,13 @@ def only_missing(texts: pa.Array, written: CellFormat) -> TypeGuess:
 
 
 def is_strict(texts: pa.Array, trimmed: pa.Array, dropped: pa.Array, missing: tuple[str, ...] | None) -> bool:
-    """Tell whether cells are read without loosening anything: no blanks around, only the names of old for no value."""
+    """Return whether cells are read strictly: without blanks around, and with few names for missing values."""
     raw = texts.filter(pc.invert(dropped))
     return bool(pc.all(pc.equal(raw, trimmed)).as_py()) and named_of_old(texts.filter(dropped), missing)
 
 
 def named_of_old(texts: pa.Array, missing: tuple[str, ...] | None) -> bool:
-    """Tell whether all texts stand for no value in the column of the classes, too."""
+    """Return whether all texts stand for no value in the column of the classes, too."""
     old = CellFormat(names_of_classes(missing))
     return not len(texts) or bool(pc.all(without_value(texts, old, loose=False)).as_py())
 

@@ -135,7 +135,7 @@ def check_words_family(name: str, of_type: Type, family: Words) -> None:
 
 
 def same_kind(a: Type, b: Type) -> bool:
-    """Tell whether values of two types can be counted together: all numbers can, with or without a point."""
+    """Return whether values of two types can be counted together: all numbers can, with or without a point."""
     numbers = ("boolean", "whole", "number")
     return a == b or (a in numbers and b in numbers)
 
@@ -165,7 +165,7 @@ def family_of(column: str, family: FamilyLike) -> Family:
 
 
 def wants_text(family: Family) -> bool:
-    """Tell whether a family takes texts as they are written, even those that are numbers."""
+    """Return whether a family takes texts as they are written, even those that are numbers."""
     levels = isinstance(family, Ordinal) and any(isinstance(level, str) for level in family.levels or ())
     return levels or family.name in ("categorical", "words")
 
@@ -224,7 +224,7 @@ def family_settings(family: Family) -> JsonObject:
 
 
 def same(a: Json, b: Json) -> bool:
-    """Tell whether two settings are equal; arrays count as lists."""
+    """Return whether two settings are equal; arrays count as lists."""
     return bool(getattr(a, "tolist", lambda: a)() == getattr(b, "tolist", lambda: b)())
 
 

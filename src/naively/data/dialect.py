@@ -116,7 +116,7 @@ def end_of_line(text: str) -> str:
 
 
 def is_header(comment: str, rest: str, delimiter: str) -> bool:
-    """Tell whether a line that begins with # names the columns of the lines below it."""
+    """Return whether a line that begins with # names the columns of the lines below it."""
     try:
         lines = list(islice(csv.reader(io.StringIO(comment + rest, newline=""), delimiter=delimiter), 3))
     except csv.Error:
@@ -130,7 +130,7 @@ def is_header(comment: str, rest: str, delimiter: str) -> bool:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell is written as a number."""
+    """Return whether a cell is written as a number."""
     try:
         float(cell)
     except ValueError:

@@ -52,12 +52,12 @@ def few_texts(X: list[CellLike], schema: Schema | None) -> list[Mapping[str, Cel
 
 
 def is_one_row(X: TableLike) -> bool:
-    """Tell whether this is one row: a dict of single values."""
+    """Return whether this is one row: a dict of single values."""
     return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
 
 
 def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
-    """Tell whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
+    """Return whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
     return hasattr(X, "index") and hasattr(X, "items") and np.ndim(X) == 1 and np.ndim(y) == 0 and y is not None
 
 
@@ -90,7 +90,7 @@ def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
 
 
 def is_column(value: CellLike) -> bool:
-    """Tell whether a value is a column of values rather than a single one."""
+    """Return whether a value is a column of values rather than a single one."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
         return False
     return isinstance(value, (list, tuple)) or np.ndim(value) > 0

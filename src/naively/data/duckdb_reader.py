@@ -32,7 +32,7 @@ TYPES: dict[str, pa.DataType] = {
     "TIMESTAMP": "time",
     "TIMESTAMPTZ": "time",
 }
-# Another name of DuckDB for VARCHAR, which here stands for texts that are taken apart: as long as they like.
+# Another name of DuckDB for VARCHAR, which here stands for texts that are tokenized: as long as they like.
 PROSE = "TEXT"
 # Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
 PIECE, BYTES = 1 << 11, 1 << 25
@@ -157,7 +157,7 @@ def with_whole(batches: Iterable[pa.RecordBatch], types: Mapping[str, str], path
 
 
 def is_whole_text(text: str | None) -> bool:
-    """Tell whether a cell is empty or a whole number of 64 bits."""
+    """Return whether a cell is empty or a whole number of 64 bits."""
     if text is None:
         return True
     return bool(re.fullmatch(r"-?\d+", text)) and -(2**63) <= int(text) < 2**63

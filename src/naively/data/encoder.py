@@ -31,7 +31,7 @@ class Coder:
     ) -> None:
         self.column, self.places, self.missing, self.unseen, self.refuse = column, places, missing, unseen, refuse
         self.none = exact_names(column.written)  # texts that stand for no value
-        self.found: Counter[str] = Counter()  # how often each of them was met
+        self.found: Counter[str] = Counter()  # how often each of them was seen
         self._learn_none()
 
     def _learn_none(self) -> None:
@@ -43,12 +43,10 @@ class Coder:
         """Fill in the codes of some rows, and return the labels that are new."""
         values.check(self.column)
         family = self.column.family
-        told_apart = isinstance(family, Bins) or (
-            isinstance(family, Bernoulli) and values.type not in ("boolean", None)
-        )
-        texts = None if told_apart else values.texts(begin, end)
+        by_value = isinstance(family, Bins) or (isinstance(family, Bernoulli) and values.type not in ("boolean", None))
+        texts = None if by_value else values.texts(begin, end)
         if texts is None:
-            new = self._fill_labels((self._told_apart if told_apart else ColumnValues.labels)(values, begin, end), out)
+            new = self._fill_labels((self._distinguished if by_value else ColumnValues.labels)(values, begin, end), out)
         else:
             new = self._fill(texts, out)
         if new and isinstance(family, Ordinal):
@@ -65,7 +63,7 @@ class Coder:
             self._learn_none()
             raise
 
-    def _told_apart(self, values: ColumnValues, begin: int, end: int) -> ColumnLabels:
+    def _distinguished(self, values: ColumnValues, begin: int, end: int) -> ColumnLabels:
         """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
         numbers, family = values.numbers(begin, end), self.column.family
         if isinstance(family, Bins):
@@ -97,8 +95,8 @@ class Coder:
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
         unseen = _kernels.NEW if self.unseen is None else self.unseen
-        met = encode_texts(self._texts, texts, self.missing, unseen, out)
-        new = [texts[row].as_py() for row in met]
+        seen = encode_texts(self._texts, texts, self.missing, unseen, out)
+        new = [texts[row].as_py() for row in seen]
         self._known += len(new)
         if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
             there = plain_texts(texts).drop_null()
@@ -120,7 +118,7 @@ class Coder:
 
 
 def is_arrow_text(label: str) -> bool:
-    """Tell whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
+    """Return whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
     return label.isascii() or label.encode(errors="ignore").decode() == label
 
 

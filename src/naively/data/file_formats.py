@@ -129,12 +129,12 @@ def refuse_binary(head: bytes, shown: str) -> None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell whether bytes are none that UTF-8 texts have."""
+    """Return whether bytes are none that UTF-8 texts have."""
     return b"\0" in head or not is_utf8(head)
 
 
 def is_utf8(head: bytes) -> bool:
-    """Tell whether bytes are UTF-8; a character that is cut off at the end does not count."""
+    """Return whether bytes are UTF-8; a character that is cut off at the end does not count."""
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -166,7 +166,7 @@ def refuse_document(what: str, shown: str) -> str:
 
 
 def is_clutter(name: str) -> bool:
-    """Tell whether a file of an archive is what a system leaves there."""
+    """Return whether a file of an archive is what a system leaves there."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith(".")
 
 

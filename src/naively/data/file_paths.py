@@ -27,5 +27,5 @@ def paths_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def hidden(path: Path) -> bool:
-    """Tell whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
+    """Return whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
     return any(part.startswith((".", "_")) for part in path.parts)

@@ -41,7 +41,7 @@ class Frame:
         texts: bool = False,
     ) -> None:
         self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
-        self.texts = texts  # whether it is but a column of texts, which are to be taken apart
+        self.texts = texts  # whether it is but a column of texts, which are to be tokenized
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -272,7 +272,7 @@ def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
 
 
 def is_sequence(value: CellLike) -> bool:
-    """Tell whether something is a column rather than a cell."""
+    """Return whether something is a column rather than a cell."""
     if isinstance(value, (str, bytes)):
         return False
     return (
@@ -362,7 +362,7 @@ def series_values(name: str, series: ColumnLike) -> ColumnValues:
     if isinstance(series, (pa.Array, pa.ChunkedArray)):
         return arrow_values(name, series)
     if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
-        # The categories of its Categorical are those met so far, by any column; an Enum declares them in order.
+        # The categories of its Categorical are those seen so far, by any column; an Enum declares them in order.
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
         newest = import_module("polars").CompatLevel.newest()
         return ColumnValues(name, series, levels, newest, ordered=levels is not None)

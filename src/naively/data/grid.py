@@ -26,7 +26,7 @@ class NumberBins:
     middles: tuple[float, ...]  # the number in the middle of those in each fine bin, on the common scale
     low: float
     high: float
-    centre: float
+    center: float
     scale: float
 
     @property
@@ -37,14 +37,14 @@ class NumberBins:
 
 @dataclass(frozen=True)
 class LabelValues:
-    """The labels of a column that are told apart."""
+    """The labels of a column that are distinguished."""
 
     name: str
     labels: tuple[Label, ...]
 
     @property
     def size(self) -> int:
-        """How many labels are told apart."""
+        """How many labels are distinguished."""
         return len(self.labels)
 
 
@@ -116,13 +116,13 @@ class Grid:
 
     @cached_property
     def _coarse(self) -> list[Codes]:
-        """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
+        """The coarse bin of each fine one; the last place is that of a missing value, which -1 finds."""
         coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
         return [np.array([*to, -1], dtype=np.int32) for to in coarse]
 
     @cached_property
     def _scale(self) -> Floats:
-        return np.array([(b.low, b.high, b.centre, b.scale) for b in self.numbers]).reshape(-1, 4).T
+        return np.array([(b.low, b.high, b.center, b.scale) for b in self.numbers]).reshape(-1, 4).T
 
     def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
         """Return rows as they are counted together, given their numbers and the codes of their labels."""
@@ -134,9 +134,9 @@ class Grid:
         for at, to in enumerate(self._coarse):
             np.take(to, fine[:, at], out=codes[:, at], mode="wrap")
         codes[:, len(self.numbers) :] = labels
-        low, high, centre, scale = self._scale
+        low, high, center, scale = self._scale
         level = np.clip(numbers, low, high)
-        level -= centre
+        level -= center
         level *= scale
         np.nan_to_num(level, copy=False)
         return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
@@ -175,9 +175,9 @@ def column_places(names: Sequence[str], among: Sequence[str]) -> Places:
 class Cells:
     """Rows as they are counted together."""
 
-    fine: Codes  # [row, column of numbers]; -1 is a hole, here and below
+    fine: Codes  # [row, column of numbers]; -1 is a missing value, here and below
     codes: Codes  # [row, column]
-    level: Floats  # [row, column of numbers], on one scale; a hole lies at the centre, 0
+    level: Floats  # [row, column of numbers], on one scale; a missing value lies at the center, 0
 
     def take(self, rows: Places | Mask | slice) -> Cells:
         """Return some of the rows."""

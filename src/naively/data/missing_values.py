@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from .cell_format import CellFormat
 
-# In the column of the classes, and in texts that are taken apart into words: there most words are meant.
+# In the column of the classes, and in texts whose words are counted: there most words are meant.
 OF_CLASSES = ("", "NA", "N/A", "NaN", "null", "?")
 # In any other column, spelled exactly so: what pandas reads as missing (`pandas.read_csv`), and "?" of the UCI archive.
 EXACT = (
@@ -55,7 +55,7 @@ def exact_names(written: CellFormat | None) -> tuple[str, ...]:
 
 
 def is_no_number(text: str, written: CellFormat) -> bool:
-    """Tell whether a text stands for no value in a column of numbers or times."""
+    """Return whether a text stands for no value in a column of numbers or times."""
     names = (AND_USUAL,) if written.missing is None else written.missing
     if AND_USUAL in names and text.strip().casefold() in LOOSE:
         return True

@@ -179,12 +179,12 @@ def signs(texts: pa.Array, decimal: str | None) -> list[tuple[str, str]]:
 
 
 def all_are(texts: pa.Array, written: CellFormat) -> bool:
-    """Tell whether all texts are numbers that are written so."""
+    """Return whether all texts are numbers that are written so."""
     return bool(pc.all(are_numbers(texts, written)).as_py())
 
 
 def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
-    """Tell whether a sign groups thousands rather than the digits of numbers that name something.
+    """Return whether a sign groups thousands rather than the digits of numbers that name something.
 
     Numbers of telephones, accounts and persons are grouped, too, but all alike and without fractions. A comma is not
     used for that.
@@ -198,7 +198,7 @@ def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
 
 
 def is_settled(texts: pa.Array, fit: list[CellFormat]) -> bool:
-    """Tell whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
+    """Return whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
     money = re.fullmatch(CURRENCIES, (fit[0].prefix + fit[0].suffix).strip()) is not None
     return fit[0].decimal == "." and not fit[0].thousands and not money
 

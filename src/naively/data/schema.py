@@ -92,7 +92,7 @@ class Schema:
         return replace(self, columns=tuple(changed))
 
     def with_functions(self, functions: Mapping[str, Callable[..., object] | None]) -> Schema:
-        """Return the same columns, functions that take texts apart given again after a file could not hold them."""
+        """Return the same columns, functions that tokenize texts given again after a file could not hold them."""
         out = []
         for column in self.columns:
             missing = {

@@ -1,4 +1,4 @@
-"""The class of each row: labels of any type that come back as they were, or shares of several classes."""
+"""The class of each row: labels of any type that come back as they were, or soft labels."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class SoftLabels(NamedTuple):
     """Of each row, how much of it belongs to each class: soft labels."""
 
     labels: list[Label]
-    shares: Floats
+    proportions: Floats  # [row, class]
     dtype: DType
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return len(self.shares)
+        return len(self.proportions)
 
 
 def single(y: ColumnLike) -> Label:
@@ -175,7 +175,7 @@ def label_kind(label: Label) -> str | None:
 
 
 def is_of_objects(dtype: object) -> bool:
-    """Tell whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
+    """Return whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
     of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
 

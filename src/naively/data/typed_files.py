@@ -124,7 +124,7 @@ class Typed:
 
 
 class Parquet(Typed):
-    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
+    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are tokenized."""
 
     def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown = path, shown

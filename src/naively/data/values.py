@@ -25,7 +25,7 @@ from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_typ
 from .column import NOUNS, Column, Type, same_kind
 from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
 
-# Texts are worth a code if each is met in so many rows.
+# Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
 # An array of Arrow's shorter texts holds no more bytes than this.
 LONGEST = 1 << 31
@@ -105,7 +105,7 @@ class ColumnValues:
         return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
 
     def holds_nan(self) -> bool:
-        """Tell whether a missing value says at least that it is a number."""
+        """Return whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
 
     def written(self) -> TypeGuess | None:
@@ -162,7 +162,7 @@ class ColumnValues:
         return array if is_text_type(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
-        """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
+        """Return some rows as texts to be tokenized: as they lie, for halves of surrogate pairs are let in there."""
         self.check(column)
         return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
 
@@ -197,7 +197,7 @@ class ColumnValues:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is that of texts."""
+    """Return whether an Arrow type is that of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
@@ -234,7 +234,7 @@ def another_type(column: Column, value: CellLike) -> InvalidInput:
 
 
 def numpy_values(array: pa.Array, kind: npt.DTypeLike) -> AnyArray:
-    """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
+    """Return the numbers of an Arrow array that has no nulls, without a copy and without importing pandas."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     data = array.buffers()[1]
     if data is None or not len(array):

@@ -52,7 +52,7 @@ def texts_of_wide(
 
 
 def is_open(text: str | None, delimiter: str) -> bool:
-    """Tell whether a quote that is opened in a line takes in all that follows."""
+    """Return whether a quote that is opened in a line takes in all that follows."""
     try:
         list(csv.reader(io.StringIO(text or "", newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:

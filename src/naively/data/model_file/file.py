@@ -327,7 +327,7 @@ class StoredPart(NamedTuple):
 
 
 def pieces_of(data: bytes, metadata: pq.FileMetaData, parts: list[StoredPart]) -> list[list[RowGroup]]:
-    """Return the rows of each part, row group by row group; threads share them out."""
+    """Return the rows of each part, row group by row group, by several threads."""
     own = threading.local()  # a reader serves one thread
 
     def read_group(part: StoredPart, group: int) -> RowGroup:

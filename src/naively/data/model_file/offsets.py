@@ -22,8 +22,8 @@ def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[J
         raise InvalidInput(f"adjustments of column {name!r} are not finite.", column=name)
     of, texts = in_text(values)
     rows = cell_rows(f"{MARK} {name}", classes, texts, [table])
-    met = np.asarray(stored(table).any(axis=0))
-    return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, met)}, rows
+    seen = np.asarray(stored(table).any(axis=0))
+    return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, seen)}, rows
 
 
 def moved_of(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list[RowGroup]]) -> Moved:
@@ -32,10 +32,10 @@ def moved_of(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list
     for entry, parts in zip(entries, pieces, strict=True):
         need(str(entry["name"]).startswith(f"{MARK} "), "adjustments have no mark")
         values, places = axis_of(entry["values"], [part.texts for part in parts])
-        table, met, cells = np.zeros((len(classes), len(values))), 0, 0
+        table, seen, cells = np.zeros((len(classes), len(values))), 0, 0
         for part in parts:
-            table[part.classes, places[met : met + len(part.texts)][part.values]] = part.numbers[0]
-            met, cells = met + len(part.texts), cells + len(part.values)
+            table[part.classes, places[seen : seen + len(part.texts)][part.values]] = part.numbers[0]
+            seen, cells = seen + len(part.texts), cells + len(part.values)
         need(np.isfinite(table).all(), "adjustments are not finite")
         need(np.count_nonzero(stored(table)) == cells, "an adjustment stands twice, or is 0")
         found[entry["name"][len(MARK) + 1 :]] = values, table

@@ -79,7 +79,7 @@ def label_texts(names: list[Name], at: Integers) -> tuple[pa.Array, pa.Array]:
 
 
 def all_sound(fine: Floats, products: Floats, levels: int) -> bool:
-    """Tell whether these can be sums over rows: only sums of the numbers themselves may lie below 0."""
+    """Return whether these can be sums over rows: only sums of the numbers themselves may lie below 0."""
     counts = products[:, : products.shape[1] - levels, : products.shape[1] - levels]
     squares = np.einsum("kff->kf", products)
     finite = np.isfinite(fine).all() and np.isfinite(products).all()
@@ -118,11 +118,11 @@ def pair_codes(rows: pa.Table, part: str) -> tuple[Integers, list[Name]]:
         column_without_nulls(rows, name + part).cast(TEXT).dictionary_encode("encode") for name in ("column", "value")
     )
     width = max(len(values.dictionary), 1)
-    met, which = np.unique(
+    seen, which = np.unique(
         columns.indices.to_numpy().astype(np.int64) * width + values.indices.to_numpy(), return_inverse=True
     )
     names, texts = columns.dictionary.to_pylist(), values.dictionary.to_pylist()
-    return which, [(names[pair // width], texts[pair % width]) for pair in met.tolist()]
+    return which, [(names[pair // width], texts[pair % width]) for pair in seen.tolist()]
 
 
 def codes_in_axis(known: Mapping[Name, int], half: tuple[Integers, list[Name]], where: Integers) -> Integers:
@@ -139,12 +139,12 @@ def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
     """Return what was counted of columns together, from what the footer says and the rows."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
     size, cells = len(features), len(bins) + len(features) ** 2
-    flat, met = np.zeros((len(classes), cells)), 0
+    flat, seen = np.zeros((len(classes), cells)), 0
     for piece in pieces:
         flat[piece.classes, piece.values] = piece.numbers[0]
-        met += len(piece.values)
+        seen += len(piece.values)
     at = np.concatenate([*(p.classes.astype(np.int64) * cells + p.values for p in pieces), np.zeros(0, np.int64)])
-    need(len(np.unique(at)) == met, "a cell stands twice")
+    need(len(np.unique(at)) == seen, "a cell stands twice")
     half = flat[:, len(bins) :].reshape(len(classes), size, size)
     fine, products = flat[:, : len(bins)], half + np.triu(half, 1).transpose(0, 2, 1)
     need(0 <= said["levels"] < size and all_sound(fine, products, said["levels"]), "sums are negative or not finite")

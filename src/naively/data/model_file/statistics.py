@@ -56,8 +56,8 @@ def statistic_rows(name: str, statistic: ColumnStatistic, classes: JsonObject) -
         raise InvalidInput(f"column {name!r} holds counts that are negative or not finite.", column=name)
     of, texts = in_text(values)
     rows = cell_rows(name, statistic.classes, texts, arrays, PLACES[kind])
-    met = np.any([stored(array).any(axis=0) for array in arrays], axis=0)
-    entry = {"name": name, "kind": kind, "rows": len(rows), "values": described(values, of, met)}
+    seen = np.any([stored(array).any(axis=0) for array in arrays], axis=0)
+    entry = {"name": name, "kind": kind, "rows": len(rows), "values": described(values, of, seen)}
     if isinstance(statistic, WordTable):
         entry |= {"tokens": statistic.lexicon.tokens.to_json(), "fixed": statistic.lexicon.fixed}
     own = described(statistic.classes)
@@ -97,14 +97,16 @@ def cell_rows(
     return pa.table(columns, SCHEMA)
 
 
-def described(axis: Axis, of: str | None = None, met: Mask | None = None) -> JsonObject:
+def described(axis: Axis, of: str | None = None, seen: Mask | None = None) -> JsonObject:
     """Return what the footer says about an axis, with those of its labels that no row has."""
     if isinstance(axis.labels, range):
         return {"numbered": len(axis)}
-    unmet = axis.labels if met is None else [label for label, row in zip(axis.labels, met, strict=True) if not row]
+    without_rows = (
+        axis.labels if seen is None else [label for label, row in zip(axis.labels, seen, strict=True) if not row]
+    )
     whole = len(axis.fixed) == len(axis)
     declared = whole or labels_in_json([label for label in axis.labels if label in axis.fixed])
-    return {"type": of or in_text(axis)[0], "labels": labels_in_json(unmet), "declared": declared}
+    return {"type": of or in_text(axis)[0], "labels": labels_in_json(without_rows), "declared": declared}
 
 
 def in_text(axis: Axis) -> tuple[str, pa.Array]:
@@ -129,7 +131,7 @@ def stored(array: Floats) -> Mask:
 
 
 def sound(n: Floats, *others: Floats) -> bool:
-    """Tell whether these can be counts, alone or with numbers of texts, or with shifts, sums and squares."""
+    """Return whether these can be counts, alone or with numbers of texts, or with shifts, sums and squares."""
     finite = all(np.isfinite(array).all() for array in (n, *others))
     return finite and all((array >= 0).all() for array in (n, *(others if len(others) == 1 else others[2:])))
 
@@ -205,14 +207,14 @@ def stored_tokens(entry: JsonObject) -> Tokens:
 
 
 def dense_arrays(pieces: list[RowGroup], shape: tuple[int, int], places: Integers, parts: int) -> list[Floats]:
-    """Return the arrays [class, value] of the rows, zero where there is none; places are those of the met values."""
-    arrays, taken, met = [np.zeros(shape) for _ in range(parts)], np.zeros(shape, np.bool_), 0
+    """Return the arrays [class, value] of the rows, zero where there is none; places are those of the seen values."""
+    arrays, taken, seen = [np.zeros(shape) for _ in range(parts)], np.zeros(shape, np.bool_), 0
     for classes, values, numbers, texts in pieces:
-        at = classes.astype(np.intp) * shape[1] + places[met : met + len(texts)][values]
+        at = classes.astype(np.intp) * shape[1] + places[seen : seen + len(texts)][values]
         taken.ravel()[at] = True
         for array, given in zip(arrays, numbers, strict=True):
             array.ravel()[at] = given
-        met += len(texts)
+        seen += len(texts)
     need(np.count_nonzero(taken) == sum(len(part.values) for part in pieces), "a cell stands twice")
     need(sound(*arrays), "counts are negative or not finite")
     for array in arrays:
@@ -221,22 +223,22 @@ def dense_arrays(pieces: list[RowGroup], shape: tuple[int, int], places: Integer
 
 
 def axis_of(entry: JsonObject, groups: list[pa.Array]) -> tuple[Axis, Integers]:
-    """Return the axis that the footer describes, with the labels that are met, and their places."""
+    """Return the axis that the footer describes, with the labels that are seen, and their places."""
     texts = pa.chunked_array(groups, TEXT)
     texts.validate(full=True)  # what is no text is found now, and not when the labels are asked for
     if "numbered" in entry:
         axis, places = Axis.numbered(entry["numbered"]), texts.cast(pa.int64()).to_numpy()
         need(len(texts) == 0 or 0 <= places.min() <= places.max() < len(axis), "a number lies outside its axis")
         return axis, places
-    met = Axis.ordered(decode_labels(entry["type"], texts))
-    unmet, declared = (stored_labels(entry, name) for name in ("labels", "declared"))
-    if not unmet and not declared:  # the usual case, in which no label need become a value of Python
-        axis = Axis.ordered(met.labels, met.labels) if entry["declared"] is True else met
-        return axis, np.arange(len(met), dtype=np.int32)
-    known = (*met.labels, *unmet)
+    seen = Axis.ordered(decode_labels(entry["type"], texts))
+    without_rows, declared = (stored_labels(entry, name) for name in ("labels", "declared"))
+    if not without_rows and not declared:  # the usual case, in which no label need become a value of Python
+        axis = Axis.ordered(seen.labels, seen.labels) if entry["declared"] is True else seen
+        return axis, np.arange(len(seen), dtype=np.int32)
+    known = (*seen.labels, *without_rows)
     axis = Axis(known, known if entry["declared"] is True else declared)
     need(len(axis) == len(known) == len({*known}), "a label stands twice, or is declared and not there")
-    return axis, axis.places(met.labels)
+    return axis, axis.places(seen.labels)
 
 
 def stored_labels(entry: JsonObject, name: str) -> list[Label]:
