@@ -29,6 +29,8 @@ def main() -> None:
     )
     count(y, numbers, codes, offsets, words)
     score(rng, numbers, codes, offsets, words)
+    combine(rng, y, numbers, codes, offsets)
+    leave_one_out(y, numbers, codes, offsets, words)
     print(level)
 
 
@@ -39,7 +41,7 @@ def count(y, numbers, codes, offsets, words) -> None:
     assert kernels.count_dense(numbers, y, None, 0.0, None, np.zeros(shape)) == -1
     assert kernels.count_sparse(*words, y, None, None, 0.0, np.zeros((CLASSES, 1_000))) == -1
     assert kernels.count_moments(numbers, y, None, False, np.zeros(shape), np.zeros((3, *shape))) == -1
-    kernels.ranges(numbers, np.zeros(COLUMNS), np.zeros(COLUMNS))
+    kernels.column_ranges(numbers, np.zeros(COLUMNS), np.zeros(COLUMNS))
 
 
 def score(rng, numbers, codes, offsets, words) -> None:
@@ -53,6 +55,40 @@ def score(rng, numbers, codes, offsets, words) -> None:
     scorer.normal(numbers, some, positive, some, False)
     scorer.student(numbers, some, positive, positive, some, False)
     assert scorer.posterior(np.zeros(CLASSES), np.empty((ROWS, CLASSES))) == -1
+
+
+def combine(rng, y, numbers, codes, offsets) -> None:
+    """Run the kernels of pairs of columns: binning, products of features, scores of pairs."""
+    cuts = np.tile(np.linspace(-1, 1, 7), COLUMNS)
+    kernels.bin_numbers(numbers, cuts, np.arange(COLUMNS + 1) * 7, np.empty((ROWS, COLUMNS), np.int32))
+    features = 1 + offsets[-1] + COLUMNS
+    kernels.count_products(codes, offsets, numbers, y, None, np.zeros((CLASSES, features, features)))
+    first, lines = np.arange(COLUMNS - 1), np.arange(COLUMNS - 1) * 81  # 9 places for each column: 8 codes, missing
+    scorer = kernels.Scorer(np.zeros(CLASSES))
+    scorer.pairs(codes, offsets, first, first + 1, lines, padded(rng.normal(size=(81 * len(first), CLASSES))))
+    assert scorer.choice(np.zeros(CLASSES), np.empty(ROWS, np.int64)) == -1
+
+
+def leave_one_out(y, numbers, codes, offsets, words) -> None:
+    """Run the leave-one-out kernels on the rows that were counted."""
+    counts = np.zeros((9 * COLUMNS, CLASSES))  # a last line for values that were never seen
+    assert kernels.count_codes(codes, y, None, False, np.arange(COLUMNS + 1) * 9, counts) == -1
+    seen, totals = counts.sum(axis=1), np.tile(np.bincount(y, minlength=CLASSES) * 1.0, (COLUMNS, 1))
+    logs = np.log((counts + 1) / (totals.repeat(9, axis=0) + 9))
+    columns = np.tile([1.0, 9.0, float(ROWS), 0.0, 1.0, 0.0], (COLUMNS, 1))
+    out = np.zeros((ROWS, CLASSES))
+    tables = padded(logs), padded(counts), seen, np.zeros(len(seen)), totals, columns
+    assert kernels.leave_one_out_codes(codes, y, None, np.arange(COLUMNS + 1) * 9, *tables, out) == -1
+    shape = COLUMNS, CLASSES
+    moments = totals, np.zeros(shape), totals * 1.0, np.full(shape, 1e-14)
+    assert kernels.leave_one_out_numbers(numbers, y, None, *moments, "bayes", 1.0, 0.0, out) == -1
+    texts = np.zeros((1_000, CLASSES))
+    np.add.at(texts, (words[1], y.repeat(40)), 1.0)
+    group, mass = np.zeros(1_000, np.uint8), texts.sum(axis=0, keepdims=True)
+    of_words = padded(texts), texts.sum(axis=1), group, mass
+    kernels.word_weights(*of_words, np.ones((1, 2)), 0.5, np.zeros((1_000, CLASSES)))
+    pieces = np.zeros((2, CLASSES, ROWS), np.float32)
+    kernels.leave_one_out_words(words[0].astype(np.int64), words[1], y, None, *of_words, 0.5, pieces)
 
 
 def padded(table):

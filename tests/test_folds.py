@@ -94,10 +94,10 @@ def test_labels_are_split_by_their_text():
 BAD = {
     "a class that is not there": ({"classes": np.array([0, 2], np.int32)}, "Class codes must lie in 0 … 1"),
     "a row without a fold": ({"out": np.zeros(3, np.int32)}, "There must be a fold for each row"),
-    "no fold": ({"loads": np.zeros(0, np.int64), "used": np.zeros((2, 0), np.uint8)}, "a place for each fold"),
+    "no fold": ({"fold_rows": np.zeros(0, np.int64), "used": np.zeros((2, 0), np.uint8)}, "a place for each fold"),
     "folds that differ": ({"used": np.zeros((2, 4), np.uint8)}, "a place for each fold"),
     "a class without a key": ({"keys": np.zeros(1, np.uint64)}, "a key and a line for each class"),
-    "a block without its rows": ({"met": np.array([1, 0])}, "The open blocks do not fit"),
+    "a block without its rows": ({"class_rows": np.array([1, 0])}, "The open blocks do not fit"),
     "a row without a weight": ({"weights": np.ones(1)}, "one weight for each row"),
 }
 
@@ -106,10 +106,14 @@ BAD = {
 def test_rows_that_cannot_be_split_are_refused(name):
     """The compiled loop writes nowhere but where it was told to."""
     known = {"classes": np.array([0, 1], np.int32), "weights": None, "keys": np.zeros(2, np.uint64)}
-    known |= {"loads": np.zeros(3, np.int64), "met": np.zeros(2, np.int64), "used": np.zeros((2, 3), np.uint8)}
+    known |= {
+        "fold_rows": np.zeros(3, np.int64),
+        "class_rows": np.zeros(2, np.int64),
+        "used": np.zeros((2, 3), np.uint8),
+    }
     wrong, words = BAD[name]
     with pytest.raises(ValueError, match=words):
-        _kernels.deal(**{**known, "out": np.zeros(2, np.int32), **wrong})
+        _kernels.assign_folds(**{**known, "out": np.zeros(2, np.int32), **wrong})
 
 
 def test_a_random_state_splits_anew():

@@ -52,13 +52,13 @@ def choosing(labels: Any) -> int:
 
 
 def spanning(x: Any) -> None:
-    kernels.ranges(x, np.zeros(2), np.zeros(2))
+    kernels.column_ranges(x, np.zeros(2), np.zeros(2))
 
 
 def leaving(x: Any = X, y: Any = Y, weights: Any = None, n: Any = M, how: str = "bayes", out: Any = ONES) -> int:
     """Leave rows of numbers out; three classes."""
     out = np.zeros((4, 3)) if out is ONES else out
-    return kernels.left_numbers(x, y, weights, n, n, n, n, how, 1.0, 0.0, out)
+    return kernels.leave_one_out_numbers(x, y, weights, n, n, n, n, how, 1.0, 0.0, out)
 
 
 def leaving_codes(
@@ -66,7 +66,9 @@ def leaving_codes(
 ) -> int:
     """Leave rows of codes out; three classes, four lines."""
     n = np.zeros((4, 4)) if n is None else n
-    return kernels.left_codes(x, Y, None, offsets, n, n, met, ONES, totals, np.zeros((2, columns)), np.zeros((4, 3)))
+    return kernels.leave_one_out_codes(
+        x, Y, None, offsets, n, n, met, ONES, totals, np.zeros((2, columns)), np.zeros((4, 3))
+    )
 
 
 MALFORMED = {
@@ -115,14 +117,14 @@ MALFORMED = {
     "sums of two planes": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((2, 3, 2))),
     "sums of another shape": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((3, 2, 3))),
     "shift of another shape": lambda: kernels.count_moments(X, Y, None, True, N.T.copy(), np.zeros((3, 2, 3))),
-    "ranges of too few columns": lambda: kernels.ranges(X, np.zeros(1), np.zeros(2)),
+    "ranges of too few columns": lambda: kernels.column_ranges(X, np.zeros(1), np.zeros(2)),
     "a matrix of one dimension": lambda: spanning(W),
     "a matrix of three dimensions": lambda: spanning(X[None]),
     "no matrix": lambda: spanning(None),
     "nested lists": lambda: spanning([[1.0, 2.0]]),
     "steps of no whole elements": lambda: spanning(np.zeros((4, 2), [("flag", "u1"), ("x", "f8")])["x"]),
-    "labels of two dimensions": lambda: kernels.encode(C),
-    "labels of text": lambda: kernels.encode(np.array(["a"])),
+    "labels of two dimensions": lambda: kernels.encode_labels(C),
+    "labels of text": lambda: kernels.encode_labels(np.array(["a"])),
     "an unknown level": lambda: kernels.use_level("abacus"),
     "a level that is no name": lambda: kernels.use_level(2),
     "no classes at all": lambda: kernels.Scorer(np.zeros(0)).log_joint(np.zeros((4, 0))),
@@ -155,16 +157,16 @@ MALFORMED = {
     "labels for other classes": lambda: choosing(np.arange(2)),
     "labels of fractions": lambda: choosing(np.array([0.5, 1.5, 2.5])),
     "labels of another type": lambda: choosing(np.arange(3, dtype=I32)),
-    "places of another type": lambda: kernels.places(np.arange(3), Y),
-    "places among another type": lambda: kernels.places(np.arange(3, dtype=I32), np.arange(3)),
+    "places of another type": lambda: kernels.find_labels(np.arange(3), Y),
+    "places among another type": lambda: kernels.find_labels(np.arange(3, dtype=I32), np.arange(3)),
     "a matrix astray in memory": lambda: counting(x=astray(X)),
     "classes astray in memory": lambda: counting(y=astray(Y)),
     "weights astray in memory": lambda: counting(weights=astray(W)),
     "sparse rows astray in memory": lambda: entering(starts=astray(STARTS)),
     "sparse columns astray in memory": lambda: entering(columns=astray(AT)),
     "sparse values astray in memory": lambda: entering(values=astray(ONES)),
-    "labels astray in memory": lambda: kernels.encode(astray(Y)),
-    "places astray in memory": lambda: kernels.places(np.arange(3), astray(np.arange(3))),
+    "labels astray in memory": lambda: kernels.encode_labels(astray(Y)),
+    "places astray in memory": lambda: kernels.find_labels(np.arange(3), astray(np.arange(3))),
     "scored rows astray in memory": lambda: scorer(dense=(astray(X), None, T)),
     "a choice among other classes": lambda: scorer(dense=(X, None, T)).choice(np.zeros(2), np.zeros(4, int)),
 }

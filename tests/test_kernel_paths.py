@@ -172,7 +172,7 @@ def test_codes_at_the_edge_are_scored(dtype, size, outside, inside, layout, clas
     x, table = np.zeros((900, 3), dtype), np.random.default_rng(2).normal(size=(3 * lines, classes))
     x[450, 1], x[451, 1], x[452] = inside, outside, outside
     scorer, out = kernels.Scorer(np.zeros(classes)), np.empty((900, classes))
-    scorer.codes(laid_out(x, layout), np.arange(4) * lines, padded(table), holes=False)
+    scorer.codes(laid_out(x, layout), np.arange(4) * lines, padded(table), allow_missing=False)
     assert scorer.log_joint(out, 2) == -1
     at = np.arange(3) * lines + np.where(x < size, x, size).astype(int)
     np.testing.assert_allclose(out, table[at].sum(axis=1), rtol=1e-13, atol=1e-13)
@@ -278,7 +278,7 @@ def test_numbers_of_any_layout_are_counted_by_any_threads(dtype, layout, spread,
         assert_near(sums[power], *sums_of(rows.y, terms, CLASSES), 1e-12)
 
     ranges = np.empty((2, COLUMNS))
-    kernels.ranges(x, *ranges, 2)
+    kernels.column_ranges(x, *ranges, 2)
     np.testing.assert_array_equal(ranges, [x.min(axis=0), x.max(axis=0)])
 
 
@@ -340,7 +340,7 @@ def test_no_columns_are_counted_by_any_threads(rows):
     x, y = np.zeros((rows, 0)), (np.arange(rows) % 3).astype(np.int32)
     for threads in THREADS:
         assert [found.shape for found in counted_by_all(x, y, 3, threads)] == [(3, 0)] * 4
-        kernels.ranges(x, np.zeros(0), np.zeros(0), threads)
+        kernels.column_ranges(x, np.zeros(0), np.zeros(0), threads)
         scorer, out, none = kernels.Scorer(np.arange(3.0)), np.empty((rows, 3)), np.zeros((0, 4))
         scorer.codes(x.astype(np.int32), np.zeros(1, np.int64), none)
         scorer.dense(x, None, none)
@@ -410,14 +410,14 @@ def test_places_are_those_of_numpy(known, rows):
     """Labels among the known ones get their place; one stranger, wherever it is, and there are none."""
     rng = np.random.default_rng(10)
     y = rng.choice(known, rows)
-    found = kernels.places(known, y)
+    found = kernels.find_labels(known, y)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, np.searchsorted(known, y))
-    np.testing.assert_array_equal(kernels.places(*(frozen(array) for array in (known, y))), found)
+    np.testing.assert_array_equal(kernels.find_labels(*(frozen(array) for array in (known, y))), found)
     for stranger in (5, -(2**63) + 1, 2**63 - 2):
         if rows and stranger not in known:
             y[rng.integers(rows)] = stranger
-            assert kernels.places(known, y) is None
+            assert kernels.find_labels(known, y) is None
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -428,8 +428,8 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def test_among_no_labels_there_are_no_places():
-    assert kernels.places(np.zeros(0, np.int64), np.zeros(1, np.int64)) is None
-    assert len(kernels.places(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0
+    assert kernels.find_labels(np.zeros(0, np.int64), np.zeros(1, np.int64)) is None
+    assert len(kernels.find_labels(np.zeros(0, np.int64), np.zeros(0, np.int64))) == 0
 
 
 @pytest.mark.parametrize("against", [False, True])

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ def test_labels_are_encoded(rng, dtype, size, start):
     limits = np.iinfo("uint8" if dtype == "bool" else dtype)
     start = start if limits.min <= start <= limits.max - 29 else 0
     y = (rng.integers(0, 2 if dtype == "bool" else 30, size) + start).astype(dtype)
-    found = kernels.encode(y)
+    found = kernels.encode_labels(y)
     if size:
         labels, codes = np.unique(y, return_inverse=True)
         np.testing.assert_array_equal(found[0].astype(dtype), labels)
@@ -100,12 +101,12 @@ def test_labels_are_encoded(rng, dtype, size, start):
 
 def test_labels_far_apart_are_left_to_others():
     """The table over all labels stays small: a span of 2**20 is the first that is not encoded, nor are fractions."""
-    assert kernels.encode(np.array([0, 2**20])) is None
-    assert kernels.encode(np.array([-(2**63), 2**63 - 1])) is None
-    assert kernels.encode(np.array([0.0, 1.0])) is None
-    labels, codes = kernels.encode(np.array([2**20 - 1, 0, 0]))
+    assert kernels.encode_labels(np.array([0, 2**20])) is None
+    assert kernels.encode_labels(np.array([-(2**63), 2**63 - 1])) is None
+    assert kernels.encode_labels(np.array([0.0, 1.0])) is None
+    labels, codes = kernels.encode_labels(np.array([2**20 - 1, 0, 0]))
     assert (labels.tolist(), codes.tolist()) == ([0, 2**20 - 1], [1, 0, 0])
-    labels, codes = kernels.encode(np.arange(20)[::-3])  # of any layout
+    labels, codes = kernels.encode_labels(np.arange(20)[::-3])  # of any layout
     assert (labels.tolist(), codes.tolist()) == ([1, 4, 7, 10, 13, 16, 19], [6, 5, 4, 3, 2, 1, 0])
 
 
@@ -213,7 +214,7 @@ def test_ranges_are_found(rows, threads, rng):
         odd = rng.choice([np.nan, np.inf, -np.inf, 1.0]).astype(x.dtype)
         x = np.where(rng.random(x.shape) < 0.2, odd, x)
     least, largest = np.zeros((2, x.shape[1]))
-    kernels.ranges(x, least, largest, threads)
+    kernels.column_ranges(x, least, largest, threads)
     np.testing.assert_array_equal(least, np.fmin.reduce(x.astype(float), axis=0, initial=np.inf))
     np.testing.assert_array_equal(largest, np.fmax.reduce(x.astype(float), axis=0, initial=-np.inf))
 
@@ -292,7 +293,7 @@ def normal_step(rng, rows, classes, layout, against):
     tables = padded(centre), padded(precision), padded(base)
     terms = np.where(np.isnan(far), 0, base - far)
     size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)  # a hole takes its base out again
-    return Step(lambda s: s.normal(x, *tables, holes=True), terms.sum(axis=1), size.sum(axis=1))
+    return Step(lambda s: s.normal(x, *tables, allow_missing=True), terms.sum(axis=1), size.sum(axis=1))
 
 
 def student_step(rng, rows, classes, layout, against):
@@ -302,7 +303,7 @@ def student_step(rng, rows, classes, layout, against):
     far = power * np.log1p(far)
     terms = np.where(np.isnan(far), 0, base - far)
     size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)
-    return Step(lambda s: s.student(x, *tables, holes=True), terms.sum(axis=1), size.sum(axis=1))
+    return Step(lambda s: s.student(x, *tables, allow_missing=True), terms.sum(axis=1), size.sum(axis=1))
 
 
 def given_step(rng, rows, classes, layout, against):
@@ -473,7 +474,7 @@ def test_logarithms_are_accurate():
     one = np.ones((1, len(x)))
     assert one.size % 4 == 0
     scorer, out = kernels.Scorer(np.zeros(len(x))), np.empty((1, len(x)))
-    scorer.student(np.ones((1, 1)), 0 * one, x[None], one, 0 * one, holes=False)
+    scorer.student(np.ones((1, 1)), 0 * one, x[None], one, 0 * one, allow_missing=False)
     assert scorer.log_joint(out) == -1
     exact = np.log1p(x.astype(np.longdouble))
     worst = float(np.max(np.abs(-out[0] - exact) / exact))
@@ -567,6 +568,35 @@ def many_answers(threads: int) -> list[np.ndarray]:
     return [joint, shares, logarithms, choices]
 
 
+def test_the_level_may_change_while_threads_count(level):
+    """Sums of whole numbers are exact at every level, so a call that starts at any of them counts the same."""
+    wanted = large("codes")
+    assert wanted.call(1) == -1
+
+    def count_often() -> bool:
+        counts = [large("codes") for _ in range(20)]
+        return all(count.call(2) == -1 and (count.filled[0] == wanted.filled[0]).all() for count in counts)
+
+    with ThreadPoolExecutor(3) as pool:
+        counted = [pool.submit(count_often) for _ in range(3)]
+        while not all(future.done() for future in counted):
+            for name in kernels.levels():
+                kernels.use_level(name)
+    kernels.use_level(level)
+    assert all(future.result() for future in counted)
+
+
+def test_the_largest_number_is_a_limit_of_the_module():
+    """Python reports the limits that the compiled loops keep: they have one home."""
+    shift, sums, y = np.zeros((1, 1)), np.zeros((3, 1, 1)), np.zeros(1, np.int32)
+    largest = kernels.LARGEST_NUMBER
+    assert kernels.count_moments(np.array([[largest]]), y, None, False, shift, sums) == -1
+    assert kernels.count_moments(np.array([[np.nextafter(largest, np.inf)]]), y, None, False, shift, sums) == 0
+    counts, most = np.zeros((1, 1)), kernels.LARGEST_COUNT
+    assert kernels.count_dense(np.array([[most]]), y, None, None, 0.0, counts) == -1
+    assert kernels.count_dense(np.array([[np.nextafter(most, np.inf)]]), y, None, None, 0.0, counts) == 0
+
+
 def test_answers_are_the_same_for_any_threads():
     """The number of threads changes no bit of the answers."""
     assert len({tuple(answer.tobytes() for answer in many_answers(threads)) for threads in THREADS}) == 1
@@ -577,7 +607,7 @@ def test_ranges_are_the_same_for_any_threads():
     x = np.random.default_rng(3).normal(size=(ROWS, COLUMNS))
     for threads in THREADS:
         least, largest = np.empty((2, COLUMNS))
-        kernels.ranges(x, least, largest, threads)
+        kernels.column_ranges(x, least, largest, threads)
         np.testing.assert_array_equal([least, largest], [x.min(axis=0), x.max(axis=0)])
 
 
@@ -721,5 +751,5 @@ def test_words_and_flags_need_numbers(kind, against, threshold, value):
 def test_a_negative_code_is_a_hole_or_refused(holes, row):
     x, scorer = np.zeros((600, 5), np.int32), kernels.Scorer(np.zeros(6))
     x[[417, 599], 3] = -1
-    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), holes=holes)
+    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), allow_missing=holes)
     assert scorer.log_joint(np.empty((600, 6))) == row

@@ -33,7 +33,7 @@ def test_new_texts_get_the_next_codes(kind, texts, begin):
     """Codes are handed out in the order of first appearance, and missing texts have one of their own."""
     array = pa.array(texts, type=kind).slice(begin)
     codes, out = _kernels.TextCodes(), np.empty(len(array), np.int32)
-    met = encode_texts(codes, array, MISSING, _kernels.NEW, out)
+    met = encode_texts(codes, array, MISSING, _kernels.NEW_CODE, out)
 
     places = {text: at for at, text in enumerate(dict.fromkeys(t for t in texts[begin:] if t is not None))}
     assert out.tolist() == [MISSING if text is None else places[text] for text in texts[begin:]]
@@ -57,7 +57,7 @@ def test_known_texts_keep_their_codes(kind, known, texts):
 def test_a_dictionary_grows():
     texts = [f"{n}" if n % 2 else f"number {n} of a hundred thousand" for n in range(100_000)]
     codes, out = _kernels.TextCodes(), np.empty(len(texts), np.int32)
-    assert len(encode_texts(codes, pa.array(texts), MISSING, _kernels.NEW, out)) == len(texts)
+    assert len(encode_texts(codes, pa.array(texts), MISSING, _kernels.NEW_CODE, out)) == len(texts)
     assert np.array_equal(out, np.arange(len(texts)))
 
 
@@ -71,7 +71,7 @@ def test_a_code_given_first_stays():
 
 def test_every_other_place_of_an_array_can_be_filled():
     out = np.full(6, 99, np.int32)
-    encode_texts(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW, out[::2])
+    encode_texts(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW_CODE, out[::2])
     assert out.tolist() == [0, 99, MISSING, 99, 1, 99]
 
 

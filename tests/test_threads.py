@@ -274,10 +274,10 @@ def repeated(rows: int, columns: int) -> np.ndarray:
 def test_threads_are_used_and_end_with_the_call():
     """Four threads for a long call; after it, and after any other, as many as before."""
     x, least, largest = repeated(200_000, 2_000), *np.empty((2, 2_000))
-    _kernels.ranges(x, least, largest, 4)
+    _kernels.column_ranges(x, least, largest, 4)
     before = settled()
-    assert most_alive(lambda: _kernels.ranges(x, least, largest, 4)) == 3
-    assert most_alive(lambda: _kernels.ranges(x, least, largest, 1)) == 0
+    assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 4)) == 3
+    assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 1)) == 0
     for make, X in CASES.values():
         bits(make(threads=4).fit(X, Y), X)
     assert settled() == before
@@ -332,7 +332,7 @@ LONG = {
     "dense": "_kernels.count_dense(x, y, None, 0.0, None, counts[0], threads)",
     "dense in one piece": "_kernels.count_dense(x, y, None, 0.0, None, large, threads)",
     "codes": "_kernels.count_codes(codes, y, None, False, np.arange(5_001) * 2, large[:4].reshape(-1, 2), threads)",
-    "ranges": "_kernels.ranges(x, shift[0], shift[1], threads)",
+    "ranges": "_kernels.column_ranges(x, shift[0], shift[1], threads)",
     "choice": "scorer.choice(np.zeros(2), np.empty(len(x), np.int64), threads)",
     "fit": "GaussianNB(threads=threads).fit(x, y)",
     "partial_fit": "fitted.partial_fit(x, y)",

@@ -371,7 +371,7 @@ def test_buffers_that_lie_are_refused():
     data = np.frombuffer(b"abc", np.uint8)
     for starts in ([0, 4], [-1, 2], [2, 1]):
         with pytest.raises(ValueError, match="outside its buffer"):
-            _kernels.Texts.buffer(np.array(starts, np.int32), data, None, 0)
+            _kernels.TextColumn.buffer(np.array(starts, np.int32), data, None, 0)
     view = np.array([20, 0, 0, 0], np.int32).view(np.uint8)
     with pytest.raises(ValueError, match="outside its buffer"):
-        _kernels.Texts.views(view, [data], None, 0)
+        _kernels.TextColumn.views(view, [data], None, 0)

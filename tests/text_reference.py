@@ -17,7 +17,7 @@ CJK = (
     *((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x1AFF0, 0x1AFFF)),
     *((0x1B000, 0x1B16F), (0x20000, 0x3FFFF)),
 )
-CURRENT = unicodedata.unidata_version == _kernels.UNICODE
+CURRENT = unicodedata.unidata_version == _kernels.UNICODE_VERSION
 
 
 def comparable(text: str) -> bool:
@@ -40,7 +40,7 @@ def is_mark(c: str) -> bool:
     return unicodedata.category(c).startswith("M")
 
 
-MAKE = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "native" / "unicode" / "make.py")
+MAKE = importlib.util.spec_from_file_location("make", Path(__file__).parents[1] / "native" / "unicode" / "generate.py")
 assert MAKE is not None
 assert MAKE.loader is not None
 TABLE = importlib.util.module_from_spec(MAKE)

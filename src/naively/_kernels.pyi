@@ -9,23 +9,39 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+LARGEST_NUMBER: float = 1e150
+
+LARGEST_COUNT: float = 1e290
+
+LARGEST_WEIGHT: float = 1e150
+
+SUM_ROUNDING: float = 1e-12
+
+MEAN_ROUNDING: float = 1e-14
+
+LEAST_RELATIVE_VARIANCE: float = 1e-18
+
+LEAST_VARIANCE: float = 1e-290
+
+LARGEST_VARIANCE: float = 1e300
+
 def levels() -> list[str]:
     """Instruction levels that this machine can run, best first."""
 
 def use_level(name: str) -> None:
     """Run the kernels of this instruction level from now on."""
 
-def encode(y: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)]) -> object:
+def encode_labels(y: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)]) -> object:
     """
     Whole-number labels in order, and the code of each row; None if the labels lie too far apart.
     """
 
-def places(
+def find_labels(
     known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> object:
     """
-    The place of each label among the known ones, which are sorted; None if one is not among them.
+    The index of each label among the known ones, which are sorted; None if one is not among them.
     """
 
 def count_rows(
@@ -39,14 +55,14 @@ def count_codes(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    holes: bool,
+    allow_missing: bool,
     offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> int:
     """
     counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones
-    unless holes are allowed.
+    unless missing values are allowed.
     """
 
 def count_dense(
@@ -79,14 +95,14 @@ def count_moments(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    holes: bool,
+    allow_missing: bool,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> int:
     """
     sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers
-    beyond 1e150, and NaN unless holes are allowed.
+    beyond 1e150, and NaN unless missing values are allowed.
     """
 
 def count_row(
@@ -103,7 +119,7 @@ def count_row(
     Count one row of numbers and codes; False if a number is refused, and nothing was changed.
     """
 
-def ranges(
+def column_ranges(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
@@ -135,75 +151,79 @@ def count_products(
     products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.
     """
 
-def left_codes(
+def leave_one_out_codes(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    logs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    log_probabilities: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    met: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    kept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    declared: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> int:
     """
-    out[row] += log P(row | class) by the shares of all other rows. Refuses rows that cannot have been counted.
+    out[row] += log P(row | class) by the counts of all other rows. Refuses rows that cannot have been counted.
     """
 
 def word_weights(
-    texts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    mix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    imagined: float,
+    class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    group_weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    pseudo_count: float,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> None:
     """
-    What each word says about each class, in two ways that count as the mix of its group says.
+    out[word, class]: the two log-odds of each word, times the two weights of its group.
     """
 
-def left_words(
+def leave_one_out_words(
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    texts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    mass: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    imagined: float,
+    class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    pseudo_count: float,
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> None:
     """
-    The same of rows as if they had never been counted, out[group and way, class, row].
+    Leave-one-out sums of the log-odds of the words of each row, out[group and kind, class, row].
     """
 
-def left_numbers(
+def leave_one_out_numbers(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     ssd: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    grain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    rounding: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     estimate: str,
-    worth: float,
+    prior_rows: float,
     epsilon: float,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     threads: int = 1,
 ) -> int:
     """
-    out[row] += log p(row | class) by the bells of all other rows. Refuses infinite numbers.
+    out[row] += log p(row | class) by the densities of all other rows. Refuses infinite numbers.
     """
 
 class Scorer:
-    """Adds up what columns say about classes, block by block, and answers."""
+    """
+    Adds up the contributions of columns to the scores of classes, block by block, and answers.
+    """
 
     def __init__(
         self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
@@ -221,9 +241,7 @@ class Scorer:
         bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None = None,
     ) -> None:
-        """
-        Answer with bias + scale * (all that was added), whenever it was or will be.
-        """
+        """Answer with bias + scale * (the sum of all that was or will be added)."""
 
     def codes(
         self,
@@ -231,10 +249,10 @@ class Scorer:
         offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         against: bool = False,
-        holes: bool = True,
+        allow_missing: bool = True,
     ) -> None:
         """
-        Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are holes.
+        Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are missing.
         """
 
     def pairs(
@@ -273,26 +291,26 @@ class Scorer:
     def normal(
         self,
         x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        holes: bool,
+        allow_missing: bool,
     ) -> None:
         """
-        Add base - (x - centre)**2 * precision, summed over the columns; a hole (NaN) says nothing.
+        Add base - (x - center)**2 * precision, summed over the columns; a missing value (NaN) adds nothing.
         """
 
     def student(
         self,
         x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        holes: bool,
+        allow_missing: bool,
     ) -> None:
         """
-        Add base - power * log(1 + (x - centre)**2 * precision), summed over the columns.
+        Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.
         """
 
     def given(
@@ -306,7 +324,7 @@ class Scorer:
         self, out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")], threads: int = 1
     ) -> int:
         """
-        The sums; -inf where the prior, or what was added against, rules a class out.
+        The sums; -inf where the prior, or what was added against, excludes a class.
         """
 
     def posterior(
@@ -316,7 +334,7 @@ class Scorer:
         threads: int = 1,
     ) -> int:
         """
-        Probabilities; rows that rule out every class get the fallback (logarithms).
+        Probabilities; rows that exclude every class get the fallback (logarithms).
         """
 
     def log_posterior(
@@ -348,7 +366,7 @@ class TextCodes:
 
     @property
     def next(self) -> int:
-        """The code of the next text that was never met."""
+        """The code of the next new text."""
 
     @next.setter
     def next(self, arg: int, /) -> None: ...
@@ -363,8 +381,8 @@ class TextCodes:
         out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device="cpu")],
     ) -> list[int]:
         """
-        Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW, texts never met get new
-        codes; returned are the rows in which they were met first.
+        Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW_CODE, new texts get
+        new codes; returned are the rows in which they occur first.
         """
 
     def encode_views(
@@ -381,15 +399,15 @@ class TextCodes:
     ) -> list[int]:
         """The same for views of texts (Arrow's string_view)."""
 
-NEW: int = -2147483648
+NEW_CODE: int = -2147483648
 
-class Texts:
+class TextColumn:
     """
-    Rows of text where they lie. `first` is the number of the first row, for messages.
+    Rows of text in memory. `first` is the number of the first row, for messages.
     """
 
     @staticmethod
-    def strings(texts: list, first: int = 0) -> Texts:
+    def strings(texts: list, first: int = 0) -> TextColumn:
         """A few strings; None is missing."""
 
     @staticmethod
@@ -400,9 +418,10 @@ class Texts:
         skipped: int,
         first: int = 0,
         surrogates: bool = False,
-    ) -> Texts:
+    ) -> TextColumn:
         """
-        Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are let in if it says so.
+        Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are accepted if
+        `surrogates`.
         """
 
     @staticmethod
@@ -414,12 +433,12 @@ class Texts:
         valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         skipped: int,
         first: int = 0,
-    ) -> Texts:
+    ) -> TextColumn:
         """Views of texts (Arrow's string_view)."""
 
     def __len__(self) -> int: ...
     def check(self, threads: int = 1) -> None:
-        """Refuse what is no text."""
+        """Refuse what is not valid UTF-8."""
 
     @property
     def bytes(self) -> int:
@@ -437,12 +456,12 @@ class TokenRows:
         threads: int = 1,
     ) -> tuple:
         """
-        Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or nothing if
-        that is negative. The counts are int64, of times 'log' float64.
+        Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or is
+        dropped if that is negative. The counts are int64, of times 'log' float64.
         """
 
     def totals(self, size: int) -> tuple:
-        """In how many rows each number came up, and how often in all."""
+        """In how many rows each number occurs, and how often in all."""
 
     def unknown(self) -> object:
         """How many tokens of each row had no number."""
@@ -460,12 +479,12 @@ class ClassWords:
 
     def tables(self, classes: int, columns: int, place: Sequence[int] | None = None) -> tuple:
         """
-        The sums, and the rows that each number came up in, both [class, number]; place says which line each code has.
+        The sums, and the rows that hold each number, both [class, number]; place says which line each code has.
         """
 
-class Words:
+class TokenReader:
     """
-    Reads texts by a lexicon that grows or stays as it is, or by a hash of fixed width.
+    Reads texts by a vocabulary that grows or stays as it is, or by a hash of fixed width.
     """
 
     def __init__(
@@ -480,21 +499,21 @@ class Words:
         unicode: bool = False,
     ) -> None: ...
     def __len__(self) -> int: ...
-    def stop(self, texts: Texts) -> None:
-        """Pass these words over wherever they are met."""
+    def stop(self, texts: TextColumn) -> None:
+        """Skip these words everywhere."""
 
-    def name(self, texts: Texts, apart: bool) -> None:
+    def name(self, texts: TextColumn, split: bool) -> None:
         """
-        Give names the numbers 0, 1, …; taken apart, they are words with a space between.
+        Give names the numbers 0, 1, …; if they are split, spaces separate their words.
         """
 
-    def read(self, texts: Texts, rows: TokenRows, learn: bool, threads: int = 1) -> None:
-        """Read texts, and put their numbers behind the rows."""
+    def read(self, texts: TextColumn, rows: TokenRows, learn: bool, threads: int = 1) -> None:
+        """Read texts, and append their numbers to the rows."""
 
     def read_lists(
         self,
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        tokens: Texts,
+        tokens: TextColumn,
         rows: TokenRows,
         learn: bool,
         threads: int = 1,
@@ -505,7 +524,7 @@ class Words:
 
     def count(
         self,
-        texts: Texts,
+        texts: TextColumn,
         classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         n_classes: int,
@@ -530,7 +549,7 @@ class Words:
 
     def score(
         self,
-        texts: Texts,
+        texts: TextColumn,
         times: str,
         table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
@@ -540,11 +559,11 @@ class Words:
         threads: int = 1,
     ) -> None:
         """
-        out[row, class] += table[number, class] for each token of a row; those beyond the table say nothing. With lengths,
+        out[row, class] += table[number, class] for each token of a row; those beyond the table add nothing. With lengths,
         squares[row] += times² * lengths[number].
         """
 
-    def spans(self, texts: Texts, row: int = 0) -> list[tuple[int, int, int]]:
+    def spans(self, texts: TextColumn, row: int = 0) -> list[tuple[int, int, int]]:
         """
         The tokens of one text that have a number: the number, and the bytes where each begins and ends.
         """
@@ -558,19 +577,19 @@ class Words:
         """All numbers, in the order of their names."""
 
     def memory(self) -> int:
-        """The bytes that the lexicon takes."""
+        """The bytes that the vocabulary takes."""
 
-UNICODE: str = "14.0.0"
+UNICODE_VERSION: str = "14.0.0"
 
-def deal(
+def assign_folds(
     classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    loads: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    met: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    fold_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    class_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     used: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")],
     out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """
-    Deal rows into folds, each class evenly; rows of no weight get -1. What was dealt before is carried along.
+    Split rows into stratified folds; rows of weight 0 get -1. Earlier rows are taken into account.
     """

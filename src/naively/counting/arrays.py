@@ -13,9 +13,9 @@ from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, Tab
 from ..stats.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
-LARGEST = 1e150
+LARGEST = _kernels.LARGEST_NUMBER
 # Counts beyond this cannot be summed.
-LARGEST_COUNT = 1e290
+LARGEST_COUNT = _kernels.LARGEST_COUNT
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
 AnyAccumulator = TableAccumulator | CodesAccumulator | MomentsAccumulator
@@ -149,5 +149,5 @@ def readable_dtype(dtype: DType) -> DType:
 def ranges(x: AnyArray, threads: int = 1) -> tuple[Floats, Floats]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
-    _kernels.ranges(x, least, largest, threads)
+    _kernels.column_ranges(x, least, largest, threads)
     return least, largest

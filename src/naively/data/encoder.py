@@ -94,7 +94,7 @@ class Coder:
         since = {label: code for label, code in rest if isinstance(label, str) and is_arrow_text(label)}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
-        unseen = _kernels.NEW if self.unseen is None else self.unseen
+        unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
         seen = encode_texts(self._texts, texts, self.missing, unseen, out)
         new = [texts[row].as_py() for row in seen]
         self._known += len(new)

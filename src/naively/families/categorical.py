@@ -295,7 +295,7 @@ class LogTables:
             if table.settings.unseen == "error":
                 table.check(x[:, column])
         finite, ruled_out = self._split
-        scorer.codes(x, self.offsets, finite, holes=holes)
+        scorer.codes(x, self.offsets, finite, allow_missing=holes)
         if ruled_out is not None:
             scorer.codes(x, self.offsets, ruled_out, against=True)
 
@@ -328,7 +328,8 @@ class LogTables:
         if any(table.left_alone for table in self.tables):
             return self._left_apart(x, y, weights, threads)
         out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
-        if _kernels.left_codes(x, y, weights, self.offsets, padded(self.stack), *self._left, out, threads) >= 0:
+        tables = self.offsets, padded(self.stack), *self._left
+        if _kernels.leave_one_out_codes(x, y, weights, *tables, out, threads) >= 0:
             for column, table in enumerate(self.tables):
                 table.check_counted(np.asarray(x[:, column]), y, row_weights(weights, len(x)))
         return out

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import poch, polygamma, psi
 
-from .._kernels import Scorer, left_numbers
+from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, leave_one_out_numbers
 from .._types import Codes, Floats
 from ..errors import InvalidSetting
 from ..errors.message import Setting
@@ -19,13 +19,9 @@ from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
 from .numbers import LIGHTEST, Summary
 
-# Below this share of a column's variance a class counts as this narrow: finite, and monotone around the centre.
-NARROWEST = 1e-18
-# The same where rows have no label: a class that closes in on a single row would be ever more probable. A thousandth of
-# the column's deviation stops it.
+# The least relative variance where rows have no label: a class that closes in on a single row would be ever more
+# probable. A thousandth of the column's deviation stops it.
 NARROWEST_UNLABELLED = 1e-6
-# The least variance whose inverse is still finite when squared distances are multiplied with it, and the largest.
-LEAST, LARGEST = 1e-290, 1e300
 # A number farther off than this, in squares of what was counted, is taken for this: its fourth power stays finite.
 FARTHEST = 1e60
 
@@ -103,8 +99,10 @@ def student(centre: Floats, scale: Floats, freedom: Floats, prior: Prior) -> Bel
 
 def wide_enough(variance: Floats, prior: Prior) -> Floats:
     """Return the variance, not narrower than it may be; 0 only where the whole column has no spread."""
-    least = np.where((prior.spread > 0) | (variance > 0), np.maximum(prior.narrowest * prior.spread, LEAST), 0.0)
-    return np.clip(variance, least, LARGEST)
+    least = np.where(
+        (prior.spread > 0) | (variance > 0), np.maximum(prior.narrowest * prior.spread, LEAST_VARIANCE), 0.0
+    )
+    return np.clip(variance, least, LARGEST_VARIANCE)
 
 
 class Prior(NamedTuple):
@@ -115,7 +113,7 @@ class Prior(NamedTuple):
     variance: Floats
     rows: float
     spread: Floats
-    narrowest: float = NARROWEST
+    narrowest: float = LEAST_RELATIVE_VARIANCE
 
     @classmethod
     def of_column(cls, summary: Summary, smoothing: float) -> Prior:
@@ -142,7 +140,7 @@ class Prior(NamedTuple):
         variance = np.where(within > 0, within, between)
         share = np.where(variance > 0, variance, 1.0) / np.where(variance > 0, variance + between, 1.0)
         weight = max(smoothing, LIGHTEST)
-        return cls(centre, np.maximum(weight * share, NARROWEST), variance, weight, within + between)
+        return cls(centre, np.maximum(weight * share, LEAST_RELATIVE_VARIANCE), variance, weight, within + between)
 
 
 def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
@@ -280,7 +278,9 @@ class Bells:
         x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
         worth = max(float(self.settings.smoothing), LIGHTEST)
         how = (self._how, worth, self.family.epsilon)
-        check_scored(left_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads))
+        check_scored(
+            leave_one_out_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads)
+        )
         return out
 
     def log_belief(self) -> float:

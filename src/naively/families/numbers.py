@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._kernels import MEAN_ROUNDING, SUM_ROUNDING
 from .._types import Codes, Floats
 from ..stats import Moments
-from ..stats.arithmetic import RESIDUE, take_away
+from ..stats.arithmetic import take_away
 
-# Numbers of one class, or means of two, that differ by less than this share of their size differ by rounding alone.
-GRAIN = 1e-14
 # A prior worth less than this many rows is taken for this: it would make classes without rows infinitely flat.
 LIGHTEST = 1e-9
 
@@ -27,8 +26,8 @@ class Summary(NamedTuple):
     @classmethod
     def of(cls, moments: Moments) -> Summary:
         """Return the summary [column, class] of these moments."""
-        grain = GRAIN * np.maximum(np.abs(moments.mean), np.abs(moments.shift))
-        ssd = np.where(moments.ssd > GRAIN * moments.squares, moments.ssd, 0.0)  # a far shift costs digits
+        grain = MEAN_ROUNDING * np.maximum(np.abs(moments.mean), np.abs(moments.shift))
+        ssd = np.where(moments.ssd > MEAN_ROUNDING * moments.squares, moments.ssd, 0.0)  # a far shift costs digits
         parts = (moments.n, moments.mean, ssd, grain)
         return cls(*(np.ascontiguousarray(part.T) for part in parts)).without_rounding()
 
@@ -59,7 +58,7 @@ class Summary(NamedTuple):
         mean = np.where(n > 0, self.mean - taken * gap / left, 0.0)
         more = taken * (self.n / left)
         ssd = self.ssd - more * gap * gap
-        rounding = RESIDUE * self.ssd + 2 * more * np.abs(gap) * self.grain
+        rounding = SUM_ROUNDING * self.ssd + 2 * more * np.abs(gap) * self.grain
         ssd = np.where((n > 0) & (ssd > rounding), ssd, 0.0)
-        grain = np.where(n > 0, np.maximum(self.grain, GRAIN * np.abs(mean)), 0.0)
+        grain = np.where(n > 0, np.maximum(self.grain, MEAN_ROUNDING * np.abs(mean)), 0.0)
         return Summary(n, mean, ssd, grain).without_rounding()

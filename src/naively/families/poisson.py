@@ -9,21 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
-from .._kernels import Scorer
+from .._kernels import LARGEST_NUMBER, SUM_ROUNDING, Scorer
 from .._types import Codes, Floats
 from ..errors import InvalidInput, InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis, Moments
-from ..stats.arithmetic import RESIDUE
 from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
 from .family import Settings, blocks, check_scored, enumerated, rounded, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
 NEVER_NEGATIVE = "a number of events cannot be negative. Use the family 'gaussian' for numbers of any sign."
-# A larger number of events is taken for this: its logarithms stay finite.
-LARGEST = 1e150
-# The same for fourth powers.
+# A larger number of events is taken for this: its fourth power stays finite.
 MOST = 1e60
 
 
@@ -144,7 +141,7 @@ class Rates:
         return rate(self._how, self.summary, self.settings.smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
-        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST))[..., None]
+        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
         if self._how == "bayes":
             terms = negative_binomial(x, gamma(summary, self.settings.smoothing))
         else:
@@ -206,7 +203,7 @@ class Rates:
         if self._how != "map":
             return 0.0
         weight, usual = max(self.settings.smoothing, LIGHTEST), overall(self.summary)
-        edge = np.flatnonzero((weight * usual[:, 0] < 1 - RESIDUE) & self.summary.n.any(axis=1))
+        edge = np.flatnonzero((weight * usual[:, 0] < 1 - SUM_ROUNDING) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
                 f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} "

@@ -48,7 +48,7 @@ class Dealer:
         out = np.empty(len(codes), dtype=np.int32)
         codes = np.ascontiguousarray(codes, dtype=np.int32)
         weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        _kernels.deal(codes, weights, self.keys, self.loads, self.met, self.used, out)
+        _kernels.assign_folds(codes, weights, self.keys, self.loads, self.met, self.used, out)
         return out
 
 

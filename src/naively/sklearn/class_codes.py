@@ -18,7 +18,7 @@ INT64 = np.dtype(np.int64)
 def encode_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the classes in order, and the code of each row's class."""
     if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
-        found: Any = _kernels.encode(contiguous(y))  # two arrays, or None; the stub says object
+        found: Any = _kernels.encode_labels(contiguous(y))  # two arrays, or None; the stub says object
         if found is not None:
             return found[0].astype(y.dtype), found[1]
     classes, codes = np.unique(y, return_inverse=True)
@@ -28,7 +28,7 @@ def encode_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
 def codes_among(known: AnyArray, y: AnyArray) -> AnyArray:
     """Return the code of each row's class among the known ones."""
     if known.dtype == INT64 and y.dtype == INT64:
-        places: AnyArray | None = _kernels.places(known, contiguous(y))  # type: ignore[assignment]  # the stub says object
+        places: AnyArray | None = _kernels.find_labels(known, contiguous(y))  # type: ignore[assignment]  # the stub says object
         if places is not None:
             return places
     number = "biuf"

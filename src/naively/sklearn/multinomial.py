@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import Tags
 
+from .._kernels import LARGEST_COUNT
 from .._threads import allowed
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
@@ -17,9 +18,6 @@ from ..families import Words
 from ..stats import Counts
 from .discrete import DiscreteNB
 from .fitted_counts import Assumptions, Parameters
-
-# The sum of larger numbers over rows would overflow.
-LARGEST = 1e290
 
 
 class WordsNB(DiscreteNB):
@@ -43,8 +41,8 @@ class WordsNB(DiscreteNB):
         else:
             lows, highs = memory.ranges(memory.kernel_matrix(X), allowed())
             least, largest = float(lows.min()), float(highs.max())
-        if largest > LARGEST:
-            raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST:g} cannot be summed.")
+        if largest > LARGEST_COUNT:
+            raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST_COUNT:g} cannot be summed.")
         return least, largest
 
     @property

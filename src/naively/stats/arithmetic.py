@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels import SUM_ROUNDING
 from .._types import Floats
 from ..errors import InvalidSetting
 from .axis import Axis
-
-# What may be left by rounding when fractions are taken away, relative to the sum before.
-RESIDUE = 1e-12
 
 
 def on_axes(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Floats:
@@ -36,7 +34,7 @@ def frozen(array: npt.ArrayLike) -> Floats:
 def take_away(before: Floats, taken: Floats) -> Floats:
     """Return before - taken; of fractions, what rounding alone can leave is nothing. Whole numbers are exact."""
     rest = before - taken
-    little = (np.abs(rest) <= RESIDUE * np.abs(before)) & (rest != 0)
+    little = (np.abs(rest) <= SUM_ROUNDING * np.abs(before)) & (rest != 0)
     if little.any():
         some, gone = before[little], taken[little]
         whole = (some == np.floor(some)) & (gone == np.floor(gone))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .._kernels import SUM_ROUNDING
 from .._types import Floats, Label, Mask
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import RESIDUE, checked_weight, divide, frozen, on_axes, take_away
+from .arithmetic import checked_weight, divide, frozen, on_axes, take_away
 from .axis import Axis
 from .table import axis_and_order, table_as_text
 
@@ -180,7 +181,7 @@ class Moments:
         total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
         refuse_below_zero(n < 0, classes, columns, a.n, b.n, "count")
         # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
-        slack = IMPOSSIBLE * (a.squares + a.n * (RESIDUE * a.shift) ** 2)
+        slack = IMPOSSIBLE * (a.squares + a.n * (SUM_ROUNDING * a.shift) ** 2)
         ssd = squares - total * divide(total, n)
         impossible = (ssd < -slack) | ((n == 0) & (ssd > slack))
         refuse_below_zero(impossible, classes, columns, a.squares, taken_squares, "sum of squares")
@@ -206,7 +207,7 @@ class Moments:
             and self.agrees(other)
         )
 
-    def agrees(self, other: Moments, tolerance: float = RESIDUE) -> bool:
+    def agrees(self, other: Moments, tolerance: float = SUM_ROUNDING) -> bool:
         """Tell whether both describe the same numbers up to rounding.
 
         Parameters

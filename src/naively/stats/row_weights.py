@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _kernels
 from .._types import ColumnLike, Floats
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 
 # A heavier row could make sums overflow.
-MOST_WEIGHT = 1e150
+MOST_WEIGHT = _kernels.LARGEST_WEIGHT
 
 
 def row_weights(weights: ColumnLike | None, rows: int, name: str = "sample_weight") -> Floats | None:

@@ -28,13 +28,13 @@ ASCII = 0.75
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
 
-def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[_kernels.Texts]:
+def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[_kernels.TextColumn]:
     """Yield the texts of a column, some rows at a time. A missing text is refused unless that is allowed.
 
     Errors count rows from the first on.
     """
     if isinstance(X, list) and len(X) <= FEW and all(type(text) is str or (holes and text is None) for text in X):
-        yield _kernels.Texts.strings(X, first)
+        yield _kernels.TextColumn.strings(X, first)
         return
     if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
         yield from kernel_texts_of_strings(X, holes, first)
@@ -45,14 +45,14 @@ def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Itera
         first += len(array)
 
 
-def kernel_texts_of_strings(X: list[str] | Objects, holes: bool, first: int) -> Iterator[_kernels.Texts]:
+def kernel_texts_of_strings(X: list[str] | Objects, holes: bool, first: int) -> Iterator[_kernels.TextColumn]:
     """Yield strings of Python: where they lie if nearly all are plain ASCII, and laid out by Arrow otherwise."""
     for begin in range(0, len(X), MOST):
         batch = X[begin : begin + MOST]
         batch = batch if isinstance(batch, list) else batch.tolist()
         plain = set(map(type, batch)) == {str}
         if plain and sum(map(str.isascii, batch)) >= ASCII * len(batch):
-            yield _kernels.Texts.strings(batch, first + begin)
+            yield _kernels.TextColumn.strings(batch, first + begin)
             continue
         rows = 0
         for array, surrogates in arrays_of_strings(batch, first + begin):
@@ -190,10 +190,10 @@ def arrow_of_strings(batch: list[object], first: int = 0) -> tuple[pa.Array, boo
         ) from None
 
 
-def kernel_texts_of_arrow(array: pa.Array, first: int = 0, surrogates: bool = False) -> _kernels.Texts:
+def kernel_texts_of_arrow(array: pa.Array, first: int = 0, surrogates: bool = False) -> _kernels.TextColumn:
     """Return an Arrow array of texts as the kernels read it."""
     found = arrow_buffers_of(array)
     if found.views is not None:
-        return _kernels.Texts.views(*found.views, found.bits, found.skipped, first)
+        return _kernels.TextColumn.views(*found.views, found.bits, found.skipped, first)
     assert found.plain is not None
-    return _kernels.Texts.buffer(*found.plain, found.bits, found.skipped, first, surrogates)
+    return _kernels.TextColumn.buffer(*found.plain, found.bits, found.skipped, first, surrogates)

@@ -168,7 +168,7 @@ class TextReader:
         """Return the tokens of one text that have a number, and where they lie in it."""
         if self.tokens.calls:
             raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
-        found = self._words.spans(_kernels.Texts.strings([text]))
+        found = self._words.spans(_kernels.TextColumn.strings([text]))
         if not text.isascii():
             coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
             before = np.concatenate([[0], np.cumsum((coded & 0xC0) != 0x80)]).tolist()  # characters that begin before
@@ -245,7 +245,7 @@ class TextReader:
         fresh = TextReader(state["tokens"], state["names"], fixed=state["fixed"], threads=state["threads"])
         self.__dict__ = fresh.__dict__
 
-    def _texts(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[_kernels.Texts]:
+    def _texts(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
         change = self.tokens.preprocess
         if change is None:
             yield from kernel_texts(X, holes=holes, first=first)
@@ -255,7 +255,7 @@ class TextReader:
             yield kernel_texts_of_arrow(*arrow_layout(changed, first))
             first += len(batch)
 
-    def _lists(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.Texts]]:
+    def _lists(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
         for batch in strings_of(X, holes=holes, first=first):
             found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
@@ -293,6 +293,6 @@ def arrow_layout(texts: Sequence[str], first: int) -> tuple[pa.Array, int, bool]
     return array, first, surrogates
 
 
-def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.Texts:
+def kernel_texts_of_names(texts: Sequence[str]) -> _kernels.TextColumn:
     """Return strings as the kernels read them."""
     return kernel_texts_of_arrow(*arrow_layout(texts, 0))

@@ -88,12 +88,12 @@ class Tokens:
         """Whether functions of Python take part, which may fail at any row."""
         return self.preprocess is not None or self.tokenize is not None
 
-    def reader(self) -> _kernels.Words:
+    def reader(self) -> _kernels.TokenReader:
         """Return a compiled reader that knows no word yet."""
         least, most = self.ngrams
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
-        return _kernels.Words(*manner, self.rules == "unicode")
+        return _kernels.TokenReader(*manner, self.rules == "unicode")
 
     def to_json(self) -> JsonObject:
         """Return what differs from the usual as plain data; of a function its name."""

@@ -76,7 +76,7 @@ class Wording:
         out = np.empty((len(WAYS), len(self.classes), len(x)), dtype=np.float32)
         taken = np.ascontiguousarray(weights, dtype=np.float64)
         told = (self.texts, self.totals, self.group, self.mass, imagined)
-        _kernels.left_words(starts, words, y, taken, *told, out, allowed(x.threads))
+        _kernels.leave_one_out_words(starts, words, y, taken, *told, out, allowed(x.threads))
         return dict(zip(self.ways, out, strict=False))
 
     def weighed(self, mix: Mapping[str, float], imagined: float = USUAL, moved: Floats | None = None) -> Worded:

@@ -1,0 +1,188 @@
+// The kernels that count, as Python calls them.
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/levels.hpp"
+
+using namespace nb::literals;
+
+namespace naively {
+
+namespace {
+
+void count_rows(Classes classes, Weights weights, Vector counts) {
+    LabeledRows rows = labeled_rows(classes, weights, classes.shape(0), counts.shape(0));
+    double* n = counts.data();
+    size_t end = classes.shape(0);
+    if (end <= 1024) {
+        for (size_t row = 0; row < end; ++row) n[rows.classes[row]] += rows.weights ? rows.weights[row] : 1.0;
+        return;
+    }
+    if (!rows.weights) {
+        // Four counters for each class: two neighboring rows of one class need not wait for each other.
+        std::vector<uint64_t> seen(4 * counts.shape(0), 0);
+        for (size_t row = 0; row < end; ++row) ++seen[4 * size_t(rows.classes[row]) + row % 4];
+        for (size_t i = 0; i < seen.size(); ++i) n[i / 4] += double(seen[i]);
+        return;
+    }
+    // Fractions in steps: sums of sums round less than one long sum.
+    std::vector<double> part(counts.shape(0), 0.0);
+    size_t step = std::max<size_t>(1024, 8 * part.size());
+    for (size_t begin = 0; begin < end; begin += step) {
+        for (size_t row = begin; row < std::min(end, begin + step); ++row) part[rows.classes[row]] += rows.weights[row];
+        for (size_t k = 0; k < part.size(); ++k) n[k] += part[k], part[k] = 0.0;
+    }
+}
+
+int64_t count_codes(AnyMatrix x, Classes classes, Weights weights, bool allow_missing, Offsets offsets, Table counts,
+                    int threads) {
+    Matrix view = codes(x);
+    check_offsets(offsets, view.columns, counts.shape(0), 0);
+    require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(1));
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().count_codes(view, rows, allow_missing, offsets.data(), counts.data(), run);
+    });
+    return refused(row);
+}
+
+int64_t count_dense(AnyMatrix x, Classes classes, Weights weights, std::optional<double> threshold,
+                    std::optional<double> least, Table counts, int threads) {
+    Matrix view = matrix(x);
+    require(counts.shape(1) == view.columns, "The counts must have a column for each column of the matrix.");
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(0));
+    AllowedRange limits = allowed_range(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().count_dense(view, rows, binarize_of(threshold), limits, counts.data(), run);
+    });
+    return refused(row);
+}
+
+int64_t count_sparse(AnyVector starts, AnyVector columns, AnyVector values, Classes classes, Weights weights,
+                     std::optional<double> threshold, std::optional<double> least, Table counts, int threads) {
+    SparseMatrix view = sparse(starts, columns, values, counts.shape(1));
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, counts.shape(0));
+    AllowedRange limits = allowed_range(least, threshold ? std::nullopt : std::optional(LARGEST_COUNT), false);
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().count_sparse(view, rows, binarize_of(threshold), limits, counts.data(), run);
+    });
+    return refused(row);
+}
+
+int64_t count_moments(AnyMatrix x, Classes classes, Weights weights, bool allow_missing, Table shift, Planes sums,
+                      int threads) {
+    Matrix view = matrix(x);
+    require(sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) && sums.shape(2) == shift.shape(1) &&
+                shift.shape(1) == view.columns,
+            "Shift and sums must have a column for each column of the matrix.");
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, shift.shape(0));
+    size_t row = NO_ROW;
+    without_gil(threads, [&](const Run& run) {
+        row = kernels().count_moments(view, rows, {-LARGEST_NUMBER, LARGEST_NUMBER, allow_missing}, shift.data(),
+                                      sums.data(), run);
+    });
+    return refused(row);
+}
+
+// Counts one row of Python objects, of weight one: numbers (NaN: missing) and codes. If a number is refused, nothing is
+// changed, and the answer is false.
+bool count_row(nb::list numbers, nb::list codes, int32_t of_class, Table shift, Planes sums, Offsets offsets,
+               Table counts, Vector total) {
+    std::vector<double> x;
+    std::vector<int32_t> c;
+    for (nb::handle number : numbers) x.push_back(nb::cast<double>(number));
+    for (nb::handle code : codes) c.push_back(nb::cast<int32_t>(code));
+    size_t classes = std::min({total.shape(0), shift.shape(0), counts.shape(1)});
+    require(of_class >= 0 && size_t(of_class) < classes, "A class code lies outside the table.");
+    require(shift.shape(1) == x.size() && sums.shape(0) == 3 && sums.shape(1) == shift.shape(0) &&
+                sums.shape(2) == x.size(),
+            "Shift and sums must have a column for each number.");
+    check_offsets(offsets, c.size(), counts.shape(0), 0);
+    require(counts.size() >> 32 == 0, "A table of codes must have fewer than 2^32 cells; merge rare values first.");
+    Run run{1, interrupted};
+    const Kernels& level = kernels();
+    auto one_row = [](const void* data, Type type, size_t n) { return Matrix{data, type, 1, n, ptrdiff_t(n), 1}; };
+    // The codes are checked first: they come from a dictionary, and none of them is ever refused.
+    for (size_t j = 0; j < c.size(); ++j)
+        require(c[j] >= 0 && c[j] < offsets(j + 1) - offsets(j), "A code lies outside its column.");
+    AllowedRange limits{-LARGEST_NUMBER, LARGEST_NUMBER, true};
+    if (!x.empty() && level.count_moments(one_row(x.data(), Type::f64, x.size()), {&of_class, nullptr, shift.shape(0)},
+                                          limits, shift.data(), sums.data(), run) != NO_ROW)
+        return false;
+    level.count_codes(one_row(c.data(), Type::i32, c.size()), {&of_class, nullptr, counts.shape(1)}, false,
+                      offsets.data(), counts.data(), run);
+    total.data()[of_class] += 1.0;
+    return true;
+}
+
+void column_ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
+    Matrix view = matrix(x);
+    require(least.shape(0) == view.columns && largest.shape(0) == view.columns,
+            "There must be a place for each column.");
+    without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
+}
+
+void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets,
+                 nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
+    Matrix view = matrix(x);
+    check_offsets(offsets, view.columns, cuts.shape(0), 0);
+    require(out.shape(0) == view.rows && out.shape(1) == view.columns, "There must be a place for each cell.");
+    without_gil(threads,
+                [&](const Run& run) { kernels().bin_numbers(view, cuts.data(), offsets.data(), out.data(), run); });
+}
+
+void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes classes, Weights weights, Planes products,
+                    int threads) {
+    Matrix view = codes(x);
+    check_offsets(offsets, view.columns, size_t(offsets(view.columns)), 0);
+    check_few_codes(offsets, view.columns);
+    size_t features = 1 + size_t(offsets(view.columns)) + numbers.shape(1);
+    require(numbers.shape(0) == view.rows, "There must be as many rows of numbers as of codes.");
+    require(products.shape(1) == features && products.shape(2) == features,
+            "The products must be [class, feature, feature].");
+    LabeledRows rows = labeled_rows(classes, weights, view.rows, products.shape(0));
+    auto never = [] { return false; };  // interrupted, the products would hold half a block
+    nb::gil_scoped_release no_gil;
+    kernels().count_products(view, offsets.data(), numbers.data(), numbers.shape(1), rows, products.data(),
+                             Run{threads, never});
+}
+
+}  // namespace
+
+void bind_counting(nb::module_& m) {
+    m.def("count_rows", &count_rows, "classes"_a.noconvert(), "weights"_a.noconvert().none(), "counts"_a.noconvert(),
+          "counts[class] += weight for each row.");
+    m.def(
+        "count_codes", &count_codes, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+        "allow_missing"_a, "offsets"_a.noconvert(), "counts"_a.noconvert(), "threads"_a = 1,
+        "counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones\n"
+        "unless missing values are allowed.");
+    m.def(
+        "count_dense", &count_dense, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+        "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(), "threads"_a = 1,
+        "counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.");
+    m.def("count_sparse", &count_sparse, "starts"_a, "columns"_a, "values"_a, "classes"_a.noconvert(),
+          "weights"_a.noconvert().none(), "threshold"_a.none(), "least"_a.none(), "counts"_a.noconvert(),
+          "threads"_a = 1, "The same for a sparse matrix, given as its three arrays (CSR).");
+    m.def("count_moments", &count_moments, "x"_a.noconvert(), "classes"_a.noconvert(), "weights"_a.noconvert().none(),
+          "allow_missing"_a, "shift"_a.noconvert(), "sums"_a.noconvert(), "threads"_a = 1,
+          "sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses "
+          "numbers\n"
+          "beyond 1e150, and NaN unless missing values are allowed.");
+    m.def("count_row", &count_row, "numbers"_a, "codes"_a, "of_class"_a, "shift"_a.noconvert(), "sums"_a.noconvert(),
+          "offsets"_a.noconvert(), "counts"_a.noconvert(), "total"_a.noconvert(),
+          "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
+    m.def("column_ranges", &column_ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(),
+          "threads"_a = 1, "Least and largest value of each column.");
+
+    m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(),
+          "out"_a.noconvert(), "threads"_a = 1,
+          "The bin of each number: how many of its column's cuts lie below it; -1 for NaN.");
+    m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
+          "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
+          "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");
+}
+
+}  // namespace naively

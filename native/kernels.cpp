@@ -1,0 +1,35 @@
+// The table of one instruction level's functions. Compiled once per instruction level (NAIVELY_LEVEL names it).
+#include "kernels.hpp"
+
+#include "counting/counting.hpp"
+#include "leave_one_out/leave_one_out.hpp"
+#include "scoring/scoring.hpp"
+
+namespace naively::NAIVELY_LEVEL {
+
+#define NAIVELY_TEXT(name) #name
+#define NAIVELY_NAME(name) NAIVELY_TEXT(name)
+extern const Kernels kernels;
+const Kernels kernels{
+    NAIVELY_NAME(NAIVELY_LEVEL),
+    count_codes,
+    count_dense,
+    count_sparse,
+    count_moments,
+    ranges,
+    bin_numbers,
+    count_products,
+    score_codes,
+    score_pairs,
+    score_dense,
+    score_sparse,
+    score_normal,
+    score_student,
+    write_answers,
+    leave_one_out_codes,
+    leave_one_out_numbers,
+    word_weights,
+    leave_one_out_words,
+};
+
+}  // namespace naively::NAIVELY_LEVEL

@@ -1,0 +1,127 @@
+// Scores in, answers out. Compiled once per instruction level.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/vectors.hpp"
+#include "scoring/scoring.hpp"
+
+namespace naively::NAIVELY_LEVEL {
+namespace {
+
+constexpr double MINUS_INFINITY = -std::numeric_limits<double>::infinity();
+
+template <class T>
+void write(const double* from, size_t n, void* to, size_t row) {
+    T* out = static_cast<T*>(to) + row * n;
+    for (size_t c = 0; c < n; ++c) out[c] = T(from[c]);
+}
+
+// The highest of the scores seen so far in each lane, and the first class that had it.
+struct HighestScore {
+    Vec score = all(MINUS_INFINITY);
+    Mask at{};
+    void update(Vec v, size_t from) {
+        Mask better = Mask(v > score);
+        at = better ? Mask{} + int64_t(from) : at;
+        score = choose(better, v, score);
+    }
+    double top() const { return largest(score); }
+    int64_t first() const {
+        // Without a branch: which lane it is cannot be predicted.
+        Mask found = Mask(score == all(top())) ? at + Mask{0, 1, 2, 3} : Mask{} + INT64_MAX;
+        return std::min(std::min(found[0], found[1]), std::min(found[2], found[3]));
+    }
+};
+
+int64_t first_largest(const double* scores, size_t n) { return std::max_element(scores, scores + n) - scores; }
+
+// Scores minus their log-sum-exp, or the probabilities themselves.
+void normalize(double* score, size_t width, double top, bool logarithms) {
+    // Relative to the largest, so that the sum lies between 1 and the number of classes: no under- or overflow.
+    Vec total{};
+    for (size_t c = 0; c < width; c += LANES) {
+        Vec below = load(score + c) - all(top), probability = exponential(below);
+        total += probability;
+        store(score + c, logarithms ? below : probability);
+    }
+    double whole = sum(total), scale = 1.0 / whole, log_whole = logarithms ? std::log(whole) : 0.0;
+    for (size_t c = 0; c < width; c += LANES) {
+        Vec v = load(score + c);
+        store(score + c, logarithms ? v - all(log_whole) : v * all(scale));
+    }
+}
+
+}  // namespace
+
+namespace {
+
+// The predicted class of each row, where only the prior excludes classes: C vectors of classes that stay in registers.
+template <int C>
+size_t choose_classes(const double* scores, size_t begin, size_t end, const AnswerRequest& request) {
+    Vec excluded[C];
+    for (int c = 0; c < C; ++c) excluded[c] = load(request.excluded + c * LANES);
+    for (size_t row = begin; row < end; ++row, scores += C * LANES) {
+        HighestScore highest;
+        Mask bad{};
+        for (int c = 0; c < C; ++c) {
+            Vec v = load(scores + c * LANES);
+            bad |= not_finite(v);
+            highest.update(v + excluded[c], c * LANES);
+        }
+        if (any(bad)) return row;
+        int64_t code =
+            highest.top() == MINUS_INFINITY ? first_largest(request.fallback, request.classes) : highest.first();
+        static_cast<int64_t*>(request.out)[row] = request.labels ? request.labels[code] : code;
+    }
+    return NO_ROW;
+}
+
+}  // namespace
+
+size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest& request) {
+    size_t width = request.width;
+    if (request.answer == Answer::choice && !exclusion) {  // unrolled for few classes
+        if (width == LANES) return choose_classes<1>(scores, begin, end, request);
+        if (width == 2 * LANES) return choose_classes<2>(scores, begin, end, request);
+        if (width == 3 * LANES) return choose_classes<3>(scores, begin, end, request);
+    }
+    for (size_t row = begin; row < end; ++row, scores += width, exclusion += exclusion ? width : 0) {
+        HighestScore highest;
+        Mask bad{};
+        for (size_t c = 0; c < width; c += LANES) {
+            Vec v = load(scores + c);
+            bad |= not_finite(v);
+            v += load(request.excluded + c);
+            if (exclusion) {
+                Vec rule = load(exclusion + c);
+                bad |= not_finite(rule);
+                v = choose(rule > all(0.5), all(MINUS_INFINITY), v);
+            }
+            if (request.answer != Answer::choice) store(scores + c, v);
+            highest.update(v, c);
+        }
+        if (any(bad)) return row;
+        double top = highest.top();
+        bool all_excluded = top == MINUS_INFINITY;  // every class is excluded: the row decides nothing
+        if (request.answer == Answer::choice) {
+            int64_t code = all_excluded ? first_largest(request.fallback, request.classes) : highest.first();
+            static_cast<int64_t*>(request.out)[row] = request.labels ? request.labels[code] : code;
+            continue;
+        }
+        if (request.answer != Answer::log_joint) {
+            bool logarithms = request.answer == Answer::log_posterior;
+            if (all_excluded) {
+                for (size_t c = 0; c < request.classes; ++c)
+                    scores[c] = logarithms ? request.fallback[c] : std::exp(request.fallback[c]);
+            } else {
+                normalize(scores, width, top, logarithms);
+            }
+        }
+        request.type == Type::f32 ? write<float>(scores, request.classes, request.out, row)
+                                  : write<double>(scores, request.classes, request.out, row);
+    }
+    return NO_ROW;
+}
+
+}  // namespace naively::NAIVELY_LEVEL

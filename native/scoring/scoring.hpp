@@ -1,0 +1,21 @@
+// The kernels of one instruction level that score.
+#pragma once
+
+#include "kernels.hpp"
+
+namespace naively::NAIVELY_LEVEL {
+
+void score_codes(const Matrix&, bool allow_missing, const int64_t* offsets, const PaddedTable&, size_t begin,
+                 size_t end, double* scores);
+void score_pairs(const Matrix&, const int64_t* offsets, const ColumnPairs&, const PaddedTable&, size_t begin,
+                 size_t end, double* scores);
+void score_dense(const Matrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
+void score_sparse(const SparseMatrix&, Binarize, const PaddedTable&, size_t begin, size_t end, double* scores);
+void score_normal(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
+                  const PaddedTable& base, const double* total, size_t begin, size_t end, double* scores);
+void score_student(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
+                   const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin, size_t end,
+                   double* scores);
+size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
+
+}  // namespace naively::NAIVELY_LEVEL
