@@ -127,6 +127,16 @@ def column_ranges(
 ) -> None:
     """Least and largest value of each column."""
 
+def hash_numbers(
+    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    factors: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
+    threads: int = 1,
+) -> None:
+    """
+    out[row] += the bits of each number times the factor of its column, modulo 2**64.
+    """
+
 def bin_numbers(
     x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],

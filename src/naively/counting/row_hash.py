@@ -14,11 +14,13 @@ from itertools import islice
 import numpy as np
 from scipy import sparse
 
+from .. import _kernels
 from .._types import AnyArray, Codes, Floats, Hashes, Label
 from ..data.block import ROWS as BLOCK
 from ..data.frame import Frame
 from ..stats.hashing import mix_hashes
 from ..text import TextRows
+from .arrays import kernel_matrix
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 
@@ -102,18 +104,10 @@ def add_labels(found: Hashes, codes: Codes, known: Sequence[Hashes]) -> None:
             found[rows] += some
 
 
-def number_hashes(numbers: AnyArray, by: Hashes) -> Hashes:
+def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
     """Return a number for each row of a matrix, by a factor for each column; a cell of 0 adds nothing."""
     found = np.zeros(len(numbers), dtype=np.uint64)
-    for begin in range(0, len(found), ROWS):
-        rows = slice(begin, begin + ROWS)
-        bits = folded_bits(numbers[rows])
-        if bits.flags.c_contiguous and bits.shape[1] > 1:
-            found[rows] = bits @ by
-            continue
-        for column, factor in zip(bits.T, by, strict=True):
-            column *= factor
-            found[rows] += column
+    _kernels.hash_numbers(kernel_matrix(numbers), by, found, threads)
     return found
 
 
