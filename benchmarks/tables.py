@@ -239,7 +239,7 @@ def run_folds(options: argparse.Namespace) -> bool:
 
 def folds_beside(title: str, X: Any, y: Any, model: Any, name: str, options: argparse.Namespace) -> bool:
     """Score ten folds, once by subtraction and once by fitting the model ten times."""
-    ours = functools.partial(nv.cross_validate, X, y, folds=10, model="textbook")
+    ours = functools.partial(nv.cross_validate, X, y, cv=10, model="textbook")
     theirs = functools.partial(cross_validate, model, X, y, cv=10)
     accuracy, expected = ours().accuracy, theirs()["test_score"].mean()
     assert abs(accuracy - expected) < 1e-3, f"{accuracy:.2%} are right, and {expected:.2%} of the peer's"

@@ -47,18 +47,18 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("English, words", "en", 88, 880, {"cjk": "words"}, {"ngrams": (1, 1), "cjk": "words"}, {}, 10, 20),
+    Case("English, words", "en", 88, 880, {"cjk": "words"}, {"ngram_range": (1, 1), "cjk": "words"}, {}, 10, 20),
     Case(
         *("English, words and pairs", "en", 22, 880),
-        {"cjk": "words", "ngrams": (1, 2)},
-        {"ngrams": (1, 2), "cjk": "words"},
+        {"cjk": "words", "ngram_range": (1, 2)},
+        {"ngram_range": (1, 2), "cjk": "words"},
         {"ngram_range": (1, 2)},
         *(10, 15),
     ),
     Case(
         *("Chinese, characters and pairs", "zh", 30, 300),
-        {"analyzer": "char", "ngrams": (1, 2)},
-        {"unit": "characters", "ngrams": (1, 2)},
+        {"analyzer": "char", "ngram_range": (1, 2)},
+        {"unit": "characters", "ngram_range": (1, 2)},
         {"analyzer": "char", "ngram_range": (1, 2)},
         *(10, 15),
     ),

@@ -20,10 +20,10 @@ WIDTH, LENGTH = 1 << 18, 3_000
 # What is asked for: a peak in GiB, and how many times as long as counting alone.
 MOST_MEMORY, MOST_TIME = 1.5, 1.5
 WAYS: dict[str, tuple[str, ...]] = {
-    "text book": ("--model", "textbook", "--folds", "0"),
-    "text book, 5 folds": ("--model", "textbook", "--folds", "5"),
-    "auto": ("--folds", "0"),
-    "auto, 5 folds": ("--folds", "5"),
+    "text book": ("--model", "textbook", "--cv", "0"),
+    "text book, 5 folds": ("--model", "textbook", "--cv", "5"),
+    "auto": ("--cv", "0"),
+    "auto, 5 folds": ("--cv", "5"),
 }
 
 # A small process starts the command: what the memory of a large one was would be taken for that of its child.

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +17,9 @@ project = "Naively"
 author = "the Naively developers"
 copyright = author  # noqa: A001 (the name that Sphinx reads)
 version = release = naively.__version__
+
+# `nv.plots` is loaded on first use from another package; autodoc imports it by its public name.
+sys.modules.setdefault("naively.plots", naively.plots)
 
 extensions = [
     "myst_parser",  # pages are Markdown
@@ -28,7 +32,7 @@ extensions = [
 exclude_patterns = ["inventories", "_templates", "images"]
 templates_path = ["_templates"]
 nitpicky = True
-smartquotes_action = "qe"  # quotes and ellipses; the dashes of --options stay
+smartquotes = False  # quotes in types and options are code
 
 # -- Markdown --------------------------------------------------------------------------------------------------------
 
@@ -47,7 +51,8 @@ numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # link the aliases below, leave all other words of a type as they are
 numpydoc_xref_aliases = {
     **{name: f"naively.{name}" for name in naively.__all__ if name[0].isupper()},
-    "bool": "python:bool",
+    "bool": ":py:class:`bool`",
+    "callable": ":py:func:`callable <callable>`",  # without the parentheses of a function
     "iterable": "collections.abc.Iterable",
     "sequence": "collections.abc.Sequence",
     "array": "numpy.ndarray",
@@ -137,14 +142,27 @@ def escaped(line: str) -> str:
 
 
 def from_the_root(app: Any, path: Any, docname: str, content: list[str]) -> None:
-    """Let the links of a page that lies in the root of the repository lead to the same pages from here."""
-    text = content[0].replace("](docs/", "](../")
-    content[0] = re.sub(r"\]\((ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md", lambda m: f"]({m[1].lower()}.md", text)
+    """Let the links of a page that lies in the root of the repository lead to the same places from here."""
+    content[0] = re.sub(r"(?<=\]\()[\w-][\w./-]*(?=[)#])", lambda link: from_development(link[0]), content[0])
+
+
+def from_development(target: str) -> str:
+    """Return a path of the repository, relative to the folder of the pages on development."""
+    if target in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        return target.lower()
+    return f"../{target.removeprefix('docs/')}" if target.startswith("docs/") else f"../../{target}"
+
+
+def language_of(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Mark the Chinese pages as Chinese, for fonts, screen readers and search engines."""
+    if page.endswith(".zh-CN"):
+        context["language"] = "zh-CN"
 
 
 def setup(app: Any) -> None:
     """Connect the functions above to the events of the build."""
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("include-read", from_the_root)
+    app.connect("html-page-context", language_of)
     for part in ("description", "epilog"):
         app.connect(f"sphinx-click-process-{part}", paragraphs)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from naively.families.gaussian import Prior
+from naively.families.gaussian import GaussianPrior
 from naively.families.numbers import Summary
 
 WORDS = 12  # of a bag
@@ -62,7 +62,7 @@ def summary_of(column: Any, y: Any, classes: int) -> Summary:
 
 def of_bells(column: Any, y: Any, classes: int, asked: Any, smoothing: float, draws: int, rng: Any) -> Any:
     summary = summary_of(column, y, classes)
-    prior = Prior.of(summary, smoothing)
+    prior = GaussianPrior.of(summary, smoothing)
     believed = [float(np.ravel(part)[0]) for part in (prior.centre, prior.centred, prior.variance)]
     for k in range(classes):
         n, mean, ssd = (float(part[0, k]) for part in summary[:3])

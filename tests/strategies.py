@@ -23,7 +23,7 @@ CLASSES = ("ham", "spam", 3, 1.5)
 VALUES = ("cheap", "hello", 7, -2.5, None)  # texts, numbers, and the value of a missing cell
 COLUMNS = ("height", "weight")
 WORDS = ("cheap", "hello", "cheap hello", "été", "free")  # a pair is known by the numbers of its words
-IN_PAIRS, HASHED = Tokens(ngrams=(1, 2)), Tokens(hash_width=5)
+IN_PAIRS, HASHED = Tokens(ngram_range=(1, 2)), Tokens(hash_width=5)
 DECLARED = frozenset(("spam", "win"))
 
 WHOLE = np.array([0, 0, 1, 2, 3, 1000, 2**31 + 1, 2**40 + 1], float)

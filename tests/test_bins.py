@@ -14,8 +14,7 @@ import naively as nv
 from naively import Bins
 from naively.cli import main
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
-from naively.estimator import fit_files as files
-from naively.families.bins import cuts_of, named_bins
+from naively.families.bins import bin_names, quantile_cuts
 
 RNG = np.random.default_rng(3)
 LABELS = RNG.choice(["in", "out"], 400, p=[0.4, 0.6])
@@ -49,7 +48,7 @@ def learned(table=TABLE, labels=LABELS, **settings):
 def test_about_equally_many_rows_fall_into_each_bin(rows, bins):
     """A bin for 25 rows, at least 5 and at most 20."""
     x = RNG.normal(size=rows)
-    found = np.bincount(Bins(cuts=cuts_of(x, np.ones(rows))).codes(x))
+    found = np.bincount(Bins(cuts=quantile_cuts(x, np.ones(rows))).codes(x))
 
     assert len(found) == bins
     assert found.min() >= 0.5 * rows / bins
@@ -59,7 +58,7 @@ def test_about_equally_many_rows_fall_into_each_bin(rows, bins):
 def test_a_heavy_number_has_a_bin_for_itself():
     """However its neighbours lie; the others share what is left."""
     x = np.concatenate([np.zeros(500), RNG.gamma(2, 3, 500)])
-    family = Bins(cuts=cuts_of(x, np.ones(1000)))
+    family = Bins(cuts=quantile_cuts(x, np.ones(1000)))
 
     assert set(family.codes(x[:500])) == {0}
     assert family.codes(x[500:]).min() == 1
@@ -70,7 +69,7 @@ def test_rows_weigh_in_the_first_look_and_holes_do_not():
     x, w = RNG.normal(size=300), RNG.integers(0, 3, 300).astype(float)
     holes = np.concatenate([np.repeat(x, w.astype(int)), np.full(50, np.nan)])
 
-    assert cuts_of(x, w) == cuts_of(holes, np.ones(len(holes)))
+    assert quantile_cuts(x, w) == quantile_cuts(holes, np.ones(len(holes)))
 
 
 def test_cuts_lie_between_neighbours_however_close_they_are():
@@ -84,7 +83,7 @@ def test_cuts_lie_between_neighbours_however_close_they_are():
 @pytest.mark.parametrize("column", [[], [np.nan, np.nan], [4.0, 4.0, np.nan]], ids=["none", "holes", "constant"])
 def test_without_different_numbers_there_is_one_bin(column):
     """It says nothing."""
-    assert cuts_of(np.array(column), np.ones(len(column))) == []
+    assert quantile_cuts(np.array(column), np.ones(len(column))) == []
     if len(column):
         nb = NaiveBayes(families={"x": "bins"}).fit(
             {"x": column, "y": [1.0] * len(column)}, list("abab")[: len(column)]
@@ -196,7 +195,7 @@ def test_files_are_fitted_and_scored_fold_by_fold(tmp_path, model):
     TABLE.assign(label=LABELS).to_csv(tmp_path / "rows.csv", index=False)
     nb, seen = NaiveBayes(families=FAMILIES, model=model), []
 
-    done = files.fit(nb, tmp_path / "rows.csv", "label", folds=5, progress=lambda *at: seen.append(at))
+    done = nv.fit_files(nb, tmp_path / "rows.csv", "label", cv=5, progress=lambda *at: seen.append(at))
 
     assert done.rows == 400
     assert done.scores.accuracy > 0.85
@@ -213,7 +212,7 @@ def test_kept_counts_share_their_cuts(tmp_path):
         )
     for paths, read in (("[01].csv", 2), ("*.csv", 1)):
         nb = NaiveBayes(families=FAMILIES)
-        assert len(files.fit(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
+        assert len(nv.fit_files(nb, str(tmp_path / paths), "label", keep_counts=tmp_path / "kept").read) == read
     assert nb.counts_ == NaiveBayes(families=nb.schema_).fit(TABLE[:300], LABELS[:300]).counts_
 
 
@@ -307,7 +306,7 @@ def test_density_beside_that_of_a_bell():
 
 def test_bins_are_shown_as_ranges():
     """In probabilities, in the summary and in the picture of the evidence."""
-    assert named_bins([]) == ["any number"]
+    assert bin_names([]) == ["any number"]
     nb = NaiveBayes(families={"age": nv.Bins(cuts=[18, 65])}).fit({"age": [3, 17, 40, 70]}, ["a", "a", "b", "b"])
 
     assert nb.probabilities("age")["value"].tolist() == ["up to 18", "18 to 65", "above 65"]

@@ -152,9 +152,9 @@ def test_the_report_names_the_texts_and_how_many_cells(tmp_path):
     table = marked("NULL", list(PENGUINS))
     table.loc[10:13, "body_mass_g"] = "-"
     path = file_of(tmp_path / "t.csv", table)
-    said = run("fit", path, "--target", "species", "--model", "textbook", "--folds", 0)
+    said = run("fit", path, "--target", "species", "--model", "textbook", "--cv", 0)
     assert "Missing: 23 of 2,408 cells (1.0 %), in 5 columns: NULL 19, - 4. They say nothing." in " ".join(said.split())
-    facts = json.loads(run("fit", path, "--target", "species", "--model", "textbook", "--folds", 0, "--json"))
+    facts = json.loads(run("fit", path, "--target", "species", "--model", "textbook", "--cv", 0, "--json"))
     assert facts["missing_markers"]["body_mass_g"] == {"-": 4, "NULL": 2}
     assert sum(sum(none.values()) for none in facts["missing_markers"].values()) == facts["missing"] == 23
     assert any("'-' (4 cells of 'body_mass_g')" in note for note in facts["notes"])
@@ -168,11 +168,10 @@ def test_hints_name_texts_that_are_read_as_missing_unless_everybody_knows_them()
 
 
 def test_counts_that_are_kept_remember_the_texts(tmp_path):
-    from naively.estimator import fit_files as files
 
     path = file_of(tmp_path / "t.csv", marked("NULL", list(PENGUINS)))
     for _ in range(2):
-        done = files.fit(nv.NaiveBayes(model="textbook"), path, "species", keep_counts=tmp_path / "kept")
+        done = nv.fit_files(nv.NaiveBayes(model="textbook"), path, "species", keep_counts=tmp_path / "kept")
         assert done.markers["sex"] == {"NULL": 11}
 
 

@@ -18,7 +18,6 @@ import naively as nv
 from naively.cli import main
 from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator import fit_files as files
 from naively.stats.class_weights import times_class_weights, times_weights
 
 from .test_folds import mixed_rows
@@ -51,7 +50,7 @@ def test_a_class_weight_is_the_weight_of_its_rows(model, setting, path):
     expected = nv.NaiveBayes(model=model).fit(X, Y, sample_weight=weights_of(setting))
     nb = nv.NaiveBayes(model=model, class_weight=setting)
     scored = nv.NaiveBayes(model=model, class_weight=setting)
-    files.fit(scored, path, "kind", folds=3)
+    nv.fit_files(scored, path, "kind", cv=3)
     for other in (nb.fit(X, Y), nv.NaiveBayes(model=model, class_weight=setting).fit(path, target="kind"), scored):
         assert_allclose(other.predict_proba(X), expected.predict_proba(X), atol=1e-9)
         assert other.counts_.agrees(expected.counts_, 1e-9)
@@ -165,22 +164,22 @@ def test_rows_are_left_out_with_the_weights_of_their_classes(setting, tmp_path, 
 def test_each_fold_is_weighed_by_the_rows_it_learns_from(model, setting, path, monkeypatch):
     """As scikit-learn does; scores are those of rows as they are. A file has the same, few rows or many."""
     folds = [(np.flatnonzero(np.arange(len(Y)) % 3 != at), np.arange(at, len(Y), 3)) for at in range(3)]
-    scores = nv.cross_validate(X, Y, folds=folds, model=model, class_weight=setting)
+    scores = nv.cross_validate(X, Y, cv=folds, model=model, class_weight=setting)
     for train, test in folds:
         nb = nv.NaiveBayes(model=model).fit(X.iloc[train], Y[train], sample_weight=weights_of(setting, Y[train]))
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), atol=1e-9)
     assert scores.weights is None
-    found = nv.cross_validate(X, Y, folds=4, model=model, class_weight=setting)
+    found = nv.cross_validate(X, Y, cv=4, model=model, class_weight=setting)
     nb = nv.NaiveBayes(model=model, class_weight=setting)
-    assert_allclose(files.fit(nb, path, "kind", folds=4).scores.posterior, found.posterior, atol=1e-9)
+    assert_allclose(nv.fit_files(nb, path, "kind", cv=4).scores.posterior, found.posterior, atol=1e-9)
     if model == "textbook":
         monkeypatch.setattr(sample, "KEPT", 30)
-        assert_allclose(files.fit(nb, path, "kind", folds=4).scores.posterior, found.posterior, atol=1e-9)
+        assert_allclose(nv.fit_files(nb, path, "kind", cv=4).scores.posterior, found.posterior, atol=1e-9)
 
 
 def test_rows_of_a_class_without_weight_are_scored_all_the_same(path):
     for source in (ROWS, path):
-        scores = nv.cross_validate(source, target="kind", folds=3, class_weight={"low": 0}, model="textbook")
+        scores = nv.cross_validate(source, target="kind", cv=3, class_weight={"low": 0}, model="textbook")
         assert len(scores.truth) == len(Y)
         assert scores.confusion[list(scores.classes).index("low")].sum() == (Y == "low").sum()
 
@@ -189,9 +188,7 @@ def test_balanced_classes_are_found_more_often():
     rng = np.random.default_rng(3)
     y = (rng.random(600) < 0.08).astype(int)
     table = rng.normal(size=(600, 3)) + 0.8 * y[:, None]
-    plain, even = (
-        nv.cross_validate(table, y, folds=5, class_weight=how, model="textbook") for how in (None, "balanced")
-    )
+    plain, even = (nv.cross_validate(table, y, cv=5, class_weight=how, model="textbook") for how in (None, "balanced"))
     assert even.balanced_accuracy > plain.balanced_accuracy + 0.1
 
 
@@ -220,7 +217,7 @@ def test_class_weights_that_mean_nothing_are_refused(setting, words, path):
         nv.cross_validate(X, Y, class_weight=setting)
     if words.startswith(("class_weight", "gives")):
         with pytest.raises(InvalidInput, match=words):
-            files.fit(nv.NaiveBayes(class_weight=setting), path, "kind")
+            nv.fit_files(nv.NaiveBayes(class_weight=setting), path, "kind")
 
 
 def test_a_declared_class_may_have_a_weight():
@@ -230,7 +227,7 @@ def test_a_declared_class_may_have_a_weight():
 
 def test_counts_that_are_kept_have_no_class_weight(path, tmp_path):
     with pytest.raises(InvalidSetting, match=r"class_weight='balanced' changes what is counted.*keep_counts"):
-        files.fit(nv.NaiveBayes(class_weight="balanced"), path, "kind", keep_counts=tmp_path / "kept")
+        nv.fit_files(nv.NaiveBayes(class_weight="balanced"), path, "kind", keep_counts=tmp_path / "kept")
 
 
 # -- the command line and scikit-learn ---------------------------------------------------------------------------------
@@ -282,7 +279,7 @@ def test_heavy_rows_do_not_vouch_for_themselves():
     X = rng.normal(size=(1200, 10))
     score = X[:, 0] + rng.normal(size=1200)
     y = np.where(score > np.quantile(score, 0.95), "p", "q")
-    found = {m: nv.cross_validate(X, y, folds=5, class_weight="balanced", model=m) for m in ("auto", "textbook")}
+    found = {m: nv.cross_validate(X, y, cv=5, class_weight="balanced", model=m) for m in ("auto", "textbook")}
     assert found["auto"].balanced_accuracy > 0.75  # 0.5 where one copy of each was left out
     assert found["auto"].auc > found["textbook"].auc - 0.03
 
@@ -306,4 +303,4 @@ def test_a_splitter_that_asks_twice_is_no_partition():
             nv.Scores(nv.NaiveBayes(model=model).fit(X[a], y[a]).predict_proba(X[b]), y[b], (0, 1)).log_loss
             for a, b in folds
         ]
-        assert nv.cross_validate(X, y, folds=folds, model=model).log_loss == pytest.approx(np.mean(each))
+        assert nv.cross_validate(X, y, cv=folds, model=model).log_loss == pytest.approx(np.mean(each))

@@ -199,7 +199,7 @@ def test_advice_on_the_command_line_holds_no_python(tmp_path: Path) -> None:
 def test_one_row_is_told_to_be_too_few_for_folds(tmp_path: Path) -> None:
     said = run("fit", write(tmp_path / "t.csv", "a,cls", ["1,p"]), "-t", "cls", fails=True)
     assert "There is 1 row" in said
-    assert "--folds 0" in said
+    assert "--cv 0" in said
 
 
 # -- files of different formats ----------------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ def test_without_a_place_the_model_is_not_kept():
 @pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
 def test_the_target_is_named_or_counted(said, name):
     write("p.csv", [row for row in penguins() if row["sex"] != "NA"])
-    assert json.loads(good("fit", "p.csv", f"--target={said}", "--folds", 0, "--json"))["target"] == name
+    assert json.loads(good("fit", "p.csv", f"--target={said}", "--cv", 0, "--json"))["target"] == name
 
 
 def test_fit_takes_columns_together_if_asked(tmp_path):
@@ -272,7 +272,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
             "-o",
             "m.parquet",
             "-q",
-            "--folds",
+            "--cv",
             0,
             "--ignore",
             "sex",
@@ -290,7 +290,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
             "bayes",
         ),
         *("--prior", "Adelie=0.2", "--prior", "Gentoo=0.3", "--prior", "Chinstrap=0.5", "--missing", "value"),
-        *("--threads", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
+        *("--n-jobs", 1, "--unseen", "smooth", "--cost", "Adelie,Gentoo=7", "--reject", "0.4", "--limit", 300),
     )
     nb = nv.load("m.parquet")
 
@@ -298,7 +298,7 @@ def test_options_of_counting_and_estimating_reach_the_model():
     assert "year" not in nb.schema_.names
     assert nb.schema_["body_mass_g"].family.name == "poisson"
     assert (nb.smoothing, nb.missing, nb.unseen, nb.reject) == (0.5, "value", "smooth", 0.4)
-    assert nb.threads is None
+    assert nb.n_jobs is None
     assert nb.prior == {"Adelie": 0.2, "Gentoo": 0.3, "Chinstrap": 0.5}
     assert nb.cost == {("Adelie", "Gentoo"): 7.0}
     assert nb.counts_.rows.sum() == sum(int(row["year"]) for row in penguins()[:300])
@@ -362,7 +362,7 @@ def test_texts_of_several_words_are_noticed():
 def test_remarks_look_at_all_rows():
     """A column that begins with ten thousand zeros is not constant if it goes on otherwise."""
     write("c.csv", [{"x": int(i > 11_000), "z": 1, "y": "ab"[i % 2]} for i in range(12_000)])
-    said = good("fit", "c.csv", "-t", "y", "--folds", 0)
+    said = good("fit", "c.csv", "-t", "y", "--cv", 0)
     assert "'z' holds the same value in every row" in said
     assert "'x' holds the same" not in said
 
@@ -540,7 +540,7 @@ def test_columns_that_no_model_could_learn_are_passed_on():
     good("predict", "m.parquet", "new.parquet", "-o", "a.jsonl")
     assert "holds list" in bad(1, "predict", "m.parquet", "new.parquet", "-o", "a.csv")
     assert "'list' holds list" in bad(1, "fit", "new.parquet", "-t", "y")
-    good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--folds", 0)
+    good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--cv", 0)
 
 
 def test_numbers_that_look_like_text_in_a_new_file_are_read_as_learned():
@@ -593,7 +593,7 @@ def test_explain_is_what_the_library_says(model):
     assert re.search(r"island +Torgersen +[+-]\d", said)
     assert "152+1" not in said  # evidence that was weighed is no fraction of counts
 
-    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--folds", 0)
+    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--cv", 0)
     said = good("explain", "book.parquet", PENGUINS, "--row", 3, "--against", "Gentoo")
     assert re.search(r"^Adelie  \(152\+1\)/\(344\+3\) · ", said, flags=re.MULTILINE)
 
@@ -636,9 +636,9 @@ def test_parts_merge_to_the_model_of_all(model):
     islands = {row["island"] for row in penguins()}
     for island in islands:
         write(f"{island}.csv", [row for row in penguins() if row["island"] == island])
-        good("fit", f"{island}.csv", "-t", "species", "-o", f"{island}.parquet", "-q", "--folds", 0)
+        good("fit", f"{island}.csv", "-t", "species", "-o", f"{island}.parquet", "-q", "--cv", 0)
     said = run("merge", *(f"{island}.parquet" for island in sorted(islands)), "-o", "all.parquet")
-    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--folds", 0)
+    good("fit", PENGUINS, "-t", "species", "--model", "textbook", "-o", "book.parquet", "-q", "--cv", 0)
 
     assert said.exit_code == 0
     assert "Note: Pairs of columns were counted over different bins" in said.output
@@ -648,9 +648,9 @@ def test_parts_merge_to_the_model_of_all(model):
 
 
 def test_models_that_do_not_fit_are_refused(model):
-    good("fit", PENGUINS, "-t", "species", "--ignore", "sex", "-o", "less.parquet", "-q", "--folds", 0)
-    good("fit", PENGUINS, "-t", "island", "-o", "other.parquet", "-q", "--folds", 0)
-    good("fit", PENGUINS, "-t", "species", "--family", "year=categorical", "-o", "kind.parquet", "-q", "--folds", 0)
+    good("fit", PENGUINS, "-t", "species", "--ignore", "sex", "-o", "less.parquet", "-q", "--cv", 0)
+    good("fit", PENGUINS, "-t", "island", "-o", "other.parquet", "-q", "--cv", 0)
+    good("fit", PENGUINS, "-t", "species", "--family", "year=categorical", "-o", "kind.parquet", "-q", "--cv", 0)
 
     assert "'sex' is counted on one side only" in bad(1, "merge", model, "less.parquet", "-o", "m.parquet")
     assert "the columns 'island' and 'species'" in bad(1, "merge", model, "other.parquet", "-o", "m.parquet")

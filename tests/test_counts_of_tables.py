@@ -487,7 +487,7 @@ def test_what_fails_changes_nothing(kind):
     ):
         with pytest.raises(InvalidInput):
             attempt()
-        assert state_of(nb._live_counter().value()) == state_of(nb.counts_) == state
+        assert state_of(nb.fitted_.state.counts.counter.value()) == state_of(nb.counts_) == state
         assert list(nb.classes_) == ["a", "b"]
         assert_array_equal(nb.predict_proba(MIXED), answers)
     assert nb.partial_fit(MIXED, ["a", "b"] * 4).counts_.rows.tolist() == [8, 8]
@@ -502,7 +502,7 @@ def test_a_block_that_is_refused_takes_the_earlier_ones_with_it():
 
     with pytest.raises(InvalidInput, match="Row 200000, column 'size' holds infinity"):
         nb.partial_fit(X, ["c"] * 200_001)
-    assert state_of(nb._live_counter().value()) == state_of(nb.counts_) == before
+    assert state_of(nb.fitted_.state.counts.counter.value()) == state_of(nb.counts_) == before
     assert list(nb.classes_) == ["a", "b"]
 
 

@@ -32,7 +32,7 @@ def test_one_class_is_warned_of_in_python():
     with pytest.warns(nv.TargetWarning, match=ONE):
         nb = nv.NaiveBayes().fit(TABLE, ["x"] * 300)
     assert ONE in nb.summary()
-    scores = nv.cross_validate(TABLE, ["x"] * 300, folds=3)
+    scores = nv.cross_validate(TABLE, ["x"] * 300, cv=3)
     assert str(scores).splitlines()[1].startswith(ONE)
     assert "100.0 %" not in str(scores)
     assert scores.to_dict()["notes"] == list(scores.notes)
@@ -48,12 +48,12 @@ def test_the_warning_points_at_whoever_called():
 @pytest.mark.parametrize("folds", [0, 3])
 def test_one_class_is_the_first_that_a_report_says(folds):
     TABLE.assign(y="x").to_csv("t.csv", index=False)
-    report = said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--folds", folds)
+    report = said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--cv", folds)
     assert report.splitlines()[2].startswith(ONE)
     assert "1 class of y" in report.splitlines()[0]
     for boast in ("Accuracy", "accuracy", "Right in", "always x"):
         assert boast not in report
-    told = json.loads(said("fit", "t.csv", "-t", "y", "--folds", folds, "--json"))
+    told = json.loads(said("fit", "t.csv", "-t", "y", "--cv", folds, "--json"))
     assert told["notes"][0].startswith(ONE)
     assert ONE in said("show", "m.parquet")
     judged = said("evaluate", "m.parquet", "t.csv")
@@ -75,7 +75,7 @@ def test_hundreds_of_numbers_are_warned_of_as_regression():
         nb = nv.NaiveBayes(model="textbook").fit(TABLE, y)
     assert "this is regression" in nb.summary()
     TABLE.assign(y=y // 2).to_csv("t.csv", index=False)
-    report = said("fit", "t.csv", "-t", "y", "--folds", 0).splitlines()
+    report = said("fit", "t.csv", "-t", "y", "--cv", 0).splitlines()
     assert report[2].startswith("The target holds 150 different numbers, and each of them is a class.")
     assert "cut them into a few ranges" in report[2]
     assert "--cost squared" in report[2]
@@ -136,10 +136,10 @@ def test_an_option_that_changes_nothing_is_said_to(option):
     pd.DataFrame({"k": kinds, "x": rng.normal(size=120) + (y == "a"), "y": y}).to_csv("t.csv", index=False)
     given = f"--{option[0]}", option[1]
     for model in ("auto", "textbook"):
-        report = said("fit", "t.csv", "-t", "y", "--model", model, "--folds", 3, *given)
+        report = said("fit", "t.csv", "-t", "y", "--model", model, "--cv", 3, *given)
         said_so = f"Note: --{option[0]} {option[1]}" in report.replace("10.0", "10")
         with_it, without = (
-            json.loads(said("fit", "t.csv", "-t", "y", "--model", model, "--folds", 3, "--json", *more))["scores"]
+            json.loads(said("fit", "t.csv", "-t", "y", "--model", model, "--cv", 3, "--json", *more))["scores"]
             for more in (given, ())
         )
         assert said_so == (model == "auto")
@@ -154,7 +154,7 @@ def test_the_default_is_never_advised_to_do_what_changes_nothing():
 
     pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)
     nb = nv.NaiveBayes().fit("t.csv", target="y")
-    assert nb._chosen is not None
+    assert nb.fitted_.weights is not None
     good, poor = (nv.Scores([[p, 1 - p]] * 2, [0, 1], "ab") for p in (0.6, 0.99))
     assert "--temperature" not in advice(nb, poor, None)
     assert "more rows" in advice(nb, poor, None)

@@ -83,7 +83,7 @@ WRITTEN = {
     "float": (Setting("smoothing", 0.5), "smoothing=0.5", "--smoothing 0.5"),
     "name": (Setting("keep_counts"), "keep_counts", "--keep-counts"),
     "any": (Setting("table", ANY_VALUE), "table=…", "--table"),
-    "flag": (Setting("normalize_weight", True, of="files.fit(...)"), "files.fit(..., normalize_weight=True)",
+    "flag": (Setting("normalize_weight", True, of="nv.fit_files(...)"), "nv.fit_files(..., normalize_weight=True)",
              "--normalize-weight"),
     "no flag": (Setting("complement", False), "complement=False", "no --complement"),
     "of a family": (Setting("bins", 1, of="Bins()"), "Bins(bins=1)", "Bins(bins=1)"),
@@ -268,7 +268,7 @@ def test_a_warning_names_the_option(tmp_path):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         nv.NaiveBayes(model="textbook").fit(str(path), target="y", sample_weight="w")
-    assert any("files.fit(..., normalize_weight=True)" in str(one.message) for one in found)
-    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--weight", "w", "--folds", "0"])
+    assert any("nv.fit_files(..., normalize_weight=True)" in str(one.message) for one in found)
+    shown = CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--weight", "w", "--cv", "0"])
     assert "--normalize-weight." in shown.output
     assert "normalize_weight" not in shown.output

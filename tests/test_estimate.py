@@ -12,7 +12,7 @@ from naively import Bernoulli, Categorical, Counts, Gaussian, Poisson, Settings,
 from naively.counting import arrays as memory
 from naively.errors import InvalidSetting, RowRefused
 from naively.model.estimate import empirical_prior, estimate, given_prior, uniform_prior
-from naively.model.scorer import Model, log_posterior, posterior
+from naively.model.scorer import NaiveModel, log_posterior, posterior
 from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
 
 # -- priors -----------------------------------------------------------------------------------------------------------
@@ -152,14 +152,14 @@ def test_each_column_is_said_in_words():
     model = estimate(counted(), FAMILIES, Settings(), uniform_prior(3))
 
     for name, likelihood in model.likelihoods.items():
-        assert likelihood.say(name).startswith(name)
-        assert likelihood.say(name).endswith(".")
-    assert model.likelihoods["colour"].say("colour").count("\n") == 1
+        assert likelihood.describe(name).startswith(name)
+        assert likelihood.describe(name).endswith(".")
+    assert model.likelihoods["colour"].describe("colour").count("\n") == 1
 
 
 def test_without_columns_the_prior_remains():
     """A model that looks at nothing answers its prior."""
-    model = Model(CLASSES, np.log([0.5, 0.25, 0.25]), {})
+    model = NaiveModel(CLASSES, np.log([0.5, 0.25, 0.25]), {})
 
     assert posterior(model.log_joint({"size": COLUMNS["size"]}), model.log_prior)[0].tolist() == [0.5, 0.25, 0.25]
 

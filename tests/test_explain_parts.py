@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively as nv
 from naively.cli import main
 from naively.explain.evidence import JOINT, OWN
-from naively.model.joint.lookup import Lookups
 from naively.model.joint.model import CODES
+from naively.model.joint.tables import CodeTables
 
 from .tables import penguins
 
@@ -176,10 +176,10 @@ def test_a_chart_has_a_bar_for_each_part():
 def test_answers_look_up_no_more_tables_than_before():
     """Parts are kept for explanations; a score is still a single look at the sum of both."""
     nb, _ = learned()
-    tables = nb._table_model.tables
+    tables = nb.fitted_.model.tables
 
-    assert isinstance(nb._table_model.model.likelihoods[CODES], Lookups)
-    assert nb._table_model.model.likelihoods[CODES] is tables.codes
+    assert isinstance(nb.fitted_.model.scorer.terms[CODES], CodeTables)
+    assert nb.fitted_.model.scorer.terms[CODES] is tables.codes
     assert len(tables.codes.tables) == len(tables.linear)
 
 

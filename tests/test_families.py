@@ -643,7 +643,7 @@ def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
     """One short sentence about the column, naming every class."""
     likelihood = family.estimate(statistic, np.array([4.0, 4.0]), statistic.classes, Settings())
 
-    assert likelihood.say("x") == said
+    assert likelihood.describe("x") == said
 
 
 def test_only_the_first_classes_are_said():
@@ -651,7 +651,7 @@ def test_only_the_first_classes_are_said():
     moments = Moments.of(list("abcde"), ["size"], n=[[2]] * 5, mean=[[1.0]] * 5, variance=[[0.0]] * 5)
     bells = Gaussian().estimate(moments, np.full(5, 2.0), moments.classes, Settings())
 
-    assert bells.say("size") == "size: 1 ± 0 for a, 1 ± 0 for b, 1 ± 0 for c and so on for 2 more."
+    assert bells.describe("size") == "size: 1 ± 0 for a, 1 ± 0 for b, 1 ± 0 for c and so on for 2 more."
 
 
 def test_every_column_of_a_matrix_has_its_sentence():
@@ -659,7 +659,7 @@ def test_every_column_of_a_matrix_has_its_sentence():
     moments = Moments.of(["a"], ["length", "width"], n=[[2, 0]], mean=[[3.0, 0.0]], variance=[[4.0, 0.0]])
     bells = Gaussian().estimate(moments, np.array([2.0]), moments.classes, Settings())
 
-    assert bells.say("petal") == "petal[length]: 3 ± 2 for a.\npetal[width]: no numbers."
+    assert bells.describe("petal") == "petal[length]: 3 ± 2 for a.\npetal[width]: no numbers."
 
 
 @pytest.mark.parametrize(
@@ -676,7 +676,7 @@ def test_a_column_of_which_nothing_was_counted_says_so(family, statistic):
     """There is a sentence even for nothing."""
     likelihood = family.estimate(statistic, np.zeros(1), Axis.declared("a"), Settings())
 
-    assert likelihood.say("x") in ("x: nothing was counted.", "x: all classes are alike.", "x: no numbers.")
+    assert likelihood.describe("x") in ("x: nothing was counted.", "x: all classes are alike.", "x: no numbers.")
 
 
 def test_every_family_has_a_name_and_is_a_value():

@@ -19,7 +19,6 @@ from naively.data import column_types as columns
 from naively.data import files as read
 from naively.data.target import arrow_target
 from naively.estimator import file_folds
-from naively.estimator import fit_files as files
 from naively.judge.fold_assignment import Dealer
 
 from . import file_cases as cases
@@ -65,7 +64,7 @@ def test_every_engine_fits_the_same_model(source):
     if isinstance(source, pa.Table):
         nb.fit(source.drop(["weight"]), target="label")
     else:
-        files.fit(nb, source, "label", ignore=["weight"])
+        nv.fit_files(nb, source, "label", ignore=["weight"])
 
     assert nb.counts_ == there.counts_
     assert nb.schema_ == there.schema_
@@ -250,14 +249,14 @@ def test_a_column_with_too_many_values_is_set_aside_and_named(source, monkeypatc
         pytest.skip("tables in memory keep all their columns")
     monkeypatch.setattr(engine, "MOST_LABELS", 20)
     nb = book()
-    done = files.fit(nb, source, "label", ignore=["weight"], folds=3)
+    done = nv.fit_files(nb, source, "label", ignore=["weight"], cv=3)
     kept = ROWS.drop(["weight", "zip"])
 
     assert done.set_aside == ("zip",)
     assert nb.counts_ == nv.count(kept, target="label")
     assert "'zip' has more than 20 different values" in nb.schema_.hints[-1]
     asked = book(families={"zip": "categorical"})
-    assert files.fit(asked, source, "label", ignore=["weight"]).set_aside == ()
+    assert nv.fit_files(asked, source, "label", ignore=["weight"]).set_aside == ()
     assert "zip" in asked.counts_.columns
 
 
@@ -268,7 +267,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     """The same as fitting anew without each fold, and the model is that of all rows."""
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
     nb = book()
-    done = files.fit(nb, path, "label", ignore=["weight"], folds=4)
+    done = nv.fit_files(nb, path, "label", ignore=["weight"], cv=4)
     rows = ROWS.drop(["weight"])
     labels = arrow_target(rows["label"])
     fold = Dealer(4, 0).deal(labels.labels, labels.codes)
@@ -288,7 +287,7 @@ def test_folds_of_many_rows_score_some_of_them(tmp_path, monkeypatch):
     path = cases.write_parquet(tmp_path / "t.parquet", ROWS)
     monkeypatch.setattr(file_folds, "SCORED", 300)
     monkeypatch.setattr(sample, "KEPT", 50)
-    done = files.fit(book(), path, "label", folds=2)
+    done = nv.fit_files(book(), path, "label", cv=2)
 
     assert 60 < len(done.scores.truth) < 140
     assert done.rows == 400
@@ -298,9 +297,9 @@ def test_progress_tells_rows_and_bytes(tmp_path, monkeypatch):
     """Where the rows are few, all is known after the first pass, and that is said."""
     folder = cases.write_parts(tmp_path / "parts", ROWS)
     told, few = [], []
-    files.fit(book(), folder, "label", folds=2, progress=lambda *facts: few.append(facts))
+    nv.fit_files(book(), folder, "label", cv=2, progress=lambda *facts: few.append(facts))
     monkeypatch.setattr(sample, "KEPT", 50)
-    files.fit(book(), folder, "label", folds=2, progress=lambda *facts: told.append(facts))
+    nv.fit_files(book(), folder, "label", cv=2, progress=lambda *facts: told.append(facts))
     size = sum(path.stat().st_size for path in folder.iterdir())
 
     assert [rows for rows, _, _ in told] == [100, 200, 300, 400] * 2

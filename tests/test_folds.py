@@ -19,7 +19,6 @@ from naively.cli import main
 from naively.counting import sample
 from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator import fit_files as files
 from naively.judge.fold_assignment import Dealer, seed_of
 
 PENGUINS = Path(__file__).resolve().parents[1] / "examples" / "penguins.csv"
@@ -118,7 +117,7 @@ def test_rows_that_cannot_be_split_are_refused(name):
 
 def test_a_random_state_splits_anew():
     rows = mixed_rows()
-    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    known = {"target": "kind", "cv": 5, "model": "textbook"}
     same, again, other = (nv.cross_validate(rows, random_state=seed, **known).posterior for seed in (0, 0, 1))
     assert_array_equal(same, again)
     assert (same != other).any()
@@ -133,7 +132,7 @@ def test_the_command_line_splits_penguins_evenly():
     dealt = folds_of(species.to_numpy(dtype=object), 5)
     assert sorted(np.bincount(dealt)) == [68, 69, 69, 69, 69]
     told = json.loads(CliRunner().invoke(main, ["fit", str(PENGUINS), "-t", "species", "--json"]).output)
-    expected = nv.cross_validate(pd.read_csv(PENGUINS), target="species", folds=5)
+    expected = nv.cross_validate(pd.read_csv(PENGUINS), target="species", cv=5)
     for name in FIGURES:
         assert told["scores"][name] == pytest.approx(getattr(expected, name), abs=1e-9)
 
@@ -158,20 +157,22 @@ def test_a_file_and_the_same_table_in_memory_have_the_same_scores(tmp_path, case
     path, rows = tmp_path / "t.csv", mixed_rows()
     rows.to_csv(path, index=False)
     nb = nv.NaiveBayes(**CASES[case])
-    done = files.fit(nb, path, "kind", weight=weight, folds=4, ignore=[] if weight else ["weight"])
-    other = {"model": "textbook"} if done.book is not None else {}
-    assert (done.book is not None) is (nb.model == "auto")
+    done = nv.fit_files(nb, path, "kind", weight=weight, cv=4, ignore=[] if weight else ["weight"])
+    other = {"model": "textbook"} if done.textbook_scores is not None else {}
+    assert (done.textbook_scores is not None) is (nb.model == "auto")
     for table in (pd.read_csv(path), csv.read_csv(path)):
         weights = None if weight is None else table["weight"].to_numpy()
         X = table.drop(columns="weight") if isinstance(table, pd.DataFrame) else table.drop(["weight"])
-        known = {"target": "kind", "folds": 4, "sample_weight": weights, **CASES[case]}
+        known = {"target": "kind", "cv": 4, "sample_weight": weights, **CASES[case]}
         scores = nv.cross_validate(X, **known)
         assert_allclose(done.scores.posterior, scores.posterior, atol=1e-9)
         assert_array_equal(done.scores.truth, scores.truth)
         assert done.scores.log_loss == pytest.approx(scores.log_loss, abs=1e-9)
         assert done.scores.tuning == scores.tuning
         if other:
-            assert_allclose(done.book.posterior, nv.cross_validate(X, **{**known, **other}).posterior, atol=1e-9)
+            assert_allclose(
+                done.textbook_scores.posterior, nv.cross_validate(X, **{**known, **other}).posterior, atol=1e-9
+            )
 
 
 def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
@@ -183,8 +184,8 @@ def test_texts_in_a_file_have_the_scores_of_texts_in_memory(tmp_path):
     rows.to_csv(path := tmp_path / "texts.csv", index=False)
     for model in ("auto", "textbook"):
         known = {"families": {"text": "words"}, "model": model}
-        found = files.fit(nv.NaiveBayes(**known), path, "label", folds=3).scores
-        expected = nv.cross_validate(rows, target="label", folds=3, **known)
+        found = nv.fit_files(nv.NaiveBayes(**known), path, "label", cv=3).scores
+        expected = nv.cross_validate(rows, target="label", cv=3, **known)
         assert_allclose(found.posterior, expected.posterior, atol=1e-9)
 
 
@@ -192,7 +193,7 @@ def test_several_files_are_split_as_one_table(tmp_path, monkeypatch):
     rows = mixed_rows().drop(columns="weight")
     for at in range(3):
         rows[at * 100 : at * 100 + 100].to_csv(tmp_path / f"{at}.csv", index=False)
-    known = {"target": "kind", "folds": 5, "model": "textbook"}
+    known = {"target": "kind", "cv": 5, "model": "textbook"}
     expected = nv.cross_validate(rows, **known).posterior
     assert_allclose(nv.cross_validate(tmp_path / "*.csv", **known).posterior, expected, atol=1e-9)
     monkeypatch.setattr(sample, "KEPT", 40)  # gone through again, block by block
@@ -203,7 +204,7 @@ def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
     rows = mixed_rows().drop(columns="weight")
     rows.loc[::7, "kind"] = None
     rows.to_csv(path := tmp_path / "t.csv", index=False)
-    known = {"target": "kind", "folds": 5, "unlabelled": "skip"}
+    known = {"target": "kind", "cv": 5, "unlabelled": "skip"}
     found = nv.cross_validate(path, **known)
     assert_allclose(found.posterior, nv.cross_validate(rows, **known).posterior, atol=1e-9)
     assert len(found.truth) == rows["kind"].notna().sum()
@@ -216,16 +217,16 @@ def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, monkeypatch, we
     path, rows = tmp_path / "t.csv", mixed_rows()
     rows.to_csv(path, index=False)
     ignore = [] if weight else ["weight"]
-    done = files.fit(nv.NaiveBayes(model="textbook"), path, "kind", weight=weight, folds=4, ignore=ignore)
+    done = nv.fit_files(nv.NaiveBayes(model="textbook"), path, "kind", weight=weight, cv=4, ignore=ignore)
     weights = None if weight is None else rows["weight"].to_numpy()
     X = rows.drop(columns="weight")
-    expected = nv.cross_validate(X, target="kind", folds=4, sample_weight=weights, model="textbook")
+    expected = nv.cross_validate(X, target="kind", cv=4, sample_weight=weights, model="textbook")
     assert done.passes == 2
     assert_allclose(done.scores.posterior, expected.posterior, atol=1e-9)
     assert_array_equal(done.scores.truth, expected.truth)
-    auto = files.fit(nv.NaiveBayes(), path, "kind", weight=weight, folds=4, ignore=ignore)
+    auto = nv.fit_files(nv.NaiveBayes(), path, "kind", weight=weight, cv=4, ignore=ignore)
     assert_array_equal(auto.scores.truth, expected.truth)
-    assert_allclose(auto.book.posterior, expected.posterior, atol=1e-9)
+    assert_allclose(auto.textbook_scores.posterior, expected.posterior, atol=1e-9)
 
 
 # -- cross_validate of a path ------------------------------------------------------------------------------------------
@@ -236,9 +237,9 @@ def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, monkeypatch, we
 def test_a_path_is_cross_validated(tmp_path, form, tuning):
     rows = mixed_rows()
     rows.to_csv(path := tmp_path / "t.csv", index=False)
-    found = nv.cross_validate(form(path), target="kind", folds=5, sample_weight="weight", tuning=tuning)
+    found = nv.cross_validate(form(path), target="kind", cv=5, sample_weight="weight", tuning=tuning)
     X, weights = rows.drop(columns="weight"), rows["weight"].to_numpy()
-    expected = nv.cross_validate(X, target="kind", folds=5, sample_weight=weights, tuning=tuning)
+    expected = nv.cross_validate(X, target="kind", cv=5, sample_weight=weights, tuning=tuning)
     assert_allclose(found.posterior, expected.posterior, atol=1e-9)
     assert_array_equal(found.weights, weights)
     assert (found.tuning, found.classes) == (tuning, expected.classes)
@@ -247,7 +248,7 @@ def test_a_path_is_cross_validated(tmp_path, form, tuning):
 def test_a_large_file_may_hold_what_was_chosen(tmp_path, monkeypatch):
     monkeypatch.setattr(sample, "KEPT", 60)
     mixed_rows().to_csv(path := tmp_path / "t.csv", index=False)
-    held, anew = (nv.cross_validate(path, target="kind", folds=3, tuning=how) for how in ("fixed", "refit"))
+    held, anew = (nv.cross_validate(path, target="kind", cv=3, tuning=how) for how in ("fixed", "refit"))
     assert (held.tuning, anew.tuning) == ("fixed", "refit")
     assert np.abs(held.posterior - anew.posterior).max() > 0
     assert held.accuracy == pytest.approx(anew.accuracy, abs=0.1)
@@ -257,11 +258,11 @@ def test_what_a_path_cannot_be_split_by_is_refused(tmp_path):
     mixed_rows(30).to_csv(path := tmp_path / "t.csv", index=False)
     for folds in (KFold(3), 1, "ten", True, [([0], [1])]):
         with pytest.raises(InvalidInput, match="rows of a file are split into a number of folds, 2 or more"):
-            nv.cross_validate(path, target="kind", folds=folds)
+            nv.cross_validate(path, target="kind", cv=folds)
     with pytest.raises(InvalidInput, match="read the table into memory first"):
-        nv.cross_validate(path, target="kind", folds=3, groups=np.zeros(30))
-    with pytest.raises(InvalidInput, match="folds=31 must lie between 2 and the number of rows, 30"):
-        nv.cross_validate(path, target="kind", folds=31, model="textbook")
+        nv.cross_validate(path, target="kind", cv=3, groups=np.zeros(30))
+    with pytest.raises(InvalidInput, match="cv=31 must lie between 2 and the number of rows, 30"):
+        nv.cross_validate(path, target="kind", cv=31, model="textbook")
     with pytest.raises(InvalidInput, match="give its name as target="):
         nv.cross_validate(path)
     with pytest.raises(InvalidSetting, match="takes a table in memory"):

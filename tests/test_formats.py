@@ -202,9 +202,9 @@ def test_one_model_comes_of_files_packed_in_many_ways(tmp_path):
     whole = nv.NaiveBayes(model="textbook").fit(tmp_path / "all.csv", target="label")
     parted = nv.NaiveBayes(model="textbook").fit(str(folder / "*"), target="label")
     model, again = tmp_path / "m.parquet", tmp_path / "n.parquet"
-    good("fit", folder, "--target", "label", "--model", "textbook", "--folds", "0", "-o", model, "-q")
+    good("fit", folder, "--target", "label", "--model", "textbook", "--cv", "0", "-o", model, "-q")
     piped = {"input": bz2.compress((tmp_path / "all.csv").read_bytes())}
-    good("fit", "-", "--target", "label", "--model", "textbook", "--folds", "0", "-o", again, "-q", **piped)
+    good("fit", "-", "--target", "label", "--model", "textbook", "--cv", "0", "-o", again, "-q", **piped)
 
     assert parted.counts_ == whole.counts_ == nv.load(model).counts_ == nv.load(again).counts_
     answers = whole.predict(tmp_path / "all.csv").tolist()

@@ -12,7 +12,6 @@ import naively as nv
 from naively.data import column_types as columns
 from naively.data import files as read
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
-from naively.estimator import fit_files as files
 
 from . import file_cases as cases
 
@@ -349,19 +348,19 @@ def test_settings_that_mean_nothing_are_refused_at_once(name):
 def test_folds_that_mean_nothing_are_refused(tmp_path):
     path = write(tmp_path, "x,y\n1,a\n2,b\n")
     with pytest.raises(InvalidSetting, match="folds=1: give 2 or more"):
-        files.fit(nv.NaiveBayes(), path, "y", folds=1)
+        nv.fit_files(nv.NaiveBayes(), path, "y", cv=1)
     with pytest.raises(InvalidSetting, match="with keep_counts it must be 0"):
-        files.fit(nv.NaiveBayes(), path, "y", folds=2, keep_counts=tmp_path / "kept")
+        nv.fit_files(nv.NaiveBayes(), path, "y", cv=2, keep_counts=tmp_path / "kept")
     with pytest.raises(InvalidSetting, match=r"window=3 .*needs keep_counts"):
-        files.fit(nv.NaiveBayes(), path, "y", window=3)
+        nv.fit_files(nv.NaiveBayes(), path, "y", window=3)
     with pytest.raises(InvalidInput, match=r"Give a path or nv\.File"):
-        files.fit(nv.NaiveBayes(), 3, "y")
+        nv.fit_files(nv.NaiveBayes(), 3, "y")
 
 
 def test_a_class_that_is_only_in_one_fold_is_answered(tmp_path):
     """The model without it gives it no chance, and the scores say so."""
     path = write(tmp_path, "x,y\n" + "1,a\n2,b\n" * 30 + "3,c\n")
-    scores = files.fit(nv.NaiveBayes(), path, "y", folds=3).scores
+    scores = nv.fit_files(nv.NaiveBayes(), path, "y", cv=3).scores
     last = np.flatnonzero(scores.truth == 2)
     assert scores.classes == ("a", "b", "c")
     assert_array_equal(scores.posterior[last, 2], [0.0])

@@ -659,7 +659,7 @@ WRONG_SETTINGS = {
     "model": ["modern", None],
     "unlabelled": ["ignore", None],
     "families": [{"y": "gaussian"}, {"x": "normal"}, {"x": 3}, {"x": nv.NaiveBayes}, {"x": "words"}, "gaussian", 3],
-    "threads": ["many", 1.5],
+    "n_jobs": ["many", 1.5, 0],
     "cost": [[[0, 1]], [[0, 1], [1, np.nan]], "cubed", {("a", "c"): 3}, {"a": 3}, 7, [["x", "y"], ["z", "w"]]],
     "reject": [-1.0, np.nan, "never"],
     "classes": ["ab", 3, [[1], [2]], [1, 2]],

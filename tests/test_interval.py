@@ -10,6 +10,7 @@ from scipy import sparse
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
+from naively.estimator.answers import source_of
 from naively.explain.interval import log_joint, prior_known
 
 from .posterior_draws import cells, drawn
@@ -102,11 +103,11 @@ def test_cumulants_add_up_to_what_is_predicted(kind):
     }
     asked |= met_in_both
     nb = book(families=named(KINDS[kind])).fit(table, y)
-    model = nb._table_model
-    prior = prior_known(model.model, nb.counts_.rows, 1.0)
+    model = nb.fitted_.model
+    prior = prior_known(model.textbook, nb.counts_.rows, 1.0)
 
     (known,) = model.each_block(
-        lambda _, columns: log_joint(model.model, columns, 1, prior), nb._source(asked, model)[0], 1
+        lambda _, columns: log_joint(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
     )
 
     predicted = known.mean + known.variance / 2 + known.third / 6 + known.fourth / 24

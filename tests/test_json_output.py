@@ -82,7 +82,7 @@ def test_rows_are_whole_numbers_in_every_command():
 
 def test_weights_that_are_fractions_stay_fractions():
     file = written([1, 2] * 60, weights=[0.5, 0.75] * 60)
-    found = told("fit", file, "-t", "y", "--weight", "w", "--folds", 0, "-o", "m.parquet")
+    found = told("fit", file, "-t", "y", "--weight", "w", "--cv", 0, "-o", "m.parquet")
     assert found["rows"] == 75
     assert is_whole(found["rows"])
     assert [one["rows"] for one in found["classes"]] == [30, 45]
@@ -95,7 +95,7 @@ def test_what_cannot_be_given_is_null():
     assert found["scores"]["auc"] is None
     assert told("evaluate", "m.parquet", file)["auc"] is None
     file = written([1, 2, 3] * 40)
-    said("fit", file, "-t", "y", "-o", "m.parquet", "--folds", 0, "-q")
+    said("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0, "-q")
     found = told("evaluate", "m.parquet", file, "--cost", "squared", "--reject", 0)
     assert found["coverage"] == 0
     assert found["accuracy"] is None
@@ -107,7 +107,7 @@ def test_what_cannot_be_given_is_null():
 @pytest.mark.parametrize("labels", [(1, 2), (True, False), ("a", "b"), ("01", "02")], ids=str)
 def test_labels_keep_their_type_in_answers_and_scores(labels, ending):
     file = written(np.array(list(labels) * 40), ending=ending)
-    told("fit", file, "-t", "y", "-o", "m.parquet", "--folds", 0)
+    told("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0)
     for reject in ([], ["--reject", 0.49]):
         lines = said("predict", "m.parquet", file, "--to", "jsonl", "--only-answers", *reject).splitlines()
         answers = {type(answer) for line in lines if (answer := json.loads(line)["answer"]) is not None}
@@ -126,7 +126,7 @@ def test_labels_keep_their_type_in_answers_and_scores(labels, ending):
 )
 def test_labels_written_otherwise_are_the_same_classes(fitted, asked):
     file = written(np.array(fitted * 40, dtype=object))
-    said("fit", file, "-t", "y", "-o", "m.parquet", "--folds", 0, "-q")
+    said("fit", file, "-t", "y", "-o", "m.parquet", "--cv", 0, "-q")
     before = told("evaluate", "m.parquet", file)
     after = told("evaluate", "m.parquet", written(asked * 40))
     assert after["classes"] == before["classes"]

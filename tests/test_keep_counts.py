@@ -16,7 +16,7 @@ import naively as nv
 from naively.counting import files as engine
 from naively.data import model_file as store
 from naively.errors import InvalidInput, InvalidSetting
-from naively.estimator import fit_files as files
+from naively.estimator import cached_counts
 
 from . import file_cases as cases
 from .textbook import book
@@ -37,7 +37,7 @@ def folder(tmp_path):
 def fitted(folder, kept, **how):
     """Return the model of the files in a folder, and what was done."""
     nb = book()
-    return nb, files.fit(nb, str(folder / "*.csv"), "label", ignore=["weight"], keep_counts=kept, **how)
+    return nb, nv.fit_files(nb, str(folder / "*.csv"), "label", ignore=["weight"], keep_counts=kept, **how)
 
 
 def names(paths):
@@ -64,7 +64,7 @@ def test_only_new_files_are_read(folder, tmp_path):
 
     assert names(first.read) == [f"day-{day}.csv" for day in range(5)]
     assert names(second.read) == ["day-5.csv"]
-    assert names(second.kept) == [f"day-{day}.csv" for day in range(5)]
+    assert names(second.cached) == [f"day-{day}.csv" for day in range(5)]
     assert third.read == ()
     assert (second.rows, third.rows) == (600, 600)
     assert second.missing == third.missing == sum(ROWS[n].null_count for n in ROWS.column_names)
@@ -77,7 +77,7 @@ def test_kept_counts_give_the_same_model_to_the_last_bit(folder, tmp_path):
     whole, _ = fitted(folder, tmp_path / "at once")
     again, done = fitted(folder, tmp_path / "at once")
     for day in (3, 0, 5):
-        files.fit(book(), folder / f"day-{day}.csv", "label", ignore=["weight"], keep_counts=tmp_path / "some")
+        nv.fit_files(book(), folder / f"day-{day}.csv", "label", ignore=["weight"], keep_counts=tmp_path / "some")
     mixed, some = fitted(folder, tmp_path / "some")
 
     assert not done.read
@@ -136,16 +136,16 @@ def test_other_ways_of_counting_need_another_folder(folder, tmp_path):
     fitted(folder, kept)
     path = str(folder / "*.csv")
     with pytest.raises(InvalidSetting, match=r"keeps counts with ignore=\['weight'\], and now ignore=\[\]"):
-        files.fit(book(), path, "label", keep_counts=kept)
+        nv.fit_files(book(), path, "label", keep_counts=kept)
     nb = book(families={"visits": "poisson"})
     with pytest.raises(InvalidSetting, match="keeps counts with families="):
-        files.fit(nb, path, "label", ignore=["weight"], keep_counts=kept)
+        nv.fit_files(nb, path, "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="keeps counts with null="):
-        files.fit(book(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
+        nv.fit_files(book(), nv.File(path, null=["-"]), "label", ignore=["weight"], keep_counts=kept)
     with pytest.raises(InvalidSetting, match="limit counts a part"):
-        files.fit(book(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
+        nv.fit_files(book(), nv.File(path, limit=5), "label", keep_counts=tmp_path / "other")
     with pytest.raises(InvalidSetting, match="what is piped in has no name"):
-        files.fit(book(), nv.File("-"), "label", keep_counts=tmp_path / "other")
+        nv.fit_files(book(), nv.File("-"), "label", keep_counts=tmp_path / "other")
 
 
 def test_damaged_counts_are_counted_anew(folder, tmp_path):
@@ -165,7 +165,7 @@ def test_a_column_of_too_many_values_is_set_aside_wherever_they_are(folder, tmp_
     most = len({*ROWS["zip"].to_pylist()} - {None})
     assert each + 1 <= most
     monkeypatch.setattr(engine, "MOST_LABELS", most)
-    monkeypatch.setattr(files, "MOST_LABELS", most)
+    monkeypatch.setattr(cached_counts, "MOST_LABELS", most)
     nb, done = fitted(folder, tmp_path / "kept")
 
     assert done.set_aside == ("zip",)
@@ -192,10 +192,9 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(folder, tmp_path):
 PROGRAM = """
 import sys
 import naively as nv
-from naively.estimator import fit_files as files
 print("ready", flush=True)
 nb = nv.NaiveBayes(model="textbook")
-files.fit(nb, sys.argv[1], "label", keep_counts=sys.argv[2])
+nv.fit_files(nb, sys.argv[1], "label", keep_counts=sys.argv[2])
 nb.save(sys.argv[3])
 """
 

@@ -12,20 +12,23 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import naively as nv
-from naively.model.joint import influence as doubts
-from naively.model.joint.influence import Doubt
-from naively.model.joint.terms import Piece
-from naively.model.joint.weights import Problem
+from naively.model.joint.associations import HeldOutRows
+from naively.model.joint.influence import WeightInfluence
+from naively.model.joint.newton import WeightProblem
+from naively.model.joint.terms import Term
+from naively.model.recipe import RECIPE
+
+from .retuned import retune
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def with_all_weights(nb, X, y):
     """Return leave-one-out scores under weights that every row helped to fit."""
-    before = nb._tuning
-    nb._keep(replace(before, learned=replace(before.learned, doubt=None)))
+    before = nb.tuning_
+    retune(nb, replace(before, learned=replace(before.learned, influence=None)))
     scores = nb.leave_one_out(X, y)
-    nb._keep(before)
+    retune(nb, before)
     return scores
 
 
@@ -37,11 +40,11 @@ def chance(seed, rows=60, columns=10):
 # -- the closed form ---------------------------------------------------------------------------------------------------
 
 
-def evidence(seed, classes=3, rows=60, pieces=6):
-    """Return pieces of evidence [class, row] that tell something of classes, and those."""
+def evidence(seed, classes=3, rows=60, terms=6):
+    """Return terms of evidence [class, row] that tell something of classes, and those."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, rows).astype(np.int32)
-    said = [rng.normal(size=(classes, rows)) for _ in range(pieces)]
+    said = [rng.normal(size=(classes, rows)) for _ in range(terms)]
     for at, part in enumerate(said):
         part[y, np.arange(rows)] += 0.3 * at
     return [part.astype(np.float32) for part in said], y
@@ -49,20 +52,20 @@ def evidence(seed, classes=3, rows=60, pieces=6):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_without_a_row_are_those_that_refitting_finds(seed):
-    pieces, y = evidence(seed)
-    rows, prior, start = np.ones(len(y)), np.full(3, -np.log(3)), np.full(len(pieces), 0.2)
-    fit = Problem(pieces, y, rows, prior).solve(start, start, 1.0, 1.0)
-    names = [Piece("value", at) for at in range(len(pieces))]
-    doubt = Doubt.of(names, {}, fit.weights > 0, fit.curve, 1.0)
-    scores = np.einsum("p,pcn->cn", fit.weights, pieces) + fit.bias[:, None]
-    x = np.array(pieces).transpose(2, 1, 0)[:, :, list(doubt.free)]
-    found = doubt.without_own(scores, x, y, rows)
+    terms, y = evidence(seed)
+    rows, prior, start = np.ones(len(y)), np.full(3, -np.log(3)), np.full(len(terms), 0.2)
+    fit = WeightProblem(terms, y, rows, prior, RECIPE).solve(start, start, 1.0, 1.0)
+    names = [Term("value", at) for at in range(len(terms))]
+    influence = WeightInfluence.of(names, {}, fit.weights > 0, fit.curve, 1.0)
+    scores = np.einsum("p,pcn->cn", fit.weights, terms) + fit.bias[:, None]
+    x = np.array(terms).transpose(2, 1, 0)[:, :, list(influence.free)]
+    found = influence.without_own(scores, x, HeldOutRows(y, rows), RECIPE.influence_classes)
     refitted = np.empty_like(scores)
     for row in range(len(y)):
         others = np.delete(np.arange(len(y)), row)
-        some = [part[:, others] for part in pieces]
-        anew = Problem(some, y[others], rows[others], prior).solve(start, start, 1.0)
-        refitted[:, row] = np.einsum("p,pc->c", anew.weights, np.array(pieces)[:, :, row]) + anew.bias
+        some = [part[:, others] for part in terms]
+        anew = WeightProblem(some, y[others], rows[others], prior, RECIPE).solve(start, start, 1.0)
+        refitted[:, row] = np.einsum("p,pc->c", anew.weights, np.array(terms)[:, :, row]) + anew.bias
     found, fixed, refitted = (part - part[0] for part in (found, scores, refitted))
     moved = np.abs(fixed - refitted).mean()
     assert moved > 0.02
@@ -70,16 +73,16 @@ def test_weights_without_a_row_are_those_that_refitting_finds(seed):
     assert np.median(np.abs(found - refitted)) < 0.05 * moved
 
 
-def test_many_classes_are_told_by_their_likely_ones(monkeypatch):
-    pieces, y = evidence(1, classes=40, rows=300, pieces=8)
+def test_of_many_classes_the_likely_ones_are_enough():
+    terms, y = evidence(1, classes=40, rows=300, terms=8)
     start, prior = np.full(8, 0.5), np.full(40, -np.log(40))
-    fit = Problem(pieces, y, np.ones(300), prior).solve(start, start, 1.0, 1.0)
-    doubt = Doubt.of([Piece("value", at) for at in range(8)], {}, fit.weights > 0, fit.curve, 1.0)
-    scores = np.einsum("p,pcn->cn", fit.weights, pieces) + fit.bias[:, None]
-    x = np.array(pieces).transpose(2, 1, 0)[:, :, list(doubt.free)]
-    few = doubt.without_own(scores, x, y, np.ones(300))
-    monkeypatch.setattr(doubts, "LIKELY", 40)
-    every = doubt.without_own(scores, x, y, np.ones(300))
+    fit = WeightProblem(terms, y, np.ones(300), prior, RECIPE).solve(start, start, 1.0, 1.0)
+    influence = WeightInfluence.of([Term("value", at) for at in range(8)], {}, fit.weights > 0, fit.curve, 1.0)
+    scores = np.einsum("p,pcn->cn", fit.weights, terms) + fit.bias[:, None]
+    x = np.array(terms).transpose(2, 1, 0)[:, :, list(influence.free)]
+    rows = HeldOutRows(y, np.ones(300))
+    few = influence.without_own(scores, x, rows, RECIPE.influence_classes)
+    every = influence.without_own(scores, x, rows, 40)
     assert np.abs(few - every).max() < 0.3 * np.abs(every - scores).max()
     assert np.abs(few - every).mean() < 0.1 * np.abs(every - scores).mean()
 
@@ -104,7 +107,7 @@ def test_a_loaded_model_leaves_out_the_same(tmp_path):
 def test_rows_of_little_weight_are_left_out_of_the_weights_as_much_as_they_fitted_them(weight, share):
     X, y = load_iris(return_X_y=True)
     nb = nv.NaiveBayes().fit(X, y, sample_weight=np.full(150, weight))
-    assert nb.tuning_.learned.doubt.share == pytest.approx(share)
+    assert nb.tuning_.learned.influence.share == pytest.approx(share)
 
 
 def test_texts_are_left_out_of_the_weights_too():
@@ -177,10 +180,10 @@ def test_the_summary_names_what_its_losses_are():
 def test_a_model_from_an_older_file_still_answers_and_says_fixed():
     X, y = load_iris(return_X_y=True)
     nb = nv.NaiveBayes().fit(X, y)
-    data = nb._tuning.learned.to_json()
+    data = nb.tuning_.learned.to_json()
     del data["doubt"]
-    learned = type(nb._tuning.learned).from_json(data, 3)
-    nb._keep(replace(nb._tuning, learned=learned))
+    learned = type(nb.tuning_.learned).from_json(data, 3)
+    retune(nb, replace(nb.tuning_, learned=learned))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert nb.leave_one_out(X, y).tuning == "fixed"

@@ -11,14 +11,21 @@ import pytest
 from sklearn.datasets import load_iris
 
 import naively as nv
+from naively.data.frame import frame_of
+from naively.estimator import tuner
+from naively.estimator.models import joint_model
+from naively.model.column_parts import LABELS
 from naively.model.joint.fitting import without_noise
-from naively.model.joint.learned import Learned, at_first, whole
-from naively.model.joint.model import TogetherModel
+from naively.model.joint.joint_fit import JointFit
+from naively.model.joint.model import JointModel
+from naively.model.joint.number_terms import STUDENT_T, DensityTerms, density_left_out
 from naively.model.joint.other_columns import REST
-from naively.model.joint.terms import BELL, Left, Piece
-from naively.model.joint.words import WAYS
-from naively.model.table_model import LABELS, TableModel
-from naively.model.tuning import Book
+from naively.model.joint.rare_terms import RareTerms
+from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.joint.weight_fitting import columns_alone, start_weights
+from naively.model.joint.word_terms import WORD_TERMS
+from naively.model.table_model import TableModel
+from naively.model.tuning import TextbookScores
 
 
 def flowers(rows=150):
@@ -34,7 +41,7 @@ NAMES = ("levels", "labels", "codes", "level", "pairs", "cells", "numbers 0")
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
 
 
 def either_or(rows=600, noise=150, seed=0, labels=True):
@@ -64,17 +71,17 @@ def weak(rows=400, columns=150, seed=3, missing=True):
 def test_a_joint_model_that_is_kept_later_clears_what_was_declined(monkeypatch, tmp_path):
     X, y = flowers()
     with monkeypatch.context() as patched:
-        patched.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+        patched.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
         nb = nv.NaiveBayes().fit(X[:80], y[:80])
     assert nb.tuning_.declined is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nv.StaleWarning)
         nb.partial_fit(X[80:], y[80:]).calibrate(X, y)
     assert nb.tuning_.declined is None
-    assert isinstance(nb._table_model, TogetherModel)
+    assert isinstance(nb.fitted_.model, JointModel)
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
-    assert isinstance(twin._table_model, TogetherModel)
+    assert isinstance(twin.fitted_.model, JointModel)
     assert np.array_equal(twin.predict_proba(X), nb.predict_proba(X))
 
 
@@ -107,7 +114,7 @@ def test_a_declined_model_is_silent_about_rows_while_it_keeps_the_first(better_b
         warnings.simplefilter("error")
         for begin in range(0, 90, 30):
             nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
-    assert nb._first is not None
+    assert nb.fitted_.state.first_rows is not None
     assert nb.tuning_.declined is not None
 
 
@@ -146,9 +153,9 @@ def test_columns_asked_for_are_counted_together_however_wide_the_table():
 def test_other_columns_tell_by_missing_values_where_these_count():
     X, y = weak()
     nb = nv.NaiveBayes(missing="value").fit(X[:300], y[:300])
-    model = nb._table_model
+    model = nb.fitted_.model
     assert nb.tuning_.learned.weights.get(REST)
-    assert len(model.rest.parts[LABELS].names) == 150 - len(model.counted.grid.names)
+    assert len(model.others.groups[LABELS].names) == 150 - len(model.counts.grid.names)
     assert (nb.predict(X[300:]) == y[300:]).mean() > 0.8
     assert np.allclose(nb.predict_proba(X[:3]), nb.predict_proba(X[:3].to_dict("records")))
 
@@ -194,17 +201,17 @@ def test_pairs_of_the_same_shown_name_are_explained_apart():
 def test_texts_named_like_a_kind_of_evidence_change_no_weight_of_others():
     said = np.ones((2, 5), dtype=np.float32)
     for name in ("levels", "labels", 12):
-        blocks = {Piece("value", "labels"): said, Piece("value", BELL): said, Piece("vectors", name): said}
-        assert at_first(blocks).tolist() == [1.0, 1.0, 1.0]
-    levels = {Piece("value", "levels"): said, Piece("vectors", "levels near"): said}
-    assert at_first(levels).tolist() == [1.0, 1.0]
+        blocks = {Term("value", "labels"): said, Term("value", STUDENT_T): said, Term("vectors", name): said}
+        assert start_weights(blocks).tolist() == [1.0, 1.0, 1.0]
+    levels = {Term("value", "levels"): said, Term("vectors", "levels near"): said}
+    assert start_weights(levels).tolist() == [1.0, 1.0]
 
 
 def test_texts_named_like_a_kind_of_evidence_are_added_in_one_way():
-    said = np.ones((2, 5))
+    said, held = np.ones((2, 5)), LeaveOneOut(None, None)
     for name in ("levels", "labels", "other"):
-        ways = {Piece(way, name): said for way in WAYS}
-        assert np.array_equal(whole({**ways, Piece("value", "labels", (0,)): said}, 5), 2 * said)
+        terms = {Term(kind, name): said for kind in WORD_TERMS}
+        assert np.array_equal(columns_alone({**terms, Term("value", "labels", (0,)): said}, held), 2 * said)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -242,12 +249,12 @@ def test_light_rows_find_the_columns_that_rows_find():
 def test_light_rows_show_the_gain_of_all_other_columns():
     X, y = weak(missing=False)
     nb = nv.NaiveBayes(missing="value").fit(X, y)
-    model = nb._together(None)
-    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
+    model = joint_model(nb.fitted_, None)
+    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
     sample = model.sample(columns, y.astype(np.int32), np.ones(len(y)))
-    assert REST in without_noise(sample, model.counted.prior).wide
+    assert REST in without_noise(sample, model.counts).wide
     light = replace(sample, weights=np.full(len(y), 1 / len(y)))
-    assert REST in without_noise(light, model.counted.prior).wide
+    assert REST in without_noise(light, model.counts).wide
 
 
 def test_heavy_rows_tell_no_more_than_light_ones():
@@ -266,7 +273,10 @@ def test_numbers_of_light_rows_are_measured_like_rows():
     X, y = flowers()
     y = np.array(["a", "b", "c"])[y]
     book = nv.NaiveBayes(model="textbook")
-    bits = [book.fit(X, y, sample_weight=weight)._measured.told for weight in (None, np.full(len(y), 1 / len(y)))]
+    bits = [
+        book.fit(X, y, sample_weight=weight).fitted_.state.information.measured.told
+        for weight in (None, np.full(len(y), 1 / len(y)))
+    ]
     assert [one.bits for one in bits[0].values()] == pytest.approx([one.bits for one in bits[1].values()], rel=0.01)
 
 
@@ -274,20 +284,20 @@ def test_numbers_of_light_rows_are_measured_like_rows():
 
 
 def learned(*pieces):
-    return Learned(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
+    return JointFit(dict.fromkeys(pieces, 1.0), {}, np.zeros(2), {"a": 0.5}, 100)
 
 
 @pytest.mark.parametrize(
     ("piece", "said"),
     [
-        (REST, "the evidence of all other columns together"),
-        (Piece("rare", BELL), "the evidence of rare classes as in the textbook model"),
-        (Piece("linear", "bins"), "the evidence of all columns at once"),
+        (REST, "terms of all other columns together"),
+        (Term("rare", STUDENT_T), "terms of rare classes as in textbook naive Bayes"),
+        (Term("linear", "bins"), "terms of all columns at once"),
     ],
 )
-def test_what_is_believed_alone_is_said(piece, said):
-    assert said in learned(piece).say([])[0]
-    assert "the prior answers" not in learned(piece).say([])[0]
+def test_a_term_that_alone_has_a_weight_is_named(piece, said):
+    assert said in learned(piece).describe([])[0]
+    assert "the prior answers" not in learned(piece).describe([])[0]
 
 
 def test_a_number_and_whether_it_is_missing_are_one_column():
@@ -295,7 +305,7 @@ def test_a_number_and_whether_it_is_missing_are_one_column():
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)[:, :2]
     nb = nv.NaiveBayes(missing="value").fit(X, y)
     assert any(piece.columns == (2,) for piece in nb.tuning_.learned.weights)
-    assert "the evidence of 2 columns alone" in nb.summary()
+    assert "terms of 2 columns alone" in nb.summary()
 
 
 def test_remarks_on_columns_do_not_pile_up():
@@ -304,7 +314,9 @@ def test_remarks_on_columns_do_not_pile_up():
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
     old = "7 of 9 columns show no gain on their own and are not used."
-    nb._schema = replace(nb._schema, hints=(old, *nb._schema.hints))
+    state = nb.fitted_.state
+    schema = replace(state.schema, hints=(old, *state.schema.hints))
+    nb.fitted_ = replace(nb.fitted_, state=replace(state, schema=schema))
     nb.calibrate(X, y)
     assert sum("columns show no gain" in hint for hint in nb.schema_.hints) == 1
     assert old not in nb.schema_.hints
@@ -315,7 +327,7 @@ def test_remarks_on_columns_left_out_are_not_made_of_the_textbook(better_book):
     X, y = rng.normal(size=(300, 120)), rng.integers(0, 2, 300)
     X[:, 0] += 3 * y
     nb = nv.NaiveBayes().fit(X, y)
-    assert type(nb._table_model) is TableModel
+    assert type(nb.fitted_.model) is TableModel
     assert "show no gain" not in nb.summary()
 
 
@@ -326,7 +338,7 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
     nb = nv.NaiveBayes().fit(X, y)
     made = [hint for hint in nb.schema_.hints if "In pairs of columns" in hint]
     assert len(made) == 1
-    nb._live_counter().together = None
+    nb.fitted_.state.counts.counter.together = None
     nb.calibrate(X, y)
     assert [hint for hint in nb.schema_.hints if "In pairs of columns" in hint] == made
 
@@ -334,17 +346,17 @@ def test_remarks_on_pairs_are_made_once_however_often_rows_are_learned():
 # -- work that is done once --------------------------------------------------------------------------------------------
 
 
-def test_bell_curves_are_read_once_also_where_a_class_is_rare(monkeypatch):
+def test_densities_are_computed_once_also_where_a_class_is_rare():
     X, y = flowers()
     X, y = X[(y < 2) | (np.arange(len(y)) < 20)], y[(y < 2) | (np.arange(len(y)) < 20)]
     nb = nv.NaiveBayes().fit(X, y)
-    model = nb._together(None)
-    assert model.counted.rare.classes
-    columns = model.read(nv.read.frame.frame_of(X).on(model.schema), 0, len(y), 1)
-    left = Left(model.counted, model.sample(columns, y.astype(np.int32), np.ones(len(y))))
-    values = dict(left.values())
-    assert all(left._bell(at) is values[Piece("value", BELL, (at,))] for at in range(4))
-    assert Piece("rare", BELL) in dict(left.rare())
+    model = joint_model(nb.fitted_, None)
+    assert model.counts.rare.classes
+    columns = model.read(frame_of(X).on(model.schema), 0, len(y), 1)
+    held = LeaveOneOut(model.counts, model.sample(columns, y.astype(np.int32), np.ones(len(y))))
+    values = dict(DensityTerms().fit(held))
+    assert all(density_left_out(held, at) is values[Term("value", STUDENT_T, (at,))] for at in range(4))
+    assert Term("rare", STUDENT_T) in dict(RareTerms().fit(held))
 
 
 # -- figures of decisions ----------------------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ def test_unclear_columns_stay_labels_until_somebody_says_what_is_meant(tmp_path)
     (said,) = (hint for hint in nb.schema_.hints if "'price'" in hint)
     assert "nothing shows what ',' means" in said
     assert said.endswith("thousands=',' or decimal=','")
-    told = " ".join(CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--folds", "0"]).output.split())
+    told = " ".join(CliRunner().invoke(main, ["fit", str(path), "-t", "y", "--cv", "0"]).output.split())
     assert "read the file with --thousands , or --decimal ," in told
 
     grouped, divided = (nv.count(nv.File(path, **how), target="y") for how in ({"thousands": ","}, {"decimal": ","}))
@@ -262,7 +262,7 @@ def test_the_notation_is_said_and_kept(tmp_path):
         nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json())))["price"].written
         == nb.schema_["price"].written
     )
-    done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.csv"), "-t", "y", "--json", "--folds", "0"])
+    done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.csv"), "-t", "y", "--json", "--cv", "0"])
     written = {column["name"]: column["written"] for column in json.loads(done.output)["columns"]}
     assert written == {"price": "$1,234.5", "colour": None}
 

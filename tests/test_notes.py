@@ -113,12 +113,12 @@ def test_notes_name_their_column_whatever_it_is_called(name, tmp_path):
     assert any(hint.startswith(f"{name!r} has a value") for hint in nb.schema_.hints)
 
     table.to_csv(tmp_path / "rows.csv", index=False)
-    found = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--folds", "0", "--json"])
+    found = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--cv", "0", "--json"])
     (note,) = (note for note in json.loads(found.output)["notes"] if "identifiers" in note)
     assert f"--ignore {shlex.quote(name)}." in note
     again = CliRunner().invoke(
         main,
-        ["fit", str(tmp_path / "rows.csv"), "-t", "y", *shlex.split(note[note.index("--ignore") : -1]), "--folds", "0"],
+        ["fit", str(tmp_path / "rows.csv"), "-t", "y", *shlex.split(note[note.index("--ignore") : -1]), "--cv", "0"],
     )
     assert again.exit_code == 0, again.output
     assert "identifiers" not in again.output
@@ -170,7 +170,7 @@ def test_many_classes_and_columns_are_named_as_the_reason():
     elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
 
     assert "there are 500 classes, and at most 300 can be" in classes.summary()
-    assert "there are 1,100 columns of numbers, and fewer than 1,024 can be" in "\n".join(wide._said_of_tuning())
+    assert "there are 1,100 columns of numbers, and fewer than 1,024 can be" in wide.summary()
     assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
 
 
@@ -213,7 +213,7 @@ def test_columns_are_listed_with_their_mutual_information(tmp_path):
     table.assign(good=np.arange(80) % 2, y=LABELS[:80]).to_csv(tmp_path / "rows.csv", index=False)
     model = str(tmp_path / "m.parquet")
 
-    said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", model, "--folds", "0"]).output
+    said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", model, "--cv", "0"]).output
     shown = CliRunner().invoke(main, ["show", model]).output
     facts = json.loads(CliRunner().invoke(main, ["show", model, "--json"]).output)
 

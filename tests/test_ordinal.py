@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
-from naively.families.ordinal import in_order
-from naively.model.joint.levels import KINDS, Levels
-from naively.model.joint.values import Taken
+from naively.families.ordinal import natural_order
+from naively.model.joint.associations import HeldOutRows
+from naively.model.joint.levels import LEVEL_TERMS, OrdinalLevels
+from naively.model.recipe import RECIPE
 from naively.stats import Axis
 
 from .textbook import book
@@ -186,7 +187,7 @@ def test_the_interval_is_that_of_draws_of_the_posterior():
     ],
 )
 def test_numbers_and_texts_with_numbers_have_an_order_of_their_own(given, order):
-    assert in_order(given) == order
+    assert natural_order(given) == order
 
 
 def test_texts_without_an_order_are_refused_with_advice():
@@ -310,7 +311,7 @@ def test_many_rows_are_left_out_as_a_few(monkeypatch):
         once.leave_one_out({"c": [1] * 18 + [2, 1]}, ["a", "b"] * 10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LEVEL_TERMS)
 @pytest.mark.parametrize("size", [3, 4, 7])
 def test_evidence_of_levels_left_out_is_that_of_all_other_rows(kind, size):
     """In the default model: each kind of evidence, with a value beyond the levels, which has no neighbours."""
@@ -320,13 +321,13 @@ def test_evidence_of_levels_left_out_is_that_of_all_other_rows(kind, size):
     n = np.zeros((3, size + 1))
     np.add.at(n, (y[codes >= 0], codes[codes >= 0]), weights[codes >= 0])
 
-    got = dict(Levels(n, size).left(codes, Taken(y, weights)))[kind]
+    got = dict(OrdinalLevels(n, size, RECIPE).scores_left_out(codes, HeldOutRows(y, weights)))[kind]
 
     for row, (code, k, w) in enumerate(zip(codes, y, weights, strict=True)):
         less = n.copy()
         less[k, code] -= w if code >= 0 else 0.0
-        beyond = code < 0 or (code == size and kind != KINDS[0])
-        expected = np.zeros(3) if beyond else Levels(less, size).said(kind)[code]
+        beyond = code < 0 or (code == size and kind != LEVEL_TERMS[0])
+        expected = np.zeros(3) if beyond else OrdinalLevels(less, size, RECIPE).scores(kind)[code]
         assert_allclose(got[:, row], expected, rtol=1e-5, atol=1e-5)
 
 

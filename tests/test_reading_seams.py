@@ -18,7 +18,6 @@ from naively.cli import main
 from naively.data import column_types as columns
 from naively.data import delimited, typed_files
 from naively.errors import InvalidInput, UnreadableRows
-from naively.estimator import fit_files as files
 
 
 def write(tmp_path, data, name="t.csv"):
@@ -157,7 +156,7 @@ def test_a_decimal_sign_that_was_said_is_not_remarked_on_where_counts_are_kept(t
     path = write(tmp_path, "x;y\n" + "1,5;u\n2,5;v\n" * 20)
     for source, remarks in ((nv.File(path), 1), (nv.File(path, decimal=","), 0)):
         nb = nv.NaiveBayes(model="textbook")
-        files.fit(nb, source, "y", keep_counts=tmp_path / f"kept{remarks}")
+        nv.fit_files(nb, source, "y", keep_counts=tmp_path / f"kept{remarks}")
         assert sum("holds numbers written as" in hint for hint in nb.schema_.hints) == remarks
 
 
@@ -167,7 +166,7 @@ def test_a_sheet_has_numbers_whatever_is_said_of_how_texts_are_written(tmp_path,
     path = workbook(tmp_path / "t.xlsx", rows)
     assert table_of(path, **how)["x"] == [1234.5 + at for at in range(8)]
     nb = nv.NaiveBayes(model="textbook")
-    done = files.fit(nb, nv.File(path, **how), "y", weight="w")
+    done = nv.fit_files(nb, nv.File(path, **how), "y", weight="w")
     assert done.rows == 8
     assert nb.classes_.tolist() == [0, 1]
 

@@ -15,11 +15,18 @@ from naively import cli as commands
 from naively.counting import sample as kept
 from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
-from naively.estimator import fit_files as files
+from naively.model.recipe import RECIPE
 from naively.model.refined.features import row_hashes, scaled_words
-from naively.model.refined.fitting import PASSES, hashes_of
+from naively.model.refined.fitting import hashes_of_rows
 from naively.model.refined.model import RefinedModel
-from naively.model.refined.optimize import BIAS_RIDGE, Adjusted, Block, Book, Problem, descended, look
+from naively.model.refined.offset_problem import (
+    NaiveWeights,
+    OffsetParameters,
+    OffsetProblem,
+    OffsetRows,
+    minimize_lbfgs,
+    value_statistics,
+)
 
 RNG = np.random.default_rng(7)
 
@@ -70,16 +77,16 @@ def block(rows=60, values=9, kinds=2, classes=3):
     rng = np.random.default_rng(5)
     features = sparse.csr_array(rng.normal(size=(rows, values)) * (rng.random((rows, values)) < 0.5))
     weights = rng.integers(1, 4, rows).astype(float)
-    return Block(features, rng.normal(size=(kinds, rows, classes)), rng.integers(0, classes, rows), weights)
+    return OffsetRows(features, rng.normal(size=(kinds, rows, classes)), rng.integers(0, classes, rows), weights)
 
 
 def problem(one, ridge=0.7, scale=None):
-    kinds, _, classes = one.book.shape
+    kinds, _, classes = one.naive.shape
     values = one.features.shape[1]
-    seen = look(lambda: [one], values, classes, 1)
-    scale = seen.scale(np.zeros(values, bool)) if scale is None else scale
-    book = Book.of(np.full(kinds, 0.6), np.ones(kinds), one, np.zeros((len(one.y), classes)))
-    return Problem(lambda: [one], np.log(np.full(classes, 1 / classes)), book, scale, ridge, seen)
+    seen = value_statistics(lambda: [one], values, classes, 1)
+    scale = seen.scale(np.zeros(values, bool), RECIPE.offset_least_scale) if scale is None else scale
+    naive = NaiveWeights.of(np.full(kinds, 0.6), np.ones(kinds), one, np.zeros((len(one.y), classes)))
+    return OffsetProblem(lambda: [one], np.log(np.full(classes, 1 / classes)), naive, scale, ridge, seen, RECIPE)
 
 
 def test_the_slope_is_the_slope_of_the_loss():
@@ -96,24 +103,24 @@ def test_without_naive_bayes_it_is_logistic_regression():
     one, ridge = block(rows=200, kinds=0), 0.7
     made = problem(one, ridge, np.ones(9))
     start = np.zeros(3 + 9 * 3)
-    v, _ = descended(made.value, start, made.steps(), 500, 1e-15)
-    constant = np.full((200, 1), np.sqrt(ridge / BIAS_RIDGE))
+    v, _ = minimize_lbfgs(made.value, start, made.steps(), 500, 1e-15, 6)
+    constant = np.full((200, 1), np.sqrt(ridge / RECIPE.offset_bias_ridge))
     peer = LogisticRegression(C=1 / ridge, fit_intercept=False, tol=1e-12, max_iter=10_000)
     peer.fit(np.hstack([one.features.toarray(), constant]), one.y, one.weights)
 
     found = made.named(v)
-    assert_allclose(found.moved.T, peer.coef_[:, :9], atol=1e-5)
+    assert_allclose(found.offsets.T, peer.coef_[:, :9], atol=1e-5)
     assert_allclose(found.bias, peer.coef_[:, 9] * constant[0], atol=1e-5)
 
 
 def test_a_strong_ridge_leaves_naive_bayes_with_its_temperature():
     one = block(rows=150)
     made = problem(one, 1e9)
-    start = Adjusted(np.ones(2), np.zeros(3), np.zeros((9, 3))).flat()
-    v, _ = descended(made.value, start, made.steps(), 500, 1e-15)
+    start = OffsetParameters(np.ones(2), np.zeros(3), np.zeros((9, 3))).flat()
+    v, _ = minimize_lbfgs(made.value, start, made.steps(), 500, 1e-15, 6)
     found = made.named(v)
-    said = made.prior + np.einsum("t,tnk->nk", found.book, one.book)
-    assert np.abs(found.moved).max() < 1e-6
+    said = made.prior + np.einsum("t,tnk->nk", found.naive, one.naive)
+    assert np.abs(found.offsets).max() < 1e-6
     assert_allclose(made.scores(one, found), said + found.bias, atol=1e-5)
 
 
@@ -122,7 +129,7 @@ def test_rows_cut_into_blocks_have_the_same_loss_and_slope():
     made = problem(one)
     parts = [one.take(slice(0, 25)), one.take(slice(25, 60))]
     v = RNG.normal(size=2 + 3 + 9 * 3)
-    cut = Problem(lambda: parts, made.prior, made.book, made.scale, made.ridge, made.seen)
+    cut = OffsetProblem(lambda: parts, made.prior, made.naive, made.scale, made.ridge, made.seen, RECIPE)
 
     assert cut.value(v)[0] == pytest.approx(made.value(v)[0], rel=1e-12)
     assert_allclose(cut.value(v)[1], made.value(v)[1], rtol=1e-9, atol=1e-9)
@@ -130,8 +137,8 @@ def test_rows_cut_into_blocks_have_the_same_loss_and_slope():
 
 def test_values_that_tell_classes_apart_move_more_easily():
     features = sparse.csr_array(np.array([[1.0, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1]]))
-    one = Block(features, np.zeros((0, 4, 2)), np.array([0, 0, 1, 1]), np.ones(4))
-    scale = look(lambda: [one], 3, 2, 1).scale(np.zeros(3, bool))
+    one = OffsetRows(features, np.zeros((0, 4, 2)), np.array([0, 0, 1, 1]), np.ones(4))
+    scale = value_statistics(lambda: [one], 3, 2, 1).scale(np.zeros(3, bool), RECIPE.offset_least_scale)
 
     assert scale[1] == pytest.approx(scale[2])
     assert scale[0] < scale[1] / 4
@@ -141,7 +148,7 @@ def test_values_that_tell_classes_apart_move_more_easily():
 
 
 def refined_model(nb):
-    model = nb._table_model
+    model = nb.fitted_.model
     assert isinstance(model, RefinedModel)
     return model
 
@@ -149,11 +156,11 @@ def refined_model(nb):
 def test_words_of_a_row_left_out_are_those_of_a_model_without_it():
     nb = nv.NaiveBayes(model="refined").fit(WORDS, LABELS)
     model, y = refined_model(nb), (LABELS == "yes").astype(np.int32)
-    (said,) = model.without(model.read(nv_frame(nb), 0, len(y), 1), y, np.ones(len(y)), 1)
+    (said,) = model._naive_left_out(model.read(nv_frame(nb), 0, len(y), 1), y, np.ones(len(y)), 1)
     for row in (0, 7, 123):
         rest = np.arange(len(y)) != row
         other = nv.NaiveBayes(model="textbook").fit(WORDS[rest], LABELS[rest])
-        log_p = other._table_model.book.likelihoods["X"].log_p
+        log_p = other.fitted_.model.textbook.likelihoods["X"].log_p
         expected = (scaled_words(WORDS[[row]]) @ log_p.T)[0]
         assert_allclose(said[row] - said[row].mean(), expected - expected.mean(), atol=1e-9)
 
@@ -250,7 +257,7 @@ def test_rows_alike_have_the_same_hash_wherever_they_stand():
     model, again = refined_model(nb), pd.concat([X, X[::-1]])
     from naively.data.frame import frame_of
 
-    hashed = hashes_of(model, frame_of(again).on(nb.schema_), 1)
+    hashed = hashes_of_rows(model, frame_of(again).on(nb.schema_), 1)
     assert_array_equal(hashed[: len(X)], hashed[len(X) :][::-1])
     assert len(np.unique(hashed)) > 0.9 * len(X.drop_duplicates())
     assert len(np.unique(row_hashes([WORDS]) % np.uint64(5))) == 5
@@ -293,16 +300,16 @@ def test_evidence_of_wide_columns_adds_up_too(family):
     assert nb.score(WORDS, LABELS) > 0.75
 
 
-def test_the_summary_says_what_was_adjusted_and_what_it_bought():
+def test_the_summary_tells_the_offsets_and_the_loss_with_them():
     nb = fitted()
     said = nb.summary().splitlines()[-2:]
 
-    assert said[0].startswith("refined: the evidence of ")
-    assert "values of 8 columns" in said[0]
+    assert said[0].startswith("refined model: ")
+    assert "values of 8 columns have offsets" in said[0]
     before, after = nb.tuning_.loss_before, nb.tuning_.loss_after
     assert after < before
     assert f"{before:.3g} by naive Bayes" in said[1]
-    assert f"{after:.3g} with values adjusted" in said[1]
+    assert f"{after:.3g} with offsets of values" in said[1]
 
 
 def test_one_row_as_a_dict_is_answered_as_in_a_table():
@@ -313,7 +320,7 @@ def test_one_row_as_a_dict_is_answered_as_in_a_table():
 
 
 def test_intervals_are_about_the_text_book():
-    with pytest.raises(InvalidSetting, match="adjusts what its values say"):
+    with pytest.raises(InvalidSetting, match="this model has offsets of values"):
         fitted().predict_interval(X[:3])
 
 
@@ -343,7 +350,7 @@ def test_adjustments_stand_in_the_file_as_rows(tmp_path):
     nb.save(tmp_path / "model.parquet")
     rows = pd.read_parquet(tmp_path / "model.parquet")
     own = rows[rows["column"].astype(str) == "(refined) same 0"]
-    moved = nb.tuning_.refined.moved["same 0"]
+    moved = nb.tuning_.refined.offsets["same 0"]
 
     assert len(own) == moved.table.size
     for value, label, n in zip(own["value"], own["class"], own["n"], strict=True):
@@ -363,7 +370,7 @@ def test_adjustments_of_other_classes_are_refused(tmp_path, monkeypatch):
 
 def test_rows_that_come_make_it_stale_until_it_is_fitted_anew():
     nb = fitted()
-    with pytest.warns(StaleWarning, match="The old adjustments are still used"):
+    with pytest.warns(StaleWarning, match="The old offsets are still used"):
         nb.partial_fit(X[:5], Y[:5])
     assert not nb.calibrated_
     assert "rows or settings have changed" in nb.summary()
@@ -376,10 +383,11 @@ def test_rows_that_come_make_it_stale_until_it_is_fitted_anew():
 
 def test_values_that_come_later_are_not_mistaken_for_others():
     nb = fitted()
-    before = nb.tuning_.refined.moved["same 0"]
+    before = nb.tuning_.refined.offsets["same 0"]
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:3].assign(**{"same 0": "a new first label"}), Y[:3])
-    table_now = refined_model(nb)._moved_on(nb.tuning_.refined, "same 0", nb._table_model.labels[0].table.values.labels)
+    model = refined_model(nb)
+    table_now = model._offsets_of(model.fit, model.offset_columns[0])
 
     assert not table_now[0].any()
     assert_array_equal(table_now[1:4].T, before.table)
@@ -389,7 +397,7 @@ def test_a_new_class_leaves_it_to_the_text_book():
     nb = fitted()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:1], ["d"])
-    assert not isinstance(nb._table_model, RefinedModel)
+    assert not isinstance(nb.fitted_.model, RefinedModel)
 
 
 def test_merged_models_are_the_text_book_until_calibrated():
@@ -423,7 +431,7 @@ def test_what_teaches_too_little_is_left_to_the_text_book(x, y, why):
     nb = nv.NaiveBayes(model="refined").fit(x, y)
 
     assert_allclose(nb.predict_proba(x), nv.NaiveBayes(model="textbook").fit(x, y).predict_proba(x), atol=1e-12)
-    assert f"adjustments of values were not fitted: {why}" in nb.summary()
+    assert f"offsets of values were not fitted: {why}" in nb.summary()
 
 
 def test_columns_that_say_nothing_do_no_harm():
@@ -431,23 +439,23 @@ def test_columns_that_say_nothing_do_no_harm():
     nb = nv.NaiveBayes(model="refined").fit({"a": ["x"] * 120, "b": [1.0] * 120, "c": [None] * 120}, y)
 
     assert_allclose(nb.predict_proba({"a": "x", "b": 1.0, "c": None}), [[0.5, 0.5]], atol=1e-6)
-    assert "the evidence of no value was adjusted" in nb.summary()
+    assert "no value has an offset" in nb.summary()
 
 
 # -- folds and files ---------------------------------------------------------------------------------------------------
 
 
 def test_each_fold_adjusts_anew():
-    refined = nv.cross_validate(X, Y, model="refined", folds=3)
+    refined = nv.cross_validate(X, Y, model="refined", cv=3)
 
-    assert refined.log_loss < nv.cross_validate(X, Y, folds=3, model="textbook").log_loss
+    assert refined.log_loss < nv.cross_validate(X, Y, cv=3, model="textbook").log_loss
 
 
 def test_files_of_few_rows_are_fitted_as_tables_are(tmp_path):
     path = tmp_path / "rows.csv"
     X.assign(label=Y).to_csv(path, index=False)
     nb = nv.NaiveBayes(model="refined")
-    done = files.fit(nb, path, "label")
+    done = nv.fit_files(nb, path, "label")
 
     assert done.rows == len(Y)
     assert_allclose(nb.predict_proba(X), fitted().predict_proba(X), atol=1e-9)
@@ -460,10 +468,10 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "KEPT", 1000)
     told = []
     nb = nv.NaiveBayes(model="refined")
-    files.fit(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
+    nv.fit_files(nb, path, "label", progress=lambda rows, done, whole: told.append((rows, done, whole)))
     passes = sum(rows == len(y_all) for rows, _, _ in told)
 
-    assert nb.tuning_.refined.passes == passes - 1 <= PASSES + 1
+    assert nb.tuning_.refined.passes == passes - 1 <= RECIPE.offset_passes + 1
     assert all(done <= whole for _, done, whole in told)
     whole = nv.NaiveBayes(model="refined").fit(X_all, y_all)
     X_new, y_new = table(seed=31)
@@ -472,7 +480,7 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
 
 def test_the_help_says_how_often_files_are_read():
     help_ = " ".join(click.testing.CliRunner().invoke(commands.main, ["fit", "--help"]).output.split())
-    assert f"reads it up to {PASSES + 1} times more" in help_
+    assert f"reads it up to {RECIPE.offset_passes + 1} times more" in help_
 
 
 def test_the_command_line_fits_it(tmp_path):
@@ -485,7 +493,7 @@ def test_the_command_line_fits_it(tmp_path):
         "label",
         "--model",
         "refined",
-        "--folds",
+        "--cv",
         "3",
         "-o",
         str(tmp_path / "m.parquet"),

@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 
 import naively as nv
 from naively.data import block
+from naively.data.target import target_of
 from naively.errors import InvalidInput
 from naively.judge.fold_assignment import Dealer
 from naively.model import leave_one_out as resample
@@ -193,21 +194,21 @@ def test_soft_labels_have_no_truth_to_score_against(ask):
 @pytest.mark.parametrize(
     ("folds", "words"),
     [
-        (1, "folds=1 must lie between 2 and the number of rows, 14"),
-        (15, "folds=15 must lie between 2 and the number of rows, 14"),
-        ("ten", "folds='ten' means nothing here; give a number, a splitter of scikit-learn, or pairs"),
-        (True, "folds=True means nothing here"),
-        ([[0, 1, 2]], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
-        ([([0, 1], [14])], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
-        ([([0, 1], [0.5])], r"folds must hold pairs \(train, test\) of places among the 14 rows"),
-        ([([0, 1], [])], "No row is asked about: every fold is empty"),
+        (1, "cv=1 must lie between 2 and the number of rows, 14"),
+        (15, "cv=15 must lie between 2 and the number of rows, 14"),
+        ("ten", "cv='ten' means nothing here; give a number, a splitter of scikit-learn, or pairs"),
+        (True, "cv=True means nothing here"),
+        ([[0, 1, 2]], r"cv must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [14])], r"cv must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [0.5])], r"cv must hold pairs \(train, test\) of places among the 14 rows"),
+        ([([0, 1], [])], "No row is held out: every fold is empty"),
         ([([], [3])], "A fold leaves no rows to learn from"),
     ],
     ids=str,
 )
 def test_folds_that_mean_nothing_are_refused(folds, words):
     with pytest.raises(InvalidInput, match=words):
-        crossed(KINDS["labels"][0], LABELS, folds=folds)
+        crossed(KINDS["labels"][0], LABELS, cv=folds)
 
 
 # -- folds ---------------------------------------------------------------------------------------------------------
@@ -266,7 +267,7 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
     groups = groups if splitter == "groups" else None
 
     scores = crossed(
-        table, labels, folds=folds, groups=groups, sample_weight=weights, families={"visits": "poisson"}, **params
+        table, labels, cv=folds, groups=groups, sample_weight=weights, families={"visits": "poisson"}, **params
     )
 
     rows, expected = refitted(table, labels, folds.split(table, labels, groups), weights, params)
@@ -278,17 +279,17 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
 
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
-    target = nv.read.target.target_of(labels)
+    target = target_of(labels)
     dealt = Dealer(5, 0).deal(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
-    scores = crossed(table, labels, folds=5, families={"visits": "poisson"})
+    scores = crossed(table, labels, cv=5, families={"visits": "poisson"})
 
     np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
-    again = crossed(table, labels, folds=splits, families={"visits": "poisson"})
+    again = crossed(table, labels, cv=splits, families={"visits": "poisson"})
     np.testing.assert_array_equal(scores.posterior, again.posterior)
     masks = [(dealt != fold, dealt == fold) for fold in range(5)]
-    by_masks = crossed(table, labels, folds=masks, families={"visits": "poisson"})
+    by_masks = crossed(table, labels, cv=masks, families={"visits": "poisson"})
     np.testing.assert_array_equal(scores.posterior, by_masks.posterior)
 
 
@@ -298,7 +299,7 @@ def test_rows_may_be_learned_from_several_times():
     rng = np.random.default_rng(5)
     splits = [(rng.integers(0, 60, 80), np.arange(60, 90)), (rng.integers(30, 90, 80), np.arange(30))]
 
-    scores = crossed(table, labels, folds=splits, families={"visits": "poisson"})
+    scores = crossed(table, labels, cv=splits, families={"visits": "poisson"})
 
     np.testing.assert_allclose(scores.posterior, refitted(table, labels, splits, None, {})[1], rtol=1e-9, atol=1e-9)
 
@@ -308,24 +309,24 @@ def test_every_family_is_cross_validated(kind):
     """Sparse columns, flags and matrices too: one fold a row is leaving one out."""
     table, families = KINDS[kind]
     nb, _ = learned(kind, {})
-    scores = crossed(table, LABELS, folds=LeaveOneOut(), families=families)
+    scores = crossed(table, LABELS, cv=LeaveOneOut(), families=families)
     np.testing.assert_allclose(scores.posterior, nb.leave_one_out(table, LABELS).posterior, rtol=1e-9, atol=1e-9)
 
 
 def test_every_library_is_cross_validated_alike():
     table, labels, _, _ = many_rows()
-    expected = crossed(table, labels, folds=3).posterior
+    expected = crossed(table, labels, cv=3).posterior
     arrow = pa.Table.from_pandas(table)
     for other in (arrow, pl.from_arrow(arrow), table.to_dict("records")):
-        np.testing.assert_allclose(crossed(other, labels, folds=3).posterior, expected, rtol=1e-12)
-    target = crossed(table.assign(y=labels), target="y", folds=3)
+        np.testing.assert_allclose(crossed(other, labels, cv=3).posterior, expected, rtol=1e-12)
+    target = crossed(table.assign(y=labels), target="y", cv=3)
     np.testing.assert_array_equal(target.posterior, expected)
 
 
 def test_settings_and_costs_reach_the_scores():
     table, labels, _, _ = many_rows()
     cost = {("yes", "no"): 7}
-    scores = crossed(table, labels, folds=4, cost=cost, reject=0.4)
+    scores = crossed(table, labels, cv=4, cost=cost, reject=0.4)
     nb = book(cost=cost, reject=0.4).fit(table, labels)
     alone = nb.leave_one_out(table, labels)
 
@@ -344,7 +345,7 @@ def test_an_error_in_a_fold_names_the_row_of_the_table(folds):
     X = np.random.default_rng(0).normal(size=(40, 2))
     X[37, 1] = np.inf
     with pytest.raises(InvalidInput, match="Row 37"):
-        crossed(X, np.arange(40) % 2, folds=folds)
+        crossed(X, np.arange(40) % 2, cv=folds)
 
 
 def test_folds_dealt_out_leave_what_counting_the_others_gives():
@@ -355,10 +356,10 @@ def test_folds_dealt_out_leave_what_counting_the_others_gives():
     rows = nv.counting.rows_of(source, labels, None, weights)
     whole = nv.engines.tables.TableCounter(rows.schema(families))
     splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
-    parts = resample.counted_apart(whole, [resample.some(rows, test) for test in splits], 1)
+    parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
 
     for test, part in zip(splits, parts, strict=True):
         others = np.setdiff1d(np.arange(len(table)), test)
-        expected = resample.counted(resample.some(rows, others), whole.value(), 1)
+        expected = resample.counts_of_rows(resample.rows_at(rows, others), whole.value(), 1)
         assert whole.less(part).agrees(expected)
         assert whole.less(part).classes.labels == expected.classes.labels

@@ -17,7 +17,6 @@ import naively as nv
 from naively.cli import main
 from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting, WeightWarning
-from naively.estimator import fit_files as files
 
 from .test_folds import mixed_rows
 
@@ -76,8 +75,8 @@ def test_scores_and_counts_take_a_column_of_weights(tmp_path):
     ):
         assert_allclose(scores.posterior, expected.posterior, atol=1e-9)
         assert_array_equal(scores.weights, W)
-    crossed = nv.cross_validate(ROWS, target="kind", sample_weight="weight", folds=4)
-    assert_array_equal(crossed.posterior, nv.cross_validate(X, Y, sample_weight=W, folds=4).posterior)
+    crossed = nv.cross_validate(ROWS, target="kind", sample_weight="weight", cv=4)
+    assert_array_equal(crossed.posterior, nv.cross_validate(X, Y, sample_weight=W, cv=4).posterior)
     assert nv.count(ROWS, target="kind", sample_weight="weight").agrees(nv.count(X, Y, sample_weight=W), 1e-9)
     assert nv.count(path, target="kind", sample_weight="weight").agrees(nv.count(X, Y, sample_weight=W), 1e-9)
     again = nv.NaiveBayes(model="textbook").fit(X, Y, sample_weight=W)
@@ -137,12 +136,12 @@ def test_weights_that_stand_for_no_rows_are_pointed_out(tmp_path):
         nv.NaiveBayes().fit(table, target="kind", sample_weight="weight")
     assert told[0].filename == __file__
     with pytest.warns(WeightWarning, match=words):
-        nv.cross_validate(X, Y, sample_weight=weights, folds=3)
-    by_file = words + r".*files\.fit\(\.\.\., normalize_weight=True\)"
+        nv.cross_validate(X, Y, sample_weight=weights, cv=3)
+    by_file = words + r".*nv\.fit_files\(\.\.\., normalize_weight=True\)"
     for ask in (
         lambda: nv.NaiveBayes().fit(path, target="kind", sample_weight="weight"),
-        lambda: nv.cross_validate(path, target="kind", sample_weight="weight", folds=3),
-        lambda: files.fit(nv.NaiveBayes(), path, "kind", weight="weight", folds=3),
+        lambda: nv.cross_validate(path, target="kind", sample_weight="weight", cv=3),
+        lambda: nv.fit_files(nv.NaiveBayes(), path, "kind", weight="weight", cv=3),
     ):
         with pytest.warns(WeightWarning, match=by_file):
             ask()
@@ -160,7 +159,7 @@ def test_weights_that_may_stand_for_rows_are_not(weights, tmp_path):
         nv.NaiveBayes(model="textbook").fit(X, Y, sample_weight=weights)
         if weights is not None:
             path = written(tmp_path, ROWS.assign(weight=weights))
-            files.fit(nv.NaiveBayes(model="textbook"), path, "kind", weight="weight", folds=2)
+            nv.fit_files(nv.NaiveBayes(model="textbook"), path, "kind", weight="weight", cv=2)
 
 
 @pytest.mark.parametrize("kept", [20_000, 40])
@@ -168,23 +167,25 @@ def test_weights_of_a_file_may_be_normalized(tmp_path, monkeypatch, kept):
     monkeypatch.setattr(sample, "KEPT", kept)
     path = written(tmp_path, ROWS.assign(weight=W / W.sum()))
     nb = nv.NaiveBayes(model="textbook")
-    done = files.fit(nb, path, "kind", weight="weight", folds=4, normalize_weight=True)
+    done = nv.fit_files(nb, path, "kind", weight="weight", cv=4, normalize_weight=True)
     scale = len(W) / W.sum()
-    expected = nv.cross_validate(X, Y, sample_weight=W * scale, folds=4, model="textbook")
+    expected = nv.cross_validate(X, Y, sample_weight=W * scale, cv=4, model="textbook")
     assert_allclose(
         nb.predict_proba(X), nv.NaiveBayes(model="textbook").fit(X, Y, sample_weight=W * scale).predict_proba(X)
     )
     assert_allclose(done.scores.posterior, expected.posterior, atol=1e-9)
     assert done.scores.rows == pytest.approx(len(W))
     plain = nv.NaiveBayes(model="textbook")
-    files.fit(plain, path, "kind", normalize_weight=True)  # no weights, nothing to normalize
+    nv.fit_files(plain, path, "kind", normalize_weight=True)  # no weights, nothing to normalize
     assert plain.counts_.rows.sum() == len(W)
 
 
 def test_normalized_weights_are_not_kept(tmp_path):
     path = written(tmp_path, ROWS)
     with pytest.raises(InvalidSetting, match="normalize_weight=True changes what is counted"):
-        files.fit(nv.NaiveBayes(), path, "kind", weight="weight", normalize_weight=True, keep_counts=tmp_path / "kept")
+        nv.fit_files(
+            nv.NaiveBayes(), path, "kind", weight="weight", normalize_weight=True, keep_counts=tmp_path / "kept"
+        )
 
 
 def test_the_command_line_points_weights_out_and_normalizes_them(tmp_path):

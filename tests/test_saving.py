@@ -61,7 +61,7 @@ SETTINGS = {
     "cost": {("yes", "no"): 7},
     "reject": 0.25,
     "unlabelled": "skip",
-    "threads": 1,
+    "n_jobs": 1,
     "random_state": 3,
 }
 

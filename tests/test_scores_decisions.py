@@ -178,7 +178,7 @@ def test_evaluate_scores_the_answers_of_predict(tmp_path, monkeypatch, reject):
     X, y = table()
     X.assign(y=y).to_csv("t.csv", index=False)
     asked = ["--cost", "2,1=5", *([] if reject is None else ["--reject", reject])]
-    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--folds", 0)
+    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--cv", 0)
     found = told("evaluate", "m.parquet", "t.csv", *asked)
     said("predict", "m.parquet", "t.csv", "-o", "a.parquet", *asked, "--quiet")
 
@@ -212,7 +212,7 @@ def test_evaluate_of_german_credit_is_right_as_often_as_its_answers():
 def test_cross_validation_scores_decisions():
     X, y = table()
     cost = {(2, 1): 5}
-    scores = nv.cross_validate(X, y, folds=5, cost=cost, model="textbook")
+    scores = nv.cross_validate(X, y, cv=5, cost=cost, model="textbook")
     chosen = np.array([1, 2])[nv.decide(scores.posterior, [[0, 1], [5, 0]])]
     assert scores.accuracy == pytest.approx((chosen == y).mean())
 
@@ -266,7 +266,7 @@ def test_a_class_never_seen_is_no_choice_and_costs_what_mistakes_cost(tmp_path, 
     X, y = table()
     X.assign(y=y).to_csv("t.csv", index=False)
     X.assign(y=np.where(np.arange(len(y)) < 60, 3, y)).to_csv("new.csv", index=False)
-    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--folds", 0)
+    said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--quiet", "--cv", 0)
     asked = ["--cost", "2,1=9", "--cost", "1,2=9"]
     found = told("evaluate", "m.parquet", "new.csv", *asked)
     assert found["classes"] == [1, 2, 3]

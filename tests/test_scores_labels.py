@@ -59,7 +59,7 @@ def test_scores_of_a_models_own_labels_need_no_places():
         nb = nv.NaiveBayes().fit(X, labels)
         scores = nv.Scores(nb.predict_proba(X), labels, nb.classes_)
         assert scores.accuracy == pytest.approx((nb.predict(X) == labels).mean())
-        assert nv.cross_validate(X, labels, folds=4, model="textbook").accuracy > 0.9
+        assert nv.cross_validate(X, labels, cv=4, model="textbook").accuracy > 0.9
         assert nb.leave_one_out(X, labels).accuracy > 0.9
 
 

@@ -89,7 +89,7 @@ def test_accuracy_with_reject_varies_by_its_answered_rows():
 def test_folds_of_single_rows_vary_as_rows_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
-    scores = nv.cross_validate(X, y, folds=LeaveOneOut(), model="textbook")
+    scores = nv.cross_validate(X, y, cv=LeaveOneOut(), model="textbook")
     alone = nv.Scores.of_places(scores.posterior, scores.truth, scores.classes)
     assert scores.spread["log_loss"] == pytest.approx(alone.spread["log_loss"])
     assert scores.to_dict()["spread_over"] == "rows"
@@ -99,12 +99,12 @@ def test_cross_validation_says_in_which_fold_each_row_was_held_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     splits = list(KFold(4, shuffle=True, random_state=0).split(X))
-    scores = nv.cross_validate(X, y, folds=splits, model="textbook")
+    scores = nv.cross_validate(X, y, cv=splits, model="textbook")
     for number, (_, test) in enumerate(splits):
         assert (scores.folds[test] == number).all()
-    dealt = nv.cross_validate(X, y, folds=5, model="textbook")
+    dealt = nv.cross_validate(X, y, cv=5, model="textbook")
     assert np.bincount(dealt.folds).tolist() == [12] * 5
-    twice = nv.cross_validate(X, y, folds=[(np.arange(30), np.arange(30, 60))] * 2, model="textbook")
+    twice = nv.cross_validate(X, y, cv=[(np.arange(30), np.arange(30, 60))] * 2, model="textbook")
     assert sorted(twice.folds.tolist()) == [0] * 30 + [1] * 30
 
 
@@ -128,12 +128,12 @@ def test_a_report_of_fit_shows_accuracy_with_its_spread(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = rng.choice(["ham", "spam"], 200)
     pd.DataFrame({"a": rng.normal(size=200) + 2 * (y == "ham"), "y": y}).to_csv("t.csv", index=False)
-    said = CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--folds", "4"]).stdout
+    said = CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4"]).stdout
     assert re.search(
         r"Accuracy \d+\.\d % ± \d+\.\d on rows held out \(4-fold cross-validation\); always \w+: \d+\.\d %", said
     )
     assert re.search(r"log loss +0\.\d{4} ± 0\.\d{4} +0\.\d{4} ± 0\.\d{4} +0\.\d{4}\n", said)
-    told = json.loads(CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--folds", "4", "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4", "--json"]).stdout)
     assert len(told["scores"]["folds"]) == len(told["textbook_scores"]["folds"]) == 4
     assert sum(part["rows"] for part in told["scores"]["folds"]) == 200
     losses = [part["log_loss"] for part in told["scores"]["folds"]]

@@ -447,5 +447,5 @@ def test_classifiers_say_their_parameters(name):
     a, b = both(name)
     ours, theirs = sorted((a, b), key=lambda nb: not type(nb).__module__.startswith("naively"))
 
-    assert ours.get_params() == {**theirs.get_params(), "threads": None}
+    assert ours.get_params() == {**theirs.get_params(), "n_jobs": None}
     assert repr(a) == repr(b)

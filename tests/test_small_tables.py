@@ -14,13 +14,13 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import naively as nv
 from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
-from naively.estimator import fit_files as files
-from naively.estimator import folds
-from naively.estimator.classifier import holding
-from naively.model.joint.learned import fitting
-from naively.model.joint.model import TogetherModel
+from naively.estimator import folds, tuner
+from naively.estimator.fitted_classifier import FittedClassifier
+from naively.estimator.state import state_of_counts
+from naively.model.joint.model import JointModel
+from naively.model.joint.weight_fitting import effective_weights
 from naively.model.table_model import TableModel
-from naively.model.tuning import Book
+from naively.model.tuning import TextbookScores
 
 
 def either_or(rows, seed=0):
@@ -40,7 +40,7 @@ def flowers(rows=150):
 
 
 def kind(nb):
-    return type(nb._table_model)
+    return type(nb.fitted_.model)
 
 
 # -- folds -------------------------------------------------------------------------------------------------------------
@@ -49,10 +49,10 @@ def kind(nb):
 @pytest.mark.parametrize("rows", [50, 55, 62])
 def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch):
     X, y = either_or(rows)
-    kinds, before = [], folds.posterior_of
-    monkeypatch.setattr(folds, "posterior_of", lambda nb, *rest: kinds.append(kind(nb)) or before(nb, *rest))
-    scores = nv.cross_validate(X, y, folds=10)
-    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [TogetherModel] * 10
+    kinds, before = [], folds._posterior_of
+    monkeypatch.setattr(folds, "_posterior_of", lambda f, *rest: kinds.append(type(f.model)) or before(f, *rest))
+    scores = nv.cross_validate(X, y, cv=10)
+    assert kinds == [kind(nv.NaiveBayes().fit(X, y))] * 10 == [JointModel] * 10
     others, truth = either_or(500, seed=1)
     kept = np.mean(nv.NaiveBayes().fit(X, y).predict(others) == truth)
     assert abs(scores.accuracy - kept) < 0.1  # the textbook would be right in about half
@@ -61,23 +61,23 @@ def test_folds_are_answered_by_the_kind_of_model_that_is_kept(rows, monkeypatch)
 def test_folds_of_fewer_rows_score_the_textbook_which_is_kept():
     X, y = either_or(49)
     assert kind(nv.NaiveBayes().fit(X, y)) is TableModel
-    both = [nv.cross_validate(X, y, folds=5, model=model).posterior for model in ("auto", "textbook")]
+    both = [nv.cross_validate(X, y, cv=5, model=model).posterior for model in ("auto", "textbook")]
     assert np.array_equal(*both)
 
 
 def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
     X, y = either_or(60)
     with pytest.warns(LeftOutWarning, match="A fold leaves 6 rows of 2 classes"):
-        nv.cross_validate(X, y, folds=[(np.arange(6), np.arange(6, 60))])
+        nv.cross_validate(X, y, cv=[(np.arange(6), np.arange(6, 60))])
 
 
 def test_files_score_what_is_kept_too(tmp_path):
     X, y = either_or(56)
     X.assign(label=y).to_csv(tmp_path / "few.csv", index=False)
     nb = nv.NaiveBayes()
-    done = files.fit(nb, tmp_path / "few.csv", "label", folds=5)
-    assert kind(nb) is TogetherModel
-    assert done.scores.accuracy > 0.9 > done.book.accuracy
+    done = nv.fit_files(nb, tmp_path / "few.csv", "label", cv=5)
+    assert kind(nb) is JointModel
+    assert done.scores.accuracy > 0.9 > done.textbook_scores.accuracy
 
 
 # -- rows that come bit by bit -----------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_batches_of_ten_rows_reach_the_default_model():
         for begin in range(0, 100, 10):
             nb.partial_fit(X[begin : begin + 10], y[begin : begin + 10])
             kinds.append(kind(nb))
-    assert kinds == [TableModel] * 4 + [TogetherModel] * 6
+    assert kinds == [TableModel] * 4 + [JointModel] * 6
     whole = nv.NaiveBayes().fit(X, y)
     assert nb.calibrated_  # learned anew when rows had doubled
     assert np.array_equal(nb.predict_proba(X), whole.predict_proba(X))
@@ -124,7 +124,7 @@ def test_forgotten_rows_are_forgotten_among_those_kept():
     nb = nv.NaiveBayes().partial_fit(X[:40], y[:40]).forget(X[:10], y[:10])
     nb.partial_fit(X[40:], y[40:])
     whole = nv.NaiveBayes().fit(X[10:], y[10:])
-    assert kind(nb) is TogetherModel
+    assert kind(nb) is JointModel
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), atol=1e-9)
 
 
@@ -145,13 +145,13 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
     twin = nv.load(tmp_path / "model.parquet").partial_fit(X[30:], y[30:])
     assert kind(twin) is TableModel
     assert "calibrate(X, y) with all of them fits it" in twin.summary()
-    assert kind(twin.calibrate(X, y)) is TogetherModel
+    assert kind(twin.calibrate(X, y)) is JointModel
 
 
 def test_rows_are_dropped_when_there_are_enough():
     X, y = either_or(MOST + 20)
     nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:MOST], y[20:MOST])
-    assert nb._first is None
+    assert nb.fitted_.state.first_rows is None
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[MOST:], y[MOST:])
 
@@ -161,15 +161,15 @@ def test_rows_of_one_class_are_not_kept_for_ever():
     nb = nv.NaiveBayes()
     for begin in range(0, MOST + 100, 20):
         nb.partial_fit(X[begin : begin + 20], ["same"] * 20)
-    assert nb._first is None
+    assert nb.fitted_.state.first_rows is None
     assert kind(nb) is TableModel
 
 
 def test_models_that_fit_no_weights_keep_no_rows():
     X, y = flowers(40)
-    assert nv.NaiveBayes(model="textbook").fit(X, y)._first is None
-    assert nv.NaiveBayes().fit(*flowers(60))._first is None
-    assert isinstance(nv.NaiveBayes().fit(X, y)._first, FirstRows)
+    assert nv.NaiveBayes(model="textbook").fit(X, y).fitted_.state.first_rows is None
+    assert nv.NaiveBayes().fit(*flowers(60)).fitted_.state.first_rows is None
+    assert isinstance(nv.NaiveBayes().fit(X, y).fitted_.state.first_rows, FirstRows)
 
 
 # -- no worse than the textbook ----------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_models_that_fit_no_weights_keep_no_rows():
 @pytest.fixture
 def better_book(monkeypatch):
     """Let the textbook model seem to answer everything rightly."""
-    monkeypatch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(0.001, 1.0))
+    monkeypatch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(0.001, 1.0))
 
 
 def test_a_joint_model_that_expects_to_be_worse_is_not_kept(better_book, tmp_path):
@@ -210,8 +210,8 @@ def test_on_usual_tables_the_joint_model_is_kept():
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():
-    assert fitting(np.full(200, 1 / 200)).sum() == pytest.approx(200)
-    assert fitting(np.full(10, 2.0)).tolist() == [2.0] * 10
+    assert effective_weights(np.full(200, 1 / 200)).sum() == pytest.approx(200)
+    assert effective_weights(np.full(10, 2.0)).tolist() == [2.0] * 10
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.full(285, 1 / 285)
     found = []
@@ -238,7 +238,7 @@ def test_texts_of_numbers_come_in_frames_and_dicts():
     for _ in range(4):
         nb.partial_fit(rows(6), ["p", "q"] * 3)
     assert nb.counts_.rows.sum() == 64
-    assert not nb._tuning.learned is nb._tuning.declined is None  # fitted, or compared with the textbook model
+    assert not nb.tuning_.learned is nb.tuning_.declined is None  # fitted, or compared with the textbook model
 
 
 def test_forgetting_of_first_rows_is_never_having_seen_them():
@@ -266,7 +266,7 @@ def test_counts_that_are_held_forget_what_was_fitted_before():
     )
     counts = nv.count(X[:60], y[:60])
     for nb in (fresh, used):
-        holding(nb, counts, counts.schema)
+        nb.fitted_ = FittedClassifier(nb.parameters, state_of_counts(nb.parameters, counts, counts.schema))
     assert used.smoothing_ == fresh.smoothing_ == 1.0
 
 

@@ -34,14 +34,14 @@ TEXTS = [
     "numbers 1 22 333 ½ ٣٤ and the dog",
 ]
 NEW = ["a dog of New York", "nothing known", "", "THE naïve 北京 22"]
-OURS = {"ngram_range": "ngrams", "tokenizer": "tokenize"}
+OURS = {"ngram_range": "ngram_range", "tokenizer": "tokenizer"}
 
 
 def pair(**options):
     """Return a counter and its peer, with the same options."""
     ours = {OURS.get(name, name): value for name, value in options.items()}
     peer = options | ({"token_pattern": None} if "tokenizer" in options else {})
-    return TextCounter(cjk="words", threads=2, **ours), CountVectorizer(**peer)
+    return TextCounter(cjk="words", n_jobs=2, **ours), CountVectorizer(**peer)
 
 
 def assert_same(ours, theirs, texts, new):
@@ -201,7 +201,7 @@ def test_logarithms_of_counts():
 
 
 def test_a_hash_has_columns_and_no_names():
-    counter = TextCounter(hash_width=16, ngrams=(1, 2), cjk="words")
+    counter = TextCounter(hash_width=16, ngram_range=(1, 2), cjk="words")
     found = counter.transform(TEXTS)  # there is nothing to fit
 
     assert found.shape == (6, 16)
@@ -214,12 +214,12 @@ def test_a_hash_has_columns_and_no_names():
 
 
 def test_preprocess_comes_first():
-    counter = TextCounter(preprocess=lambda text: text.replace("x", " "))
+    counter = TextCounter(preprocessor=lambda text: text.replace("x", " "))
     assert counter.fit(["axxbc xDEx"]).get_feature_names_out().tolist() == ["bc", "de"]
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"min_df": 2}, {"ngrams": (1, 2), "max_features": 9}, {"vocabulary": ["dog", "the"]}]
+    "options", [{}, {"min_df": 2}, {"ngram_range": (1, 2), "max_features": 9}, {"vocabulary": ["dog", "the"]}]
 )
 def test_a_fitted_counter_can_be_pickled_and_cloned(options):
     counter = TextCounter(**options).fit(TEXTS)
@@ -245,7 +245,7 @@ def test_words_of_rows_come_back():
 
 
 def test_it_works_in_a_pipeline():
-    model = make_pipeline(TextCounter(ngrams=(1, 2)), MultinomialNB())
+    model = make_pipeline(TextCounter(ngram_range=(1, 2)), MultinomialNB())
     model.fit(["good film", "bad film", "good good"], ["pos", "neg", "pos"])
     assert model.predict(["a good one", "bad"]).tolist() == ["pos", "neg"]
 

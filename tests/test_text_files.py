@@ -12,7 +12,6 @@ from naively.counting import files as engine
 from naively.counting import sample as sampling
 from naively.data import duckdb_reader as duck
 from naively.data import values
-from naively.estimator import fit_files as files
 
 ROWS = 6_000
 
@@ -79,7 +78,7 @@ def test_texts_that_are_labels_come_in_full_blocks(path, monkeypatch):
     assert [block.table.num_rows for block in source.blocks([0], schema, ["label"])] == [ROWS]
 
 
-@pytest.mark.parametrize("how", [{}, {"hash_width": 1 << 10}, {"ngrams": (1, 2)}])
+@pytest.mark.parametrize("how", [{}, {"hash_width": 1 << 10}, {"ngram_range": (1, 2)}])
 @pytest.mark.parametrize("model", ["textbook", "auto"])
 def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch):
     def fitted(source):
@@ -100,16 +99,16 @@ def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
     read = []
     monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
     nb = nv.NaiveBayes(families={"body": "words"})
-    done = files.fit(nb, path, "label")
+    done = nv.fit_files(nb, path, "label")
     assert (done.passes, len(read)) == (1, 1)
     assert nb.tuning_.learned is not None  # the words were weighed all the same
     memory = nv.NaiveBayes(families={"body": "words"}).fit(letters, target="label")
     assert nb.counts_ == memory.counts_
     assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
-    few = files.fit(nv.NaiveBayes(families={"body": "words"}), path, "label", folds=3)
+    few = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
     assert (few.passes, len(read)) == (1, 2)  # all rows were kept
     monkeypatch.setattr(sampling, "KEPT", 100)
-    many = files.fit(nv.NaiveBayes(families={"body": "words"}), path, "label", folds=3)
+    many = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", cv=3)
     assert (many.passes, len(read)) == (2, 4)
     assert min(few.scores.accuracy, many.scores.accuracy) > 0.9
 
@@ -121,19 +120,19 @@ def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
     read = []
     monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
     nb = nv.NaiveBayes(families={"body": "words"})
-    done = files.fit(nb, tmp_path / "mixed.parquet", "label")
+    done = nv.fit_files(nb, tmp_path / "mixed.parquet", "label")
     assert (done.passes, read) == (1, [("body", "n", "of")])
     memory = nv.NaiveBayes(families={"body": "words"}).fit(table, target="label")
     assert nb.counts_ == memory.counts_
     assert nb.tuning_.learned.to_json() == memory.tuning_.learned.to_json()
     monkeypatch.setattr(sampling, "KEPT", 100)
-    done = files.fit(nv.NaiveBayes(families={"body": "words"}), tmp_path / "mixed.parquet", "label")
+    done = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), tmp_path / "mixed.parquet", "label")
     assert (done.passes, read[1:]) == (2, [("body", "n", "of"), ("n", "of")])
 
 
 def test_passes_are_told(path):
     told = []
-    rows = files.fit(nv.NaiveBayes(families={"body": "words"}), path, "label", progress=lambda *at: told.append(at))
+    rows = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", progress=lambda *at: told.append(at))
     assert rows.rows == told[-1][0] == ROWS
     assert told[-1][1] <= told[-1][2] == path.stat().st_size
 

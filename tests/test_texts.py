@@ -54,15 +54,15 @@ AGREEING = {
     "complement, norm": (nv.Words(complement=True, norm=True, cjk="words"), ComplementNB(norm=True), {}),
     "bernoulli": (nv.Words(bernoulli=True, cjk="words"), BernoulliNB(), {}),
     "smoothing": (nv.Words(smoothing=0.25, cjk="words"), MultinomialNB(alpha=0.25), {}),
-    "pairs": (nv.Words(ngrams=(1, 2), cjk="words"), MultinomialNB(), {"ngram_range": (1, 2)}),
-    "only pairs": (nv.Words(complement=True, ngrams=[2, 2], cjk="words"), ComplementNB(), {"ngram_range": (2, 2)}),
+    "pairs": (nv.Words(ngram_range=(1, 2), cjk="words"), MultinomialNB(), {"ngram_range": (1, 2)}),
+    "only pairs": (nv.Words(complement=True, ngram_range=[2, 2], cjk="words"), ComplementNB(), {"ngram_range": (2, 2)}),
     "characters": (
-        nv.Words(unit="characters", ngrams=(1, 3)),
+        nv.Words(unit="characters", ngram_range=(1, 3)),
         MultinomialNB(),
         {"analyzer": "char", "ngram_range": (1, 3)},
     ),
     "inside": (
-        nv.Words(unit="inside", ngrams=(2, 4), bernoulli=True),
+        nv.Words(unit="inside", ngram_range=(2, 4), bernoulli=True),
         BernoulliNB(),
         {"analyzer": "char_wb", "ngram_range": (2, 4)},
     ),
@@ -76,8 +76,8 @@ AGREEING = {
     "vocabulary": (nv.Words(vocabulary=KEPT, cjk="words"), MultinomialNB(), {"vocabulary": KEPT}),
     "vocabulary, flags": (nv.Words(vocabulary=KEPT, bernoulli=True), BernoulliNB(), {"vocabulary": KEPT}),
     "once": (nv.Words(times="once", cjk="words"), MultinomialNB(), {"binary": True}),
-    "tokenize": (nv.Words(tokenize=str.split), MultinomialNB(), {"tokenizer": str.split, "token_pattern": None}),
-    "preprocess": (nv.Words(preprocess=str.swapcase, cjk="words"), MultinomialNB(), {"preprocessor": str.lower}),
+    "tokenizer": (nv.Words(tokenizer=str.split), MultinomialNB(), {"tokenizer": str.split, "token_pattern": None}),
+    "preprocessor": (nv.Words(preprocessor=str.swapcase, cjk="words"), MultinomialNB(), {"preprocessor": str.lower}),
 }
 
 
@@ -188,7 +188,7 @@ def expected():
 def test_texts_are_the_same_however_they_are_given(way, threads, expected):
     """The counts are equal, and so are the answers to many rows, to some and to one, in that form and as a list."""
     give, (answers, counts) = GIVEN[way], expected
-    nb = textbook("words", threads=threads).fit(give(TEXTS), Y)
+    nb = textbook("words", n_jobs=threads).fit(give(TEXTS), Y)
 
     assert nb.counts_ == counts
     assert_allclose(nb.predict_log_proba(give(NEW)), answers, atol=1e-12)
@@ -200,7 +200,7 @@ def test_texts_are_the_same_however_they_are_given(way, threads, expected):
 def test_many_rows_are_the_same_as_few(expected):
     """So many texts that they are read by threads, in several pieces."""
     counts = expected[1]
-    many = textbook("words", threads=4).fit(TEXTS * 50, np.tile(Y, 50))
+    many = textbook("words", n_jobs=4).fit(TEXTS * 50, np.tile(Y, 50))
 
     assert many.counts_ == counts * 50
     assert_allclose(many.predict_proba(NEW * 50), np.tile(many.predict_proba(NEW), (50, 1)), atol=1e-12)
@@ -243,7 +243,7 @@ def test_columns_of_texts_stand_beside_others():
     hour, sender = rng.normal(size=len(TEXTS)), rng.choice(["a", "b"], len(TEXTS))
     subject = [text[:12] for text in TEXTS]
     table = {"body": TEXTS, "subject": subject, "sender": sender, "hour": hour}
-    families = {"body": "words", "subject": nv.Words(ngrams=(1, 2)), "sender": "categorical", "hour": "gaussian"}
+    families = {"body": "words", "subject": nv.Words(ngram_range=(1, 2)), "sender": "categorical", "hour": "gaussian"}
     nb = nv.NaiveBayes(families=families, model="textbook").fit(table, Y)
     alone = [
         nv.NaiveBayes(families={name: family}, model="textbook").fit({name: table[name]}, Y)
@@ -289,16 +289,16 @@ SENSELESS = {
     "unit": ({"unit": "letters"}, "unit='letters' is not known"),
     "unit, a list": ({"unit": ["words"]}, "is not known"),
     "cjk": ({"cjk": "chars"}, "cjk='chars' is not known"),
-    "ngrams": ({"ngrams": (2, 1)}, "is no range"),
-    "ngrams, a number": ({"ngrams": 2}, "is no list"),
-    "ngrams, many": ({"ngrams": (1, 10**9)}, "is no range"),
-    "ngrams, half": ({"ngrams": (1, 1.5)}, "is no range"),
+    "ngram_range": ({"ngram_range": (2, 1)}, "is no range"),
+    "ngram_range, a number": ({"ngram_range": 2}, "is no list"),
+    "ngram_range, many": ({"ngram_range": (1, 10**9)}, "is no range"),
+    "ngram_range, half": ({"ngram_range": (1, 1.5)}, "is no range"),
     "stop words, a text": ({"stop_words": "english"}, "is no list"),
     "stop words of numbers": ({"stop_words": [1]}, "stop_words"),
     "stop words of characters": ({"stop_words": ["the"], "unit": "characters"}, "stop_words are words"),
-    "tokenize": ({"tokenize": "split"}, "tokenize"),
-    "preprocess": ({"preprocess": 3}, "preprocess"),
-    "tokenize of characters": ({"tokenize": str.split, "unit": "characters"}, "tokenize finds words"),
+    "tokenizer": ({"tokenizer": "split"}, "tokenizer"),
+    "preprocessor": ({"preprocessor": 3}, "preprocessor"),
+    "tokenizer of characters": ({"tokenizer": str.split, "unit": "characters"}, "tokenizer finds words"),
     "smoothing": ({"smoothing": -1}, "smoothing"),
     "smoothing of each": ({"smoothing": [1.0, 2.0]}, "so it needs a vocabulary of as many words"),
     "smoothing of too few": ({"smoothing": [1.0], "vocabulary": ["free", "the"]}, "vocabulary of as many words"),
@@ -316,7 +316,7 @@ def test_settings_that_make_no_sense_are_refused(name):
 def test_a_family_shows_what_was_set():
     """And nothing else of its twenty settings."""
     assert repr(nv.Words()) == "Words()"
-    assert repr(nv.Words(ngrams=[1, 2], complement=True)) == "Words(complement=True, ngrams=(1, 2))"
+    assert repr(nv.Words(ngram_range=[1, 2], complement=True)) == "Words(complement=True, ngram_range=(1, 2))"
     assert repr(nv.Words(vocabulary=["a"], smoothing=np.ones(1))) == "Words(smoothing=array([1.]), vocabulary=('a',))"
 
 
@@ -333,5 +333,5 @@ def test_smoothing_of_each_word_is_found_by_name():
 
 def test_settings_of_texts_are_not_for_vectors():
     """Vectors of counts hold no texts to be taken apart."""
-    with pytest.raises(InvalidInput, match=r"whose words are counted already: Words\(ngrams=…\)"):
-        nv.NaiveBayes(families={"X": nv.Words(ngrams=(1, 2))}).fit(CountVectorizer().fit_transform(TEXTS), Y)
+    with pytest.raises(InvalidInput, match=r"whose words are counted already: Words\(ngram_range=…\)"):
+        nv.NaiveBayes(families={"X": nv.Words(ngram_range=(1, 2))}).fit(CountVectorizer().fit_transform(TEXTS), Y)

@@ -58,9 +58,9 @@ def files(tmp_path_factory):
 
 OPTIONS: dict[str, tuple[list[str], Any]] = {
     "nothing else": ([], {}),
-    "pairs": (["--ngrams", "1-2"], {"ngrams": (1, 2)}),
-    "up to three": (["--ngrams", "3"], {"ngrams": (1, 3)}),
-    "characters": (["--characters", "--ngrams", "2-3"], {"unit": "characters", "ngrams": (2, 3)}),
+    "pairs": (["--ngram-range", "1-2"], {"ngram_range": (1, 2)}),
+    "up to three": (["--ngram-range", "3"], {"ngram_range": (1, 3)}),
+    "characters": (["--characters", "--ngram-range", "2-3"], {"unit": "characters", "ngram_range": (2, 3)}),
     "complement": (["--complement"], {"complement": True}),
     "min_df": (["--min-df", "2"], {"min_df": 2}),
     "hash": (["--hash-width", "64"], {"hash_width": 64}),
@@ -89,7 +89,7 @@ def test_fit_takes_texts_as_the_options_say(name, model, files, monkeypatch):
         model,
         "-o",
         "x.parquet",
-        "--folds",
+        "--cv",
         0,
     )
     nb = nv.load("x.parquet")
@@ -146,11 +146,11 @@ def test_explain_shows_the_words_of_a_text(files, monkeypatch):
 
 
 REFUSED = {
-    "ngrams without text": (["--ngrams", "1-2"], "--ngrams is about texts; name their column by --text"),
+    "ngram_range without text": (["--ngram-range", "1-2"], "--ngram-range is about texts; name their column by --text"),
     "hash without text": (["--hash-width", "4"], "--hash-width is about texts"),
     "min-df without text": (["--min-df", "2"], "--min-df is about texts"),
-    "no range": (["--text", "body", "--ngrams", "two"], "'two' is neither a number of words nor a range"),
-    "backwards": (["--text", "body", "--ngrams", "2-1"], "is no range"),
+    "no range": (["--text", "body", "--ngram-range", "two"], "'two' is neither a number of words nor a range"),
+    "backwards": (["--text", "body", "--ngram-range", "2-1"], "is no range"),
     "no such column": (["--text", "boddy"], "there is no column 'boddy'; did you mean 'body'"),
     "no vocabulary": (["--text", "body", "--vocabulary", "none.txt"], "none.txt cannot be read"),
     "empty vocabulary": (["--text", "body", "--vocabulary", "empty.txt"], "holds no words"),
@@ -201,6 +201,6 @@ def test_much_text_is_scored_when_asked(files, monkeypatch):
     monkeypatch.setattr("naively.cli.fit.LONG", 100)
     said = good(*asked)
     assert "cross-validation" not in said
-    assert "not scored unasked: --folds 5" in said
-    assert "cross-validation" in good(*asked, "--folds", 3)
-    assert "not scored unasked" not in good(*asked, "--folds", 0)
+    assert "not scored unasked: --cv 5" in said
+    assert "cross-validation" in good(*asked, "--cv", 3)
+    assert "not scored unasked" not in good(*asked, "--cv", 0)

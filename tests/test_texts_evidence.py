@@ -18,12 +18,12 @@ from .text_cases import CLASSES, NEW, TEXTS, Y
 MODELS = ["textbook", "auto", "refined"]
 FAMILIES = {
     "words": nv.Words(),
-    "pairs": nv.Words(ngrams=(1, 2)),
+    "pairs": nv.Words(ngram_range=(1, 2)),
     "complement": nv.Words(complement=True),
     "idf": nv.Words(idf=True, times="log"),
-    "characters": nv.Words(unit="characters", ngrams=(1, 2)),
+    "characters": nv.Words(unit="characters", ngram_range=(1, 2)),
     "hash": nv.Words(hash_width=128),
-    "function": nv.Words(tokenize=str.split),
+    "function": nv.Words(tokenizer=str.split),
 }
 every_model = pytest.mark.parametrize("model", MODELS)
 COLOUR = re.compile(r"\x1b\[(?:30;48;5;(\d+)|0)m")
@@ -34,7 +34,7 @@ def mails(request):
     """Return a model of two columns of texts beside others, and the table."""
     hour = np.random.default_rng(0).normal(size=len(TEXTS)) + np.array([label == "spam" for label in Y])
     table = {"body": TEXTS, "subject": [text[:15] for text in TEXTS], "sender": ["a", "b"] * 60, "hour": hour}
-    families = {"body": "words", "subject": nv.Words(ngrams=(1, 2), lowercase=False)}
+    families = {"body": "words", "subject": nv.Words(ngram_range=(1, 2), lowercase=False)}
     return nv.NaiveBayes(families=families, model=request.param).fit(table, Y), table
 
 
@@ -115,7 +115,7 @@ def test_a_message_is_coloured_by_what_its_words_say():
 
 def test_a_page_shows_no_markup_of_texts():
     """Whatever a text or a word holds is escaped."""
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenize=str.split)}).fit(
+    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=str.split)}).fit(
         ["<b>x</b> a", "<i> b"] * 3, ["<s>", "h"] * 3
     )
     for shown in (
@@ -204,7 +204,7 @@ def test_reports_name_columns_of_texts(mails):
     assert "body: most telling are" in summary
     assert "subject: most telling are" in summary
     assert sorted(nb.importance()["column"]) == sorted(table)
-    assert "ngrams=(1, 2)" in str(nb.schema_)
+    assert "ngram_range=(1, 2)" in str(nb.schema_)
     altair = pytest.importorskip("altair")
     chart = nv.plots.evidence(nb.explain({name: column[0] for name, column in table.items()}))
     assert isinstance(chart, altair.TopLevelMixin)

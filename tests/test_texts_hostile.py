@@ -213,7 +213,7 @@ def test_unusual_texts_are_read_by_the_rules_of_python(kind, model):
     y = [*Y, "odd", "odd", "odd"]
     nb = nv.NaiveBayes(model=model).fit(texts, y)
     series = nv.NaiveBayes(model=model).fit(pd.Series(texts, dtype=object), y)
-    again = nv.NaiveBayes(model=model, threads=2).fit(texts[:-1], y[:-1])
+    again = nv.NaiveBayes(model=model, n_jobs=2).fit(texts[:-1], y[:-1])
 
     assert series.counts_ == nb.counts_
     assert_allclose(nb.predict_proba([text, "free"]), nb.predict_proba([text, *TEXTS, "free"])[[0, -1]], atol=1e-9)
@@ -291,18 +291,18 @@ def joined(text: str) -> str:
 
 
 FUNCTIONS = {
-    "tokenize fails": ({"tokenize": failing}, Lost, "zebra"),
-    "preprocess fails": ({"preprocess": joined}, Lost, "zebra"),
-    "tokens are numbers": ({"tokenize": lambda t: [1, 2] if "zebra" in t else ["x"]}, InvalidInput, r"gave \[1, 2\]"),
+    "tokenizer fails": ({"tokenizer": failing}, Lost, "zebra"),
+    "preprocessor fails": ({"preprocessor": joined}, Lost, "zebra"),
+    "tokens are numbers": ({"tokenizer": lambda t: [1, 2] if "zebra" in t else ["x"]}, InvalidInput, r"gave \[1, 2\]"),
     "a list, no text": (
-        {"preprocess": lambda t: [t] if "zebra" in t else t},
+        {"preprocessor": lambda t: [t] if "zebra" in t else t},
         InvalidInput,
-        "preprocess gave .*zebra.*must give a string",
+        "preprocessor gave .*zebra.*must give a string",
     ),
     "a number, no text": (
-        {"preprocess": lambda t: 3 if "zebra" in t else t},
+        {"preprocessor": lambda t: 3 if "zebra" in t else t},
         InvalidInput,
-        "preprocess gave 3; it must give a string",
+        "preprocessor gave 3; it must give a string",
     ),
 }
 
@@ -359,7 +359,7 @@ def test_damaged_files_of_words_are_refused(tmp_path):
 @pytest.mark.parametrize("model", ["textbook", "auto", "refined"])
 def test_an_empty_token_is_a_token(model):
     texts, y = ["a  b", "b c", "c  a", "d"] * 15, [0, 1, 0, 1] * 15
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenize=lambda text: text.split(" "))}, model=model).fit(texts, y)
+    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: text.split(" "))}, model=model).fit(texts, y)
     assert "" in nb.counts_.columns["text"].values.labels
     assert np.allclose(nb.predict_proba(texts).sum(axis=1), 1.0)
 
@@ -369,14 +369,14 @@ GIVEN = {"None": None, "a number": 3, "a text": "abc", "bytes": [b"abc"], "numbe
 
 @pytest.mark.parametrize("given", list(GIVEN))
 def test_what_a_function_gives_must_be_strings(given):
-    nb = nv.NaiveBayes(families={"text": nv.Words(tokenize=lambda text: ["a"] if text == "a" else GIVEN[given])})
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenize gave .*; it must give strings"):
+    nb = nv.NaiveBayes(families={"text": nv.Words(tokenizer=lambda text: ["a"] if text == "a" else GIVEN[given])})
+    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave .*; it must give strings"):
         nb.fit(["a", "b"], [0, 1])
 
 
 def test_a_text_that_is_changed_stays_one():
-    nb = nv.NaiveBayes(families={"text": nv.Words(preprocess=lambda text: None if text == "b" else text)})
-    with pytest.raises(InvalidInput, match="Row 1: preprocess gave None; it must give a string"):
+    nb = nv.NaiveBayes(families={"text": nv.Words(preprocessor=lambda text: None if text == "b" else text)})
+    with pytest.raises(InvalidInput, match="Row 1: preprocessor gave None; it must give a string"):
         nb.fit(["a", "b"], [0, 1])
 
 

@@ -17,9 +17,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotAPart
 from naively.model import tuning
-from naively.model.joint import fitting as learning
-from naively.model.joint import words as wording
-from naively.model.refined import fitting as refining
+from naively.model.joint.word_terms import WordAssociations
+from naively.model.recipe import RECIPE
 from naively.stats import Counts
 from naively.text import TextRows
 
@@ -28,14 +27,14 @@ from .text_cases import CLASSES, NEW, TEXTS, Y, written
 MODELS = ["textbook", "auto", "refined"]
 FAMILIES: dict[str, Any] = {
     "words": nv.Words(),
-    "pairs": nv.Words(ngrams=(1, 2), times="log"),
+    "pairs": nv.Words(ngram_range=(1, 2), times="log"),
     "complement": nv.Words(complement=True, norm=True),
     "bernoulli": nv.Words(bernoulli=True),
-    "characters": nv.Words(unit="inside", ngrams=(1, 3), times="once"),
+    "characters": nv.Words(unit="inside", ngram_range=(1, 3), times="once"),
     "vocabulary": nv.Words(vocabulary=("free", "the", "lunch", "never")),
     "hash": nv.Words(hash_width=32),
     "idf": nv.Words(idf=True),
-    "function": nv.Words(tokenize=str.split, lowercase=False),
+    "function": nv.Words(tokenizer=str.split, lowercase=False),
 }
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -132,7 +131,7 @@ ESTIMATED = {
 
 
 @pytest.mark.parametrize("settings", ESTIMATED.values(), ids=ESTIMATED)
-@pytest.mark.parametrize("counted", [nv.Words(), nv.Words(ngrams=(1, 2)), nv.Words(pairs=True)], ids=str)
+@pytest.mark.parametrize("counted", [nv.Words(), nv.Words(ngram_range=(1, 2)), nv.Words(pairs=True)], ids=str)
 def test_what_is_estimated_may_change_without_the_texts(counted, settings):
     """Counts under other settings are the model that was fitted with them."""
     nb, family = fitted(counted), replace(counted, **settings)
@@ -145,7 +144,7 @@ def test_what_is_estimated_may_change_without_the_texts(counted, settings):
 @pytest.mark.parametrize("named", ["words", nv.Words, nv.Words()], ids=["name", "class", "value"])
 def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
     """Texts stay taken apart as they were."""
-    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
     other = nv.NaiveBayes.from_counts(nb.counts_, nb.schema_, model="textbook", families={"text": named})
 
     assert other.schema_ == nb.schema_
@@ -154,7 +153,7 @@ def test_a_family_by_its_name_reads_counts_as_they_were_made(named):
 
 def test_counts_alone_tell_how_texts_were_taken_apart():
     """Without a schema the columns are what the statistics say."""
-    nb = fitted(nv.Words(ngrams=(1, 2), lowercase=False))
+    nb = fitted(nv.Words(ngram_range=(1, 2), lowercase=False))
 
     assert_allclose(
         nv.NaiveBayes.from_counts(nb.counts_, model="textbook").predict_proba(NEW), nb.predict_proba(NEW), atol=1e-12
@@ -177,7 +176,9 @@ def test_leaving_a_text_out_is_taking_it_from_the_counts(name, estimate):
         assert_allclose(scores.posterior[i], other.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("family", [nv.Words(pairs=True), nv.Words(min_df=2, ngrams=(1, 1))], ids=["pairs", "min_df"])
+@pytest.mark.parametrize(
+    "family", [nv.Words(pairs=True), nv.Words(min_df=2, ngram_range=(1, 1))], ids=["pairs", "min_df"]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_words_left_out_say_what_words_say_that_were_never_counted(family, weighted):
     """The pieces of evidence of a row are those of the counts without it, in every way that words speak."""
@@ -187,18 +188,18 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
     y = np.array([CLASSES.index(label) for label in Y], dtype=np.int32)
 
     def worded(counts: Counts) -> Any:
-        return wording.Wording(column, counts.columns["text"], counts.rows, counts.classes)
+        return WordAssociations("text", column.family, counts.columns["text"], counts.rows, counts.classes)
 
     whole, reader = worded(counts), counts.columns["text"].lexicon
-    left = whole.left(TextRows(reader, TEXTS), y, weights)
-    fixed = whole.kept  # which words are kept stays as it is
+    left = whole.leave_one_out(TextRows(reader, TEXTS), y, weights, 1.0)
+    fixed = whole.words  # which words are kept stays as it is
     for i in range(0, len(TEXTS), 7):
         rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))
-        if len(rest.kept) < len(fixed) and family.min_df > 1:
+        if len(rest.words) < len(fixed) and family.min_df > 1:
             continue
         alone = TextRows(reader, [TEXTS[i]])
         for way, said in left.items():
-            one = rest.weighed({way: 1.0})
+            one = rest.scores({way: 1.0}, 1.0)
             scores, squares = alone.measured(*one._laid, "once")
             expected = scores[0] / np.sqrt(max(squares[0], 1.0))
             found = said[:, i] - said[:, i].mean()
@@ -210,9 +211,7 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
 def test_folds_are_answered_as_by_models_that_never_saw_them(family, model):
     """cross_validate is fitting the other rows."""
     folds = [(np.setdiff1d(np.arange(120), np.arange(k, 120, 3)), np.arange(k, 120, 3)) for k in range(3)]
-    scores = nv.cross_validate(
-        TEXTS, Y, folds=folds, model=model, families=None if family is None else {"text": family}
-    )
+    scores = nv.cross_validate(TEXTS, Y, cv=folds, model=model, families=None if family is None else {"text": family})
     for train, test in folds:
         nb = fitted(family, model, [TEXTS[i] for i in train], [Y[i] for i in train])
         assert_allclose(scores.posterior[test], nb.predict_proba([TEXTS[i] for i in test]), atol=1e-6)
@@ -241,7 +240,7 @@ def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
             nb.fit(TEXTS, y)
         return
     nb.fit(TEXTS, y).save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet", tokenize=family.tokenize)
+    back = nv.load(tmp_path / "m.parquet", tokenizer=family.tokenizer)
 
     assert back.expected_.counts.agrees(nb.expected_.counts)
     assert_allclose(back.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-6)
@@ -255,12 +254,11 @@ def test_rows_without_a_label_are_kept_in_a_file(family, model, tmp_path):
 def test_the_order_of_rows_and_threads_does_not_matter(model, sampled, monkeypatch):
     """Every row may stand anywhere; also where only some of them are looked at."""
     if sampled:
-        monkeypatch.setattr(learning, "ROWS", 70)
-        monkeypatch.setattr(refining, "CHOOSING", 70)
+        monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=70, offset_rows=70))
         monkeypatch.setattr(tuning, "MOST_ROWS", 70)
     order = np.random.default_rng(5).permutation(len(TEXTS))
-    nb = fitted(model=model, threads=1)
-    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], threads=3)
+    nb = fitted(model=model, n_jobs=1)
+    other = fitted(model=model, texts=[TEXTS[i] for i in order], y=[Y[i] for i in order], n_jobs=3)
 
     assert other.counts_ == nb.counts_
     assert_allclose(other.predict_proba(NEW), nb.predict_proba(NEW), atol=1e-5)
@@ -315,7 +313,7 @@ def test_a_model_is_the_same_after_a_file_a_pickle_and_a_copy(family, model, tmp
     """Counts, answers and what each word says; functions are given again, and learning goes on."""
     nb = fitted(family, model)
     nb.save(tmp_path / "m.parquet")
-    functions = {"tokenize": family.tokenize} if family.tokenize else {}
+    functions = {"tokenizer": family.tokenizer} if family.tokenizer else {}
     others = [nv.load(tmp_path / "m.parquet", **functions), pickle.loads(pickle.dumps(nb)), copy.copy(nb)]
     others += [copy.deepcopy(nb), clone(nb).fit(TEXTS, Y)]
     texts, labels = written(7, 5)
@@ -329,7 +327,7 @@ def test_a_model_is_the_same_after_a_file_a_pickle_and_a_copy(family, model, tmp
 SETTINGS = {
     "all": nv.Words(
         complement=True, norm=True, smoothing=0.5, times="log", min_df=2, max_df=0.9, max_words=30, idf=True,
-        ngrams=(1, 3), lowercase=False, cjk="words", marks=True, stop_words=("the",),
+        ngram_range=(1, 3), lowercase=False, cjk="words", marks=True, stop_words=("the",),
     ),
     "pairs": nv.Words(pairs=True, bernoulli=True, min_df=0.01),
     "no pairs": nv.Words(pairs=False),
@@ -351,12 +349,12 @@ def test_all_settings_are_kept_in_a_file(family, tmp_path):
 
 def test_a_model_without_its_function_says_which_one(tmp_path):
     """Whoever forgets the function is told the line to write; counts can be looked at all the same."""
-    fitted(nv.Words(tokenize=str.split)).save(tmp_path / "m.parquet")
+    fitted(nv.Words(tokenizer=str.split)).save(tmp_path / "m.parquet")
     nb = nv.load(tmp_path / "m.parquet")
 
     assert nb.counts_.rows.sum() == len(TEXTS)
     for ask in (nb.predict, lambda X: nb.partial_fit(X, ["ham"] * len(X)), nb.explain):
-        with pytest.raises(InvalidInput, match=r"split.*naively.load\(path, tokenize=…\)"):
+        with pytest.raises(InvalidInput, match=r"split.*naively.load\(path, tokenizer=…\)"):
             ask(NEW)
 
 

@@ -37,13 +37,13 @@ FORGED_FOOTERS = {
     "tokens are a list": lambda column: column.update(tokens=[]),
     "an unknown unit": lambda column: column.update(tokens={"unit": "letters"}),
     "an unknown setting": lambda column: column.update(tokens={"odd": 1}),
-    "ngrams backwards": lambda column: column.update(tokens={"ngrams": [2, 1]}),
-    "ngrams of texts": lambda column: column.update(tokens={"ngrams": ["a", "b"]}),
+    "ngram_range backwards": lambda column: column.update(tokens={"ngram_range": [2, 1]}),
+    "ngram_range of texts": lambda column: column.update(tokens={"ngram_range": ["a", "b"]}),
     "a hash": lambda column: column.update(tokens={"hash_width": 16}),
     "a hash that is none": lambda column: column.update(tokens={"hash_width": "wide"}),
     "stop words that are none": lambda column: column.update(tokens={"stop_words": [1, 2]}),
-    "a function without a name": lambda column: column.update(tokens={"tokenize": {}}),
-    "a function that is none": lambda column: column.update(tokens={"tokenize": 3}),
+    "a function without a name": lambda column: column.update(tokens={"tokenizer": {}}),
+    "a function that is none": lambda column: column.update(tokens={"tokenizer": 3}),
     "no word on being fixed": lambda column: column.pop("fixed"),
     "another kind": lambda column: column.update(kind="moments"),
     "numbers for names": lambda column: column["values"].update(type="int"),
@@ -83,7 +83,7 @@ FORGED_SCHEMAS = {
     "an unknown family": lambda column: column.update(family="word"),
     "another family": lambda column: column.update(family="categorical"),
     "another type": lambda column: column.update(type="number"),
-    "words that are taken apart otherwise": lambda column: column["settings"].update(ngrams=[1, 3]),
+    "words that are taken apart otherwise": lambda column: column["settings"].update(ngram_range=[1, 3]),
     "a vocabulary that was not counted": lambda column: column["settings"].update(vocabulary=["zebra"]),
 }
 
@@ -101,11 +101,11 @@ def test_a_schema_that_does_not_fit_its_words_is_refused(path, change):
 
 def test_words_keep_their_names_and_their_order_in_a_file(tmp_path):
     """Names with spaces, quotes, halves of surrogate pairs and signs of every kind come back as they were."""
-    family = nv.Words(tokenize=lambda text: text.split("|"), lowercase=False)
+    family = nv.Words(tokenizer=lambda text: text.split("|"), lowercase=False)
     texts = ['a b|"c"|,|\n|\x00|é|你好|🎉', "null|None|NaN|1|1.0|true|x|x", "İ|i̇|ß|ss| | ", "[1]|{}|\\|'"]
     nb = nv.NaiveBayes(families={"text": family}, model="textbook").fit(texts, list("abab"))
     nb.save(tmp_path / "m.parquet")
-    back = nv.load(tmp_path / "m.parquet", tokenize=family.tokenize)
+    back = nv.load(tmp_path / "m.parquet", tokenizer=family.tokenizer)
 
     assert back.counts_ == nb.counts_
     assert back.counts_.columns["text"].values.labels == nb.counts_.columns["text"].values.labels

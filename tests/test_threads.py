@@ -14,9 +14,11 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
+import naively as nv
 from naively import _kernels
 from naively import _threads as threads
 from naively._threads import allowed, granted
@@ -90,24 +92,33 @@ def test_a_bad_variable_is_named(monkeypatch, text):
         allowed()
     with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
         GaussianNB().fit(NUMBERS, Y)
-    GaussianNB(threads=1).fit(NUMBERS, Y)  # what is asked for is not looked up
+    GaussianNB(n_jobs=1).fit(NUMBERS, Y)  # what is asked for is not looked up
 
 
-@pytest.mark.parametrize("number", [0, -1])
-def test_fewer_than_one_thread_is_refused(number):
-    with pytest.raises(InvalidSetting, match=f"threads={number} is not a number of threads; give 1 or more"):
-        allowed(number)
-    with pytest.raises(ValueError, match="'threads' parameter"):
-        GaussianNB(threads=number).fit(NUMBERS, Y)
-    model = GaussianNB().fit(NUMBERS, Y).set_params(threads=number)
-    with pytest.raises(InvalidSetting, match=f"threads={number}"):
+def test_negative_numbers_count_from_all_cpus_down(monkeypatch):
+    """As in joblib: -1 stands for all CPUs, -2 for all but one, and at least one is left."""
+    monkeypatch.setenv("NAIVELY_THREADS", "3")
+    monkeypatch.setattr(threads, "bound_to", lambda: 6)
+    monkeypatch.setattr(threads, "granted", lambda: 4)
+    assert [allowed(number) for number in (-1, -2, -4, -5, -100)] == [4, 3, 1, 1, 1]
+    assert_array_equal(GaussianNB(n_jobs=-1).fit(NUMBERS, Y).theta_, GaussianNB(n_jobs=1).fit(NUMBERS, Y).theta_)
+
+
+def test_no_threads_at_all_are_refused():
+    with pytest.raises(InvalidSetting, match="n_jobs=0 is not a number of threads; give 1 or more, -1 for all CPUs"):
+        allowed(0)
+    for make in (GaussianNB, nv.NaiveBayes):
+        with pytest.raises(InvalidSetting, match="n_jobs=0"):
+            make(n_jobs=0).fit(NUMBERS, Y)
+    model = GaussianNB().fit(NUMBERS, Y).set_params(n_jobs=0)
+    with pytest.raises(InvalidSetting, match="n_jobs=0"):
         model.predict(NUMBERS)
 
 
 @pytest.mark.parametrize("number", ["all", 1.5])
 def test_what_is_no_number_of_threads_is_refused(number):
-    with pytest.raises(ValueError, match="'threads' parameter"):
-        GaussianNB(threads=number).fit(NUMBERS, Y)
+    with pytest.raises(ValueError, match="'n_jobs' parameter"):
+        GaussianNB(n_jobs=number).fit(NUMBERS, Y)
 
 
 @binds
@@ -197,27 +208,27 @@ def bits(model, X) -> list[bytes]:
 
 @each
 def test_answers_do_not_depend_on_the_threads(make, X):
-    one, *others = (bits(make(threads=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
+    one, *others = (bits(make(n_jobs=number).fit(X, Y), X) for number in (1, 2, 3, 7, None))
     assert all(other == one for other in others)
 
 
 @each
-def test_threads_is_a_parameter_like_any_other(make, X):
-    model = make(threads=2)
-    assert model.get_params()["threads"] == 2
-    assert clone(model).threads == 2
-    assert bits(model.fit(X, Y).set_params(threads=3), X) == bits(model, X)
+def test_n_jobs_is_a_parameter_like_any_other(make, X):
+    model = make(n_jobs=2)
+    assert model.get_params()["n_jobs"] == 2
+    assert clone(model).n_jobs == 2
+    assert bits(model.fit(X, Y).set_params(n_jobs=3), X) == bits(model, X)
 
 
 @each
 def test_many_callers_at_once(make, X):
     """Python threads that fit and ask at the same time get what they get alone; a model not yet asked too."""
-    alone = bits(make(threads=1).fit(X, Y), X)
-    shared, start = make(threads=2).fit(X, Y), threading.Barrier(12)
+    alone = bits(make(n_jobs=1).fit(X, Y), X)
+    shared, start = make(n_jobs=2).fit(X, Y), threading.Barrier(12)
 
     def work(number: int) -> list[bytes]:
         start.wait()
-        return bits(shared if number % 2 else make(threads=2).fit(X, Y), X)
+        return bits(shared if number % 2 else make(n_jobs=2).fit(X, Y), X)
 
     with ThreadPoolExecutor(12) as pool:
         assert all(answer == alone for answer in pool.map(work, range(12)))
@@ -279,19 +290,19 @@ def test_threads_are_used_and_end_with_the_call():
     assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 4)) == 3
     assert most_alive(lambda: _kernels.column_ranges(x, least, largest, 1)) == 0
     for make, X in CASES.values():
-        bits(make(threads=4).fit(X, Y), X)
+        bits(make(n_jobs=4).fit(X, Y), X)
     assert settled() == before
 
 
 @on_linux
 def test_few_rows_stay_on_one_thread():
     """However many threads are allowed, few rows start none."""
-    model, some = GaussianNB(threads=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
+    model, some = GaussianNB(n_jobs=64).fit(NUMBERS[:500], Y[:500]), NUMBERS[:200]
 
     def call() -> None:
         for _ in range(300):
             model.predict(some)
-            GaussianNB(threads=64).fit(some, Y[:200])
+            GaussianNB(n_jobs=64).fit(some, Y[:200])
 
     assert most_alive(call) == 0
 
@@ -306,11 +317,11 @@ def test_a_fork_after_use_works():
         warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's own threads make Python warn of forks
         X = np.random.default_rng(1).normal(size=(50_000, 20))
         y = np.arange(50_000) % 3
-        model = GaussianNB(threads=4).fit(X, y)
+        model = GaussianNB(n_jobs=4).fit(X, y)
         wanted = model.predict_proba(X)
 
         def same():
-            again = GaussianNB(threads=4).fit(X, y)
+            again = GaussianNB(n_jobs=4).fit(X, y)
             return all(np.array_equal(m.predict_proba(X), wanted) for m in (model, again))
 
         child = os.fork()
@@ -334,7 +345,7 @@ LONG = {
     "codes": "_kernels.count_codes(codes, y, None, False, np.arange(5_001) * 2, large[:4].reshape(-1, 2), threads)",
     "ranges": "_kernels.column_ranges(x, shift[0], shift[1], threads)",
     "choice": "scorer.choice(np.zeros(2), np.empty(len(x), np.int64), threads)",
-    "fit": "GaussianNB(threads=threads).fit(x, y)",
+    "fit": "GaussianNB(n_jobs=threads).fit(x, y)",
     "partial_fit": "fitted.partial_fit(x, y)",
     "predict": "fitted.predict(x)",
 }
@@ -354,7 +365,7 @@ INTERRUPTED = """
     table = np.zeros((5_000, 4))
     scorer = _kernels.Scorer(np.zeros(2))
     scorer.normal(x, table, table, table, True)
-    fitted = GaussianNB(threads=threads).fit(rng.normal(size=(10, 5_000)), np.arange(10) % 2)
+    fitted = GaussianNB(n_jobs=threads).fit(rng.normal(size=(10, 5_000)), np.arange(10) % 2)
     fitted.predict(x[:1])
 
     def press(sent):

@@ -56,7 +56,7 @@ texts = texts.filter(comparable)
 manners = st.fixed_dictionaries(
     {
         "unit": st.sampled_from(["words", "words", "characters", "inside"]),
-        "ngrams": st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 3), (2, 4)]),
+        "ngram_range": st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 3), (2, 4)]),
         "lowercase": st.booleans(),
         "cjk": st.sampled_from(["pairs", "words"]),
         "marks": st.booleans(),
@@ -90,8 +90,8 @@ def test_tokens_are_those_of_the_reference(given, manner):
 @given(
     st.lists(texts, max_size=4), st.sampled_from([(1, 1), (1, 2), (2, 3)]), st.sets(st.sampled_from(ODD), max_size=6)
 )
-def test_stop_words_are_passed_over_before_words_are_joined(given, ngrams, stop_words):
-    manner = {"ngrams": ngrams, "stop_words": tuple(word for word in stop_words if word)}
+def test_stop_words_are_passed_over_before_words_are_joined(given, ngram_range, stop_words):
+    manner = {"ngram_range": ngram_range, "stop_words": tuple(word for word in stop_words if word)}
     assert read(given, **manner) == [tokens_of(text, **manner) for text in given]
 
 
@@ -152,7 +152,7 @@ def test_marks_stay_in_words_if_asked():
 
 
 @pytest.mark.parametrize(
-    "manner", [{}, {"ngrams": (1, 3)}, {"ngrams": (2, 3)}, {"unit": "characters", "ngrams": (1, 2)}]
+    "manner", [{}, {"ngram_range": (1, 3)}, {"ngram_range": (2, 3)}, {"unit": "characters", "ngram_range": (1, 2)}]
 )
 def test_threads_make_no_difference(manner):
     """Neither to what is found nor to the numbers of the words."""
@@ -219,7 +219,7 @@ def test_spans_are_where_the_tokens_lie(text, manner):
     names, spans = reader.names(), reader.spans(text)
 
     assert Counter(names[span.number] for span in spans) == tokens_of(text, **manner)
-    if manner["unit"] == "words" and "Σ" not in text and manner["ngrams"] == (1, 1):
+    if manner["unit"] == "words" and "Σ" not in text and manner["ngram_range"] == (1, 1):
         for span in spans:
             assert names[span.number] in (read([text[span.begin : span.end]], **manner)[0] if text else {})
 
@@ -233,7 +233,9 @@ WEIGHTS = np.array([1.0, 0.5, 2.0, 0.25, 3.0, 1.0])
 
 @pytest.mark.parametrize("times", ["all", "once", "log"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngrams=(1, 2)), Tokens(tokenize=str.split), Tokens(hash_width=7)])
+@pytest.mark.parametrize(
+    "tokens", [Tokens(), Tokens(ngram_range=(1, 2)), Tokens(tokenizer=str.split), Tokens(hash_width=7)]
+)
 def test_tables(times, weights, tokens):
     reader = TextReader(tokens, threads=2)
     sums = reader.count(list(GIVEN), CLASSES, 3, weights, times=times)
@@ -271,7 +273,7 @@ def test_threads_make_no_difference_to_the_last_bit():
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngrams=(1, 2)), Tokens(tokenize=str.split)])
+@pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngram_range=(1, 2)), Tokens(tokenizer=str.split)])
 def test_scores(tokens):
     reader = TextReader(tokens)
     matrix = reader.read(list(GIVEN), learn=True, holes=True).matrix(None)
@@ -305,7 +307,7 @@ def test_one_word_a_million_times():
 def test_a_document_of_fifty_megabytes():
     text = "Some words of a long text, and 北京. " * 1_300_000
     assert len(text.encode()) > 50_000_000
-    assert read([text, "short"], ngrams=(1, 2))[0]["some words"] == 1_300_000
+    assert read([text, "short"], ngram_range=(1, 2))[0]["some words"] == 1_300_000
 
 
 def test_a_word_of_ten_megabytes():
@@ -335,7 +337,7 @@ def test_invalid_utf8_is_refused_with_its_row_and_byte(data, byte):
         reader.read(given, learn=True)
     assert len(reader) == 0
     with pytest.raises(InvalidInput, match=rf"Row 3 is no valid UTF-8: byte {byte} cannot be read. Decode"):
-        TextReader(Tokens(tokenize=str.split)).read(given, learn=True)
+        TextReader(Tokens(tokenizer=str.split)).read(given, learn=True)
 
 
 def test_a_missing_text_is_refused_or_says_nothing():
@@ -346,8 +348,8 @@ def test_a_missing_text_is_refused_or_says_nothing():
 
 
 def test_tokens_that_are_no_strings_are_refused():
-    with pytest.raises(InvalidInput, match=r"Row 1: tokenize gave \[1\]; it must give strings."):
-        TextReader(Tokens(tokenize=lambda text: [1] if "x" in text else [])).read(["a", "x"], learn=True)
+    with pytest.raises(InvalidInput, match=r"Row 1: tokenizer gave \[1\]; it must give strings."):
+        TextReader(Tokens(tokenizer=lambda text: [1] if "x" in text else [])).read(["a", "x"], learn=True)
 
 
 @pytest.mark.parametrize(
@@ -355,11 +357,11 @@ def test_tokens_that_are_no_strings_are_refused():
     [
         ({"unit": "letters"}, "unit='letters' is not known"),
         ({"cjk": "no"}, "cjk='no' is not known"),
-        ({"ngrams": (2, 1)}, r"ngrams=\(2, 1\) is no range"),
-        ({"ngrams": 2}, "ngrams=2 is no range"),
+        ({"ngram_range": (2, 1)}, r"ngram_range=\(2, 1\) is no range"),
+        ({"ngram_range": 2}, "ngram_range=2 is no range"),
         ({"hash_width": 0}, "hash_width=0 is no number of columns"),
         ({"unit": "characters", "stop_words": ("a",)}, "stop_words are words"),
-        ({"unit": "inside", "tokenize": str.split}, "tokenize finds words"),
+        ({"unit": "inside", "tokenizer": str.split}, "tokenizer finds words"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(manner, message):

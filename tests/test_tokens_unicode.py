@@ -88,9 +88,9 @@ def test_digits_of_thai_are_words_and_words_beside_it_too():
 
 
 def test_emoji_stand_in_a_row_with_words():
-    found = unicode("not 😀 at all", ngrams=(2, 2))
+    found = unicode("not 😀 at all", ngram_range=(2, 2))
     assert found == Counter(["not 😀", "😀 at", "at all"])
-    assert unicode("so 😀 so", stop_words=("😀",), ngrams=(2, 2)) == Counter(["so so"])
+    assert unicode("so 😀 so", stop_words=("😀",), ngram_range=(2, 2)) == Counter(["so so"])
 
 
 def test_every_mark_emoji_and_cluster_is_read_as_the_reference_reads_it():

@@ -16,10 +16,12 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
-from naively.model.calibration import LARGEST, SMALLEST, Rated, fitted
+from naively.model.calibration import ScoredRows, fit_calibration
+from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
 from naively.model.tuning import GRID, sample
 
+from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
 from .textbook import book, crossed
 
@@ -65,7 +67,7 @@ def log_joints(rows, classes, seed=0):
 
 def test_the_scale_and_the_biases_are_found():
     """Log joints three times too sure, with classes favoured: a third, and the favours taken back."""
-    fit = fitted(Rated.of(*log_joints(20_000, 4)))
+    fit = fit_calibration(ScoredRows.of(*log_joints(20_000, 4)))
 
     assert fit.scale == pytest.approx(1 / 3, rel=0.05)
     assert_allclose(fit.bias - fit.bias.mean(), -np.linspace(-1, 1, 4), atol=0.1)
@@ -76,16 +78,18 @@ def test_the_scale_and_the_biases_are_found():
 def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
     """The scale alone is the one that a search over all scales finds, and pays no more than leaving all as it is."""
     joint, truth = log_joints(rows, classes, seed)
-    rated = Rated.of(joint, truth)
+    rated = ScoredRows.of(joint, truth)
 
-    fit = fitted(rated, biased=False)
+    fit = fit_calibration(rated, biased=False)
 
     found = minimize_scalar(
-        lambda log: rated.loss(np.exp(log)) + log**2 / 2, bounds=(np.log(SMALLEST), np.log(10)), method="bounded"
+        lambda log: rated.loss(np.exp(log)) + log**2 / 2,
+        bounds=(np.log(RECIPE.least_scale), np.log(10)),
+        method="bounded",
     )
-    assert fit.paid <= found.fun + 1e-9
+    assert fit.penalized_loss <= found.fun + 1e-9
     assert fit.bias is None
-    assert fitted(rated).paid <= fit.paid <= rated.loss()
+    assert fit_calibration(rated).penalized_loss <= fit.penalized_loss <= rated.loss()
 
 
 def test_a_row_twice_is_a_row_of_weight_two():
@@ -93,7 +97,10 @@ def test_a_row_twice_is_a_row_of_weight_two():
     weights = np.where(np.arange(50) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(50), weights.astype(int))
 
-    heavy, often = fitted(Rated.of(joint, truth, weights)), fitted(Rated.of(joint[twice], truth[twice]))
+    heavy, often = (
+        fit_calibration(ScoredRows.of(joint, truth, weights)),
+        fit_calibration(ScoredRows.of(joint[twice], truth[twice])),
+    )
 
     assert heavy.scale == pytest.approx(often.scale, rel=1e-9)
     assert_allclose(heavy.bias, often.bias, atol=1e-9)
@@ -104,29 +111,29 @@ def test_rows_that_are_all_right_or_all_wrong_keep_the_scale_in_bounds(rows):
     """Perfect separation makes nobody infinitely sure, and being wrong everywhere nobody undecided beyond measure."""
     truth = (np.arange(rows) % 2).astype(np.int32)
     joint = np.where(np.arange(2) == truth[:, None], 0.0, -50.0)
-    right, wrong = fitted(Rated.of(joint, truth)), fitted(Rated.of(joint, 1 - truth))
+    right, wrong = fit_calibration(ScoredRows.of(joint, truth)), fit_calibration(ScoredRows.of(joint, 1 - truth))
 
-    assert SMALLEST <= right.scale <= LARGEST
-    assert SMALLEST <= wrong.scale < 1
-    assert wrong.paid < Rated.of(joint, 1 - truth).loss()
+    assert RECIPE.least_scale <= right.scale <= RECIPE.largest_scale
+    assert RECIPE.least_scale <= wrong.scale < 1
+    assert wrong.penalized_loss < ScoredRows.of(joint, 1 - truth).loss()
 
 
 def test_a_class_that_is_ruled_out_pulls_no_more_than_its_floor():
     """Rows whose own class has no chance cost the same under every scale, so that the others decide."""
     joint, truth = log_joints(200, 3)
     out = np.array([[0.0, -np.inf, -1.0], [-np.inf, -1e300, 0.0]])
-    more = Rated.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
+    more = ScoredRows.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
 
-    fit, without = fitted(more), fitted(Rated.of(joint, truth))
+    fit, without = fit_calibration(more), fit_calibration(ScoredRows.of(joint, truth))
 
-    assert np.isfinite(fit.paid)
+    assert np.isfinite(fit.penalized_loss)
     assert fit.scale == pytest.approx(without.scale, rel=0.05)
 
 
 def test_many_classes_are_fitted():
     """A thousand classes: no bias for each, but a scale."""
     joint, truth = log_joints(1_200, 1_000)
-    fit = fitted(Rated.of(joint, truth))
+    fit = fit_calibration(ScoredRows.of(joint, truth))
 
     assert fit.bias is None
     assert fit.scale == pytest.approx(1 / 3, rel=0.2)
@@ -172,7 +179,7 @@ def test_calibrated_evidence_adds_up(kind):
     nb, table = learned(kind)
     plain = nb.predict_joint_log_proba(table)
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
+    retune(nb, replace(nb.tuning_, scale=0.4, bias=np.array([0.3, -0.2, 0.5])))  # biases, which so few rows do not buy
 
     evidence = nb.explain(table)
     joint = nb.predict_joint_log_proba(table)
@@ -191,7 +198,7 @@ def test_fractions_say_what_becomes_of_the_products():
     row = {"colour": "red", "shape": "flat"}
     before = nb.explain(row).fractions()
     nb.calibrate(table, LABELS)
-    nb._keep(replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
+    retune(nb, replace(nb.tuning_, scale=0.5, bias=np.array([0.0, np.log(2), 0.0])))
     evidence = nb.explain(row)
 
     *lines, last = evidence.fractions().splitlines()
@@ -240,7 +247,7 @@ def test_held_out_rows_are_asked_as_they_are():
     weights = np.where(np.arange(900) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(900), weights.astype(int))
     nb.calibrate(NEW[:900], NEW_Y[:900], sample_weight=weights, held_out=True)
-    fit = fitted(Rated.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
+    fit = fit_calibration(ScoredRows.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
     other = book().fit(FRAME, Y).calibrate(NEW.iloc[twice], NEW_Y[twice], held_out=True)
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
@@ -371,7 +378,7 @@ def test_what_was_not_calibrated_never_warns():
 
 def test_a_class_that_comes_later_has_no_bias():
     nb = book().fit(FRAME, Y).calibrate(FRAME, Y)
-    nb._keep(replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
+    retune(nb, replace(nb.tuning_, bias=np.array([0.5, -0.5, 1.0])))
     with pytest.warns(StaleWarning):
         nb.partial_fit(FRAME[:3], ["b2"] * 3)
     plain = book().fit(FRAME, Y).partial_fit(FRAME[:3], ["b2"] * 3)
@@ -486,13 +493,13 @@ def test_cross_validation_chooses_in_each_fold():
     """Each fold is answered as by a model that was fitted to the others alone."""
     X, y = FRAME[:90], Y[:90]
     folds = [(np.flatnonzero(np.arange(90) % 3 != k), np.flatnonzero(np.arange(90) % 3 == k)) for k in range(3)]
-    scores = crossed(X, y, folds=folds, smoothing="auto", temperature="auto")
-    dealt = crossed(X, y, folds=3, temperature="auto")
+    scores = crossed(X, y, cv=folds, smoothing="auto", temperature="auto")
+    dealt = crossed(X, y, cv=3, temperature="auto")
 
     for train, test in folds:
         nb = book(smoothing="auto", temperature="auto").fit(X.iloc[train], y[train])
         assert_allclose(scores.posterior[test], nb.predict_proba(X.iloc[test]), rtol=1e-6, atol=1e-9)
-    assert dealt.log_loss < crossed(X, y, folds=3).log_loss
+    assert dealt.log_loss < crossed(X, y, cv=3).log_loss
 
 
 # -- hostile input -----------------------------------------------------------------------------------------------------
@@ -505,7 +512,7 @@ def test_few_rows_and_few_classes_do_no_harm(rows, labels):
     nb = book(smoothing="auto", temperature="auto").fit(X, labels[:rows])
 
     assert np.isfinite(nb.predict_proba(X)).all()
-    assert 1 / LARGEST <= nb.temperature_ <= 1 / SMALLEST
+    assert 1 / RECIPE.largest_scale <= nb.temperature_ <= 1 / RECIPE.least_scale
 
 
 def test_a_value_met_once_is_no_error_while_choosing():

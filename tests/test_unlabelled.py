@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import naively as nv
 from naively import NaiveBayes, Settings
 from naively.errors import InvalidInput, InvalidSetting, LikelihoodFell
 from naively.model import em as unlabelled
+from naively.model.recipe import RECIPE
 from naively.stats import Axis, Moments, Table
 
 from .strategies import checked
@@ -177,12 +179,12 @@ def test_the_belief_is_the_density_of_the_prior(case):
     likelihoods = [family.estimate(s, np.array([8.0, 7.0]), TWO, settings) for s in statistics]
 
     beliefs, densities = (
-        [f(one) for one in likelihoods] for f in (lambda x: x.log_belief(), lambda x: density(x, settings))
+        [f(one) for one in likelihoods] for f in (lambda x: x.log_prior_density(), lambda x: density(x, settings))
     )
     assert beliefs[0] - beliefs[1] == pytest.approx(densities[0] - densities[1], rel=1e-9)
     assert abs(beliefs[0] - beliefs[1]) > 1e-3
     plain = family.estimate(statistics[0], np.array([8.0, 7.0]), TWO, Settings("mle"))
-    assert plain.log_belief() == 0
+    assert plain.log_prior_density() == 0
 
 
 @st.composite
@@ -267,20 +269,20 @@ def test_matrices_are_climbed_with_too(family, estimate):
 
 def test_a_step_that_goes_down_is_an_error():
     """And says from where to where; what rounding takes is none."""
-    unlabelled.check_risen((-100.0,), -100.0 - 1e-7, 10.0)
+    unlabelled.check_risen((-100.0,), -100.0 - 1e-7, 10.0, RECIPE)
     with pytest.raises(LikelihoodFell, match=r"Step 2 .* from -100 down to -100\.01") as caught:
-        unlabelled.check_risen((-100.0,), -100.01, 10.0)
+        unlabelled.check_risen((-100.0,), -100.01, 10.0, RECIPE)
     assert isinstance(caught.value, RuntimeError)
     assert (caught.value.step, caught.value.before) == (2, -100.0)
     with pytest.raises(LikelihoodFell):
-        unlabelled.check_risen((-100.0,), float("nan"), 10.0)
+        unlabelled.check_risen((-100.0,), float("nan"), 10.0, RECIPE)
 
 
 def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
     """What is believed of numbers must not move with the classes; this is why it comes from the whole column."""
-    from naively.families.gaussian import Prior
+    from naively.families.gaussian import GaussianPrior
 
-    monkeypatch.setattr(Prior, "of_column", Prior.of)
+    monkeypatch.setattr(GaussianPrior, "of_column", GaussianPrior.of)
     nb, x = book(**EM, smoothing=20.0), np.random.default_rng(0).normal(size=30)
     with pytest.raises(LikelihoodFell):
         nb.fit({"x": x}, hidden(np.arange(30) % 3, [0, 1, 2]))
@@ -378,7 +380,7 @@ def test_texts_alone_tell_classes_apart():
 
 def test_the_same_seed_gives_the_same_classes():
     """To the last bit; many rows begin with a part of them."""
-    table, _ = drawn(unlabelled.SOME_ROWS + 500)
+    table, _ = drawn(RECIPE.em_start_rows + 500)
     first, again = (book(**EM, classes=3, random_state=4).fit(table) for _ in range(2))
     assert first.expected_.log_likelihood == again.expected_.log_likelihood
     assert_array_equal(first.predict_proba(table), again.predict_proba(table))
@@ -539,7 +541,7 @@ def test_rows_without_a_label_are_learned_by_fit_alone():
         nv.cross_validate(X, FEW, **EM)
     with pytest.raises(InvalidInput, match="each row's own label took part in it"):
         nb.leave_one_out(X, Y)
-    assert nv.cross_validate(X, Y, folds=3, **EM).accuracy > 0.8
+    assert nv.cross_validate(X, Y, cv=3, **EM).accuracy > 0.8
     assert not nb.expected_.stale
 
 
@@ -558,7 +560,7 @@ def test_a_cell_that_cannot_be_counted_is_named_and_changes_nothing():
 
 
 def test_steps_that_come_to_no_end_are_warned_about(monkeypatch):
-    monkeypatch.setattr(unlabelled, "MOST_STEPS", 2)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, em_steps=2))
     with pytest.warns(ConvergenceWarning, match="still changing after 2 steps"):
         nb = book(**EM).fit(X, FEW)
     assert not nb.expected_.converged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 import naively as nv
 from naively.cli import main
-from naively.estimator import fit_files as files
 from naively.model.joint import screening
-from naively.model.joint.column_screen import Rating, beyond_chance, cut_numbers
+from naively.model.joint.column_screen import ScreeningRows, beyond_chance, cut_numbers
 from naively.model.joint.other_columns import REST
+from naively.model.recipe import RECIPE
+
+from .retuned import retune
 
 NEW = 1000
 
@@ -166,15 +169,15 @@ def test_folds_choose_their_columns_anew():
     """With columns chosen on all rows, random labels would look as if they were predicted."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(120, 1500)), rng.integers(0, 2, 120)
-    assert abs(nv.cross_validate(X, y, folds=5).log_loss - np.log(2)) < 0.06
+    assert abs(nv.cross_validate(X, y, cv=5).log_loss - np.log(2)) < 0.06
     best = np.abs(np.corrcoef(X.T, y)[-1, :-1]).argsort()[-110:]  # what a leak would do
-    assert nv.cross_validate(X[:, best], y, folds=5).log_loss < 0.55
+    assert nv.cross_validate(X[:, best], y, cv=5).log_loss < 0.55
 
 
 def test_folds_do_not_take_over_a_choice_that_has_seen_them():
     X, y, *_ = numbers(200, 400, 0)
     nb = nv.NaiveBayes().fit(X, y)
-    given, own = (nv.cross_validate(X, y, folds=5, families=f) for f in (nb.schema_, None))
+    given, own = (nv.cross_validate(X, y, cv=5, families=f) for f in (nb.schema_, None))
     assert np.array_equal(given.posterior, own.posterior)
 
 
@@ -182,8 +185,8 @@ def test_folds_do_not_take_over_a_choice_that_has_seen_them():
 
 
 def test_tables_of_up_to_a_hundred_columns_are_not_screened(monkeypatch):
-    assert screening.NARROW == 100
-    monkeypatch.setattr(screening, "NARROW", 10)
+    assert RECIPE.unscreened_columns == 100
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, unscreened_columns=10))
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 10)), rng.integers(0, 2, 80)
 
@@ -203,7 +206,7 @@ def test_many_rows_for_each_column_need_no_screening(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 12))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)  # two columns that tell only together
-    monkeypatch.setattr(screening, "NARROW", 5)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, unscreened_columns=5))
     assert len(used(nv.NaiveBayes().fit(X, y))) == 12
     assert len(used(nv.NaiveBayes().fit(X[:500], y[:500]))) < 12
 
@@ -266,11 +269,11 @@ def test_rows_left_out_are_answered_as_if_never_counted(wide):
     nb, X, y, *_ = wide
     scores = nb.leave_one_out(X, y)
     assert scores.log_loss < entropy(y)
-    weights = nb._tuning
+    weights = nb.tuning_
     for row in (0, 7):
         rest = nv.NaiveBayes(families=nb.schema_)
         rest.fit(X.drop(index=row), np.delete(y, row))
-        rest._tuning = weights
+        retune(rest, weights)
         assert np.allclose(rest.predict_proba(X.iloc[[row]])[0], scores.posterior[row], atol=0.02)
 
 
@@ -315,7 +318,7 @@ def test_folds_of_a_file_choose_their_columns_anew(tmp_path, monkeypatch):
     screen = screening.screen
     monkeypatch.setattr(screening, "screen", lambda *given: chosen.append(screen(*given)) or chosen[-1])
     nb = nv.NaiveBayes()
-    done = files.fit(nb, tmp_path / "wide.parquet", "label", folds=4)
+    done = nv.fit_files(nb, tmp_path / "wide.parquet", "label", cv=4)
     assert len({one.fold.size for one in chosen}) > 1  # on all rows, and on those outside each fold
     assert "n0" in used(nb)
     assert 0.2 < done.scores.log_loss < 0.65
@@ -338,8 +341,8 @@ def test_the_gain_of_noise_is_that_of_chance():
     """Half of a χ² with one degree of freedom, where it is not negative."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400).astype(np.int32)
-    rating = Rating(y, np.ones(400), np.ones(400), 2, False)
-    block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights)
+    rating = ScreeningRows(y, np.ones(400), np.ones(400), 2, False, RECIPE)
+    block = cut_numbers(np.arange(4000), rng.normal(size=(400, 4000)), rating.weights, RECIPE)
     gains = rating.gains(block, rating.beside([]))
     assert 0.3 < (gains < 0).mean() < 0.6
     for least, chance in ((1.0, 0.157), (2.0, 0.0455), (4.0, 0.0047)):  # of one sign, but by two kinds of evidence
@@ -348,10 +351,10 @@ def test_the_gain_of_noise_is_that_of_chance():
 
 def test_as_many_columns_are_kept_as_exceed_chance_for_their_number():
     gains = np.array([9.0, 5.5, 5.0, 4.7, 1.0, -3.0])
-    assert beyond_chance(gains, 1000, 10).tolist() == [0]
-    assert beyond_chance(gains, 400, 10).tolist() == [0, 1, 2, 3]
-    assert beyond_chance(gains, 400, 2).tolist() == [0, 1]
-    assert beyond_chance(gains[2:], 1000, 10).tolist() == []
+    assert beyond_chance(gains, 1000, 10, 0.5).tolist() == [0]
+    assert beyond_chance(gains, 400, 10, 0.5).tolist() == [0, 1, 2, 3]
+    assert beyond_chance(gains, 400, 2, 0.5).tolist() == [0, 1]
+    assert beyond_chance(gains[2:], 1000, 10, 0.5).tolist() == []
 
 
 @pytest.mark.slow

@@ -184,20 +184,20 @@ def parts_of(run: str, pairs: bool) -> list[list[str]]:
     return parts
 
 
-def grams(sequence: list[str], ngrams: tuple[int, int], between: str) -> list[str]:
-    least, most = ngrams
+def grams(sequence: list[str], ngram_range: tuple[int, int], between: str) -> list[str]:
+    least, most = ngram_range
     return [between.join(sequence[i : i + n]) for n in range(least, most + 1) for i in range(len(sequence) - n + 1)]
 
 
 def tokens_of_words(
-    text: str, ngrams: tuple[int, int], cjk: str, marks: bool, stop_words: tuple[str, ...]
+    text: str, ngram_range: tuple[int, int], cjk: str, marks: bool, stop_words: tuple[str, ...]
 ) -> list[str]:
     parts = [part for run in runs_of(text, marks) for part in parts_of(run, cjk == "pairs")]
     parts = [part for part in parts if part[0] != "" or len(part[1]) > 1]
-    return joined(parts, ngrams, stop_words)
+    return joined(parts, ngram_range, stop_words)
 
 
-def joined(parts: list[list[str]], ngrams: tuple[int, int], stop_words: tuple[str, ...]) -> list[str]:
+def joined(parts: list[list[str]], ngram_range: tuple[int, int], stop_words: tuple[str, ...]) -> list[str]:
     """Return the tokens of words, each with "" before it, and of runs without spaces."""
     found: list[str] = []
     sequence: list[str] = []
@@ -205,16 +205,16 @@ def joined(parts: list[list[str]], ngrams: tuple[int, int], stop_words: tuple[st
         if part[0] == "":
             sequence += [part[1]] if part[1] not in stop_words else []
             continue
-        found += grams(sequence, ngrams, " ")
+        found += grams(sequence, ngram_range, " ")
         sequence = []
         found += [token for token in [*part, *map("".join, pairwise(part))] if token not in stop_words]
-    return found + grams(sequence, ngrams, " ")
+    return found + grams(sequence, ngram_range, " ")
 
 
-def tokens_inside(text: str, ngrams: tuple[int, int]) -> list[str]:
+def tokens_inside(text: str, ngram_range: tuple[int, int]) -> list[str]:
     found = []
     for word in (f" {word} " for word in text.split()):
-        for n in range(ngrams[0], ngrams[1] + 1):
+        for n in range(ngram_range[0], ngram_range[1] + 1):
             found += grams([*word], (n, n), "") if n < len(word) else [word]
             if n >= len(word):
                 break
@@ -225,7 +225,7 @@ def tokens_of(
     text: str,
     *,
     unit: str = "words",
-    ngrams: tuple[int, int] = (1, 1),
+    ngram_range: tuple[int, int] = (1, 1),
     lowercase: bool = True,
     cjk: str = "pairs",
     marks: bool = False,
@@ -235,12 +235,12 @@ def tokens_of(
     """Return how often each token is in a text."""
     text = text.lower() if lowercase else text
     if unit == "words" and rules == "unicode":
-        return Counter(joined(unicode_parts(text, cjk == "pairs"), ngrams, stop_words))
+        return Counter(joined(unicode_parts(text, cjk == "pairs"), ngram_range, stop_words))
     if unit == "words":
-        return Counter(tokens_of_words(text, ngrams, cjk, marks, stop_words))
+        return Counter(tokens_of_words(text, ngram_range, cjk, marks, stop_words))
     if unit == "inside":
-        return Counter(tokens_inside(text, ngrams))
-    return Counter(grams([*re.sub(r"\s\s+", " ", text)], ngrams, ""))
+        return Counter(tokens_inside(text, ngram_range))
+    return Counter(grams([*re.sub(r"\s\s+", " ", text)], ngram_range, ""))
 
 
 def column_of(token: str, width: int, *, sequence: bool = True) -> int:

@@ -1,4 +1,4 @@
-"""The text-book model: columns that speak one by one, which most truths are about; `test_together*` have the others."""
+"""Textbook naive Bayes, which most tests are about; `test_joint_model*` are about the joint model."""
 
 from __future__ import annotations
 

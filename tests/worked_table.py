@@ -9,7 +9,7 @@ import numpy as np
 
 from naively import Categorical, Counts, Settings, Table
 from naively.model.estimate import empirical_prior, estimate
-from naively.model.scorer import Model
+from naively.model.scorer import NaiveModel
 from naively.stats import Axis
 
 COLUMNS = ("时间", "方式", "天气", "课业", "疫情", "电视")
@@ -52,13 +52,13 @@ def counted(rows: Sequence[Sequence[str]] = ROWS, classes: Sequence[str] = ()) -
     return Counts(axis, n_rows, columns)
 
 
-def estimated(counts: Counts, how: str, smoothing: float = 1.0) -> Model:
+def estimated(counts: Counts, how: str, smoothing: float = 1.0) -> NaiveModel:
     """Return the model of these counts, with the same λ on the prior and on every column."""
     settings = Settings(estimate=how, smoothing=smoothing)
     families = dict.fromkeys(counts.columns, Categorical())
     return estimate(counts, families, settings, empirical_prior(counts.rows, settings))
 
 
-def coded(model: Model, *days: Sequence[str]) -> dict[str, Any]:
+def coded(model: NaiveModel, *days: Sequence[str]) -> dict[str, Any]:
     """Return the days as the model reads them: a code for each cell."""
     return {name: model.likelihoods[name].codes(day[j] for day in days) for j, name in enumerate(COLUMNS)}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .data.schema import Schema
     from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
+    from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
     from .estimator.merge import merge
     from .estimator.naive_bayes import NaiveBayes
@@ -37,6 +38,8 @@ _HOMES = {
     "cross_validate": "estimator.cross_validation",
     "Evidence": "explain.evidence",
     "Expected": "model.em",
+    "FileFit": "estimator.fit_files",
+    "fit_files": "estimator.fit_files",
     "File": "data.files",
     "merge": "estimator.merge",
     "Scores": "judge.scores",
@@ -70,6 +73,7 @@ __all__ = [
     "Evidence",
     "Expected",
     "File",
+    "FileFit",
     "Gaussian",
     "LeftOutWarning",
     "Moments",
@@ -89,6 +93,7 @@ __all__ = [
     "cross_validate",
     "decide",
     "expected_cost",
+    "fit_files",
     "load",
     "merge",
     "plots",

@@ -16,21 +16,27 @@ WORTHWHILE = 1 << 16
 MOST = 1 << 15
 
 
-def allowed(threads: int | None = None, cells: int = WORTHWHILE) -> int:
-    """Return the number of threads: what is asked for, else ``NAIVELY_THREADS``, else the CPUs this process may use.
+def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
+    """Return the number of threads: what is set, else ``NAIVELY_THREADS``, else the CPUs this process may use.
 
     Those are the CPUs it is bound to, and no more than its control group grants: in a container with two CPUs' worth of
-    time, sixteen threads would only get in each other's way.
+    time, sixteen threads would only get in each other's way. Negative numbers count from all CPUs down, as in joblib:
+    -1 stands for all of them, -2 for all but one.
     """
-    if threads is None:
-        threads = from_environment()
-    if threads is None:
-        return max(1, min(bound_to(), granted())) if cells >= WORTHWHILE else 1
-    if threads < 1:
+    if n_jobs is None:
+        n_jobs = from_environment()
+        if n_jobs is None:
+            return usable_cpus() if cells >= WORTHWHILE else 1
+    if n_jobs == 0:
         raise InvalidSetting(
-            Setting("threads", threads), " is not a number of threads; give 1 or more, or None for all CPUs."
+            Setting("n_jobs", 0), " is not a number of threads; give 1 or more, -1 for all CPUs, or None."
         )
-    return min(threads, MOST)
+    return min(n_jobs, MOST) if n_jobs > 0 else max(1, usable_cpus() + 1 + n_jobs)
+
+
+def usable_cpus() -> int:
+    """Return how many CPUs this process may use at once."""
+    return max(1, min(bound_to(), granted()))
 
 
 def from_environment() -> int | None:

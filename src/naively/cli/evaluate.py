@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from . import options
 from . import parse as inputs
 from .progress import Bar
 from .render import amount, clean, console, listed, print_json
+
+if TYPE_CHECKING:
+    from ..estimator.fitted_classifier import FittedClassifier
 
 EXAMPLE = """\b
 Example:
@@ -25,7 +28,7 @@ Example:
 @options.WEIGHT
 @options.settings
 @options.reading
-@options.THREADS
+@options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
@@ -36,7 +39,7 @@ def command(
     weight: str | None,
     settings: dict[str, Any],
     reading: dict[str, Any],
-    threads: int | None,
+    n_jobs: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -51,12 +54,12 @@ def command(
     from ..estimator import predict_files as streaming
     from ..judge.metrics import whole
 
-    nb = inputs.loaded(model, settings, threads)
+    fitted = inputs.loaded(model, settings, n_jobs)
     file = inputs.opened(files, reading)
-    name = inputs.known_target(nb, file, target)
+    name = inputs.known_target(fitted, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
     with Bar("Answering", quiet) as bar:
-        found = streaming.scored(nb, file, name, weight, bar)
+        found = streaming.scores_of_files(fitted, file, name, weight, bar)
     if as_json:
         rows, sure, right = (part.tolist() for part in found._bins)
         table = [
@@ -64,10 +67,10 @@ def command(
         ]
         print_json({**found.to_dict(), "reliability": table})
     elif not quiet:
-        report(nb, found, files)
+        report(fitted, found, files)
 
 
-def report(nb: Any, found: Any, files: tuple[str, ...]) -> None:
+def report(fitted: FittedClassifier, found: Any, files: tuple[str, ...]) -> None:
     """Print the scores and the two tables."""
     from . import views
 
@@ -78,7 +81,7 @@ def report(nb: Any, found: Any, files: tuple[str, ...]) -> None:
     if len(found.classes) == 1:
         return
     page.print(views.scores(found))
-    strangers = [label for label in found.classes if label not in nb.classes_.tolist()]
+    strangers = [label for label in found.classes if label not in fitted.classes.tolist()]
     if strangers:
         page.print(f"\nClasses that the model never met, and so never answers: {listed(strangers)}")
     if found.confusion.size:

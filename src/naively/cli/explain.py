@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options
 from . import parse as inputs
 from .render import clean, print_json
+
+if TYPE_CHECKING:
+    from ..estimator.fitted_classifier import FittedClassifier
 
 # What sets a colour, and ends it.
 COLOURED = r"(\x1b\[(?:30;48;5;\d+|0)m)"
@@ -51,12 +54,13 @@ def command(
     of counts, and densities of numbers.
     """
     from ..estimator import predict_files as streaming
+    from ..estimator.answers import evidence_of
 
-    nb = inputs.loaded(model, settings)
-    rival = None if against is None else inputs.Labels(nb.classes_.tolist()).of(against, "--against")
-    asked = streaming.one_row(nb, inputs.opened(files, reading), row - 1)
-    plain = nb.explain(asked, rival)
-    evidence, (answer,) = streaming.decided(nb, plain, rival)
+    fitted = inputs.loaded(model, settings)
+    rival = None if against is None else inputs.Labels(fitted.classes.tolist()).of(against, "--against")
+    asked = streaming.row_of_file(fitted, inputs.opened(files, reading), row - 1)
+    plain = evidence_of(fitted, asked, rival)
+    evidence, (answer,) = streaming.evidence_of_decisions(fitted, plain, rival)
     likeliest = plain.classes[int(plain.answer[0])]
     if rival is not None and evidence.classes[int(evidence.answer[0])] == rival:
         other = evidence.classes[int(evidence.against[0])]
@@ -67,22 +71,22 @@ def command(
         own = {"row": row, "answer": answer, "most_probable": likeliest}
         print_json(own | facts(evidence, asked.to_pylist()[0]))
         return
-    if nb.cost is not None or nb.reject is not None:
-        click.echo(clean(decision(nb, answer, likeliest, float(plain.probabilities[0].max()))))
+    if fitted.parameters.cost is not None or fitted.parameters.reject is not None:
+        click.echo(clean(decision(fitted, answer, likeliest, float(plain.probabilities[0].max()))))
     click.echo("\n".join(map(clean, str(evidence).splitlines())))
     for name in evidence.behind.texts:
         click.echo()
         click.echo("\n".join(paint(line) for line in evidence.message(0, name).splitlines()))
-    if fractions and nb._chosen is None:  # evidence that was weighed is no fraction of counts
+    if fractions and fitted.weights is None:  # evidence that was weighed is no fraction of counts
         click.echo()
         click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
 
 
-def decision(nb: Any, answer: Any, likeliest: Any, probability: float) -> str:
+def decision(fitted: FittedClassifier, answer: Any, likeliest: Any, probability: float) -> str:
     """Return in a line what is answered where costs decide, beside the most probable class."""
     beside = f"most probable: {likeliest}, {probability:.3f}"
     if answer is None:
-        return f"No answer: each is expected to cost more than --reject {nb.reject:g} ({beside})"
+        return f"No answer: each is expected to cost more than --reject {fitted.parameters.reject:g} ({beside})"
     return f"Answer: {answer} (least expected cost; {beside})"
 
 

@@ -18,8 +18,9 @@ from .render import amount, clean, console, listed, percent, print_json, size
 
 if TYPE_CHECKING:
     from ..data.files import File
-    from ..estimator.classifier import Classifier
-    from ..estimator.fit_files import Fitted
+    from ..estimator.fit_files import FileFit
+    from ..estimator.fitted_classifier import FittedClassifier
+    from ..estimator.settings import Parameters
     from ..judge.scores import Scores
 
 # Above so many rows, or bytes of a file with texts, cross-validation must be asked for: it takes a second pass, and a
@@ -65,7 +66,7 @@ Example:
     "column by itself; refined: the textbook model with per-value offsets, which reads it up to 13 times more.",
 )
 @click.option(
-    "--folds",
+    "--cv",
     type=click.IntRange(0),
     metavar="K",
     help=f"Folds of the cross-validation, each with its share of every class; above some 20,000 rows it reads the file "
@@ -87,7 +88,7 @@ Example:
     help="Whether a row without a class is an error, or skipped.",
 )
 @options.reading
-@options.THREADS
+@options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
@@ -104,7 +105,7 @@ def command(
     settings: dict[str, Any],
     model: str,
     unlabelled: str,
-    threads: int | None,
+    n_jobs: int | None,
     weight: str | None,
     class_weight: tuple[str, ...],
     **counting: Any,
@@ -115,7 +116,8 @@ def command(
     zip, bz2, xz), a glob, a folder, a DuckDB database, or - for what is piped in. Texts are taken as categories, unless
     --text names them, and numbers as numbers; the report says how to change that.
     """
-    from ..estimator.plain import PlainClassifier
+    from ..estimator.load import save_model
+    from ..estimator.settings import Parameters
 
     file = inputs.opened(files, reading)
     inputs.spare(out, file)
@@ -123,36 +125,39 @@ def command(
     told = inputs.changed(settings, labels := inputs.labels_in(file, name))
     told["class_weight"] = inputs.class_weight_of(class_weight, labels)
     families = inputs.families_of(file, family, texts)
-    nb = PlainClassifier(families=families, model=model, unlabelled=unlabelled, threads=threads, **told)
+    how = Parameters(families=families, model=model, unlabelled=unlabelled, n_jobs=n_jobs, **told)
     counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
     counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
-    found = learned(nb, file, name, quiet, **counting)
+    fitted, found = learned(how, file, name, quiet, **counting)
     if out is not None:
-        nb.set_params(threads=None).save(out)  # how many threads this machine has is nothing to remember
+        save_model(fitted.with_parameters(n_jobs=None), out)  # how many threads this machine has is nothing to keep
     if as_json:
-        print_json(facts(nb, found, out))
+        print_json(facts(fitted, found, out))
     elif not quiet:
-        report(nb, found, files, out)
-        if found.scores is None and counting["folds"] is None and counting["keep_counts"] is None:
-            click.echo(f"So much is not scored unasked: --folds {FOLDS} does it in one more pass.")
+        report(fitted, found, files, out)
+        if found.scores is None and counting["cv"] is None and counting["keep_counts"] is None:
+            click.echo(f"So much is not scored unasked: --cv {FOLDS} does it in one more pass.")
 
 
-def learned(nb: Classifier, file: File, target: str, quiet: bool, **how: Any) -> Fitted:
-    """Count the files into the model, and return what was found on the way."""
-    from ..estimator import fit_files as files
+def learned(
+    parameters: Parameters, file: File, target: str, quiet: bool, **how: Any
+) -> tuple[FittedClassifier, FileFit]:
+    """Fit a model to the files, and return what was read."""
+    from ..estimator.fit_files import fit_model_to_files
 
-    if how["folds"] is None:
-        too_much = rows_in(file) > MANY or (has_texts(nb) and file.unpacked > LONG)
-        how["folds"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
+    if how["cv"] is None:
+        too_much = rows_in(file) > MANY or (has_texts(parameters) and file.unpacked > LONG)
+        how["cv"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
     with noted(quiet), Bar("Counting", quiet) as bar:
-        return files.fit(nb, file, target, progress=bar, **how)
+        return fit_model_to_files(parameters, file, target, progress=bar, **how)
 
 
-def has_texts(nb: Classifier) -> bool:
+def has_texts(parameters: Parameters) -> bool:
     """Tell whether words of texts are counted."""
     from ..families import Words
 
-    return any(isinstance(family, Words) for family in (nb.families or {}).values())
+    families = parameters.families if isinstance(parameters.families, dict) else {}
+    return any(isinstance(family, Words) for family in families.values())
 
 
 def rows_in(file: File) -> float:
@@ -161,83 +166,87 @@ def rows_in(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def report(nb: Classifier, found: Fitted, files: tuple[str, ...], out: str | None) -> None:
+def report(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from ..counting.notes import about_target
     from . import views
 
-    page, facts_of = console(), column_facts(nb, found)
-    rows, count = nb.counts_.rows.sum(), len(nb.counts_.classes)
-    named = f"{count} class{'es' * (count != 1)} of {clean(str(nb.schema_.target))}"
+    page, facts_of = console(), column_facts(fitted, found)
+    rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
+    named = f"{count} class{'es' * (count != 1)} of {clean(str(fitted.schema.target))}"
     page.print(f"{amount(rows)} rows of {listed(files, 3)}, {named}\n", style="bold")
-    for remark in about_target(nb.counts_.classes.labels):
+    for remark in about_target(fitted.counts.classes.labels):
         page.print(f"{clean(command_text(remark))}\n", style="bold", soft_wrap=True)
-    page.print(views.classes(nb.counts_))
+    page.print(views.classes(fitted.counts))
     page.print()
     page.print(views.columns(facts_of))
     page.print()
-    for line in remarks(nb, found, facts_of):
+    for line in remarks(fitted, found, facts_of):
         page.print(line, soft_wrap=True)
     if found.scores is not None and count > 1:
         page.print()
         page.print(verdict(found.scores), style="bold", soft_wrap=True)
-        page.print(views.scores(found.scores, found.book))
+        page.print(views.scores(found.scores, found.textbook_scores))
         if is_worse(found.scores, found.scores.baseline):
-            page.print(too_sure(nb, found.scores, found.book), soft_wrap=True)
+            page.print(too_sure(fitted, found.scores, found.textbook_scores), soft_wrap=True)
     page.print()
     page.print(written(out), soft_wrap=True)
 
 
-def column_facts(nb: Classifier, found: Fitted) -> list[dict[str, Any]]:
+def column_facts(fitted: FittedClassifier, found: FileFit) -> list[dict[str, Any]]:
     """Return what is known of each column; cells are missing as often as there are such, whatever their rows weigh."""
     from . import views
 
-    facts_of, gaps = views.column_facts(nb), found.gaps
+    facts_of, gaps = views.column_facts(fitted), found.missing_by_column
     for fact in facts_of if gaps is not None else ():
         if fact["missing"] is not None:
             fact["missing"] = (gaps or {}).get(fact["name"], 0)
     return facts_of
 
 
-def remarks(nb: Classifier, found: Fitted, facts_of: list[dict[str, Any]]) -> list[str]:
+def remarks(fitted: FittedClassifier, found: FileFit, facts_of: list[dict[str, Any]]) -> list[str]:
     """Return what else is worth knowing of the columns, and which option changes it."""
     from ..counting.cell_notes import READ_AS_MISSING
     from . import views
 
-    lines = [missing_cells(nb, found, found.rows * len(facts_of))]
+    lines = [missing_cells(fitted, found, found.rows * len(facts_of))]
     if found.skipped:
         many = "1 row was" if found.skipped == 1 else f"{found.skipped:,} rows were"
-        lines.insert(0, f"{many} skipped for lack of a label in {clean(str(nb.schema_.target))}.")
+        lines.insert(0, f"{many} skipped for lack of a label in {clean(str(fitted.schema.target))}.")
     # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
-    lines += views.chosen(nb)[: None if nb._chosen is None else 1]
-    together = nb.model == "refined" or any(column.kind != "vectors" for column in nb.schema_)  # texts are read once
-    if nb._chosen is not None and together and found.passes > 1:
+    lines += views.chosen(fitted)[: None if fitted.weights is None else 1]
+    together = fitted.parameters.model == "refined" or any(
+        column.kind != "vectors" for column in fitted.schema
+    )  # texts are read once
+    if fitted.weights is not None and together and found.passes > 1:
         lines.append(f"The rows were read {found.passes} times.")
-    if unused := without_effect(nb):
+    if unused := without_effect(fitted):
         said = f"{listed(unused)} change{'s' * (len(unused) == 1)} the textbook model alone, not this one"
         lines.append(f"Note: {said}; --model textbook uses {'them' if len(unused) > 1 else 'it'}.")
-    hints = [hint for hint in nb.schema_.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
+    hints = [hint for hint in fitted.schema.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
     lines += [f"Note: {clean(command_text(hint))}" for hint in hints[:MOST_NOTES]]
     if len(hints) > MOST_NOTES:
         lines.append(f"… and {len(hints) - MOST_NOTES} more such notes: naively show")
     return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
-def without_effect(nb: Classifier) -> list[str]:
+def without_effect(fitted: FittedClassifier) -> list[str]:
     """Return the options that were given, but change nothing of the model in use: it fits weights of its own."""
-    if nb._chosen is None:
+    if fitted.weights is None:
         return []
-    idle = {"temperature": nb.temperature == "auto"}
-    if nb.model == "auto":
-        idle |= {"estimate": nb.estimate != "bayes", "unseen": nb.unseen == "smooth", "smoothing": nb.smoothing != 1.0}
-    return [f"--{name} {getattr(nb, name)}" for name in idle if idle[name]]
+    parameters = fitted.parameters
+    idle = {"temperature": parameters.temperature == "auto"}
+    if parameters.model == "auto":
+        idle |= {"estimate": parameters.estimate != "bayes", "unseen": parameters.unseen == "smooth"}
+        idle |= {"smoothing": parameters.smoothing != 1.0}
+    return [f"--{name} {getattr(parameters, name)}" for name in idle if idle[name]]
 
 
-def missing_cells(nb: Classifier, found: Fitted, cells: int) -> str:
+def missing_cells(fitted: FittedClassifier, found: FileFit, cells: int) -> str:
     """Return how many cells are missing, how they are written, and what they say."""
     if not found.missing:
         return "Missing: no cell."
-    role = "They say nothing" if nb.missing == "skip" else "They are a value like others"
+    role = "They say nothing" if fitted.parameters.missing == "skip" else "They are a value like others"
     texts = Counter[str]()
     for none in found.markers.values():
         texts.update(none)
@@ -280,13 +289,13 @@ def is_worse(one: Scores, other: Scores) -> bool:
     return one.log_loss > other.log_loss and figures[0] != figures[1]
 
 
-def too_sure(nb: Classifier, scores: Scores, book: Scores | None) -> str:
+def too_sure(fitted: FittedClassifier, scores: Scores, book: Scores | None) -> str:
     """Return what helps the model in use when its probabilities are worse than none."""
-    if not isinstance(nb.temperature, (str, type(None))):
+    if fitted.parameters.given_temperature() is not None:
         return f"{TOO_SURE}\nThe temperature was given: leave out --temperature."
     if book is not None and is_worse(scores, book):
         return f"{TOO_SURE}\nThe textbook model does better on these rows: --model textbook."
-    if nb._chosen is None and nb.temperature is None:
+    if fitted.weights is None and fitted.parameters.temperature is None:
         return (
             f"{TOO_SURE}\nColumns that repeat each other are counted as often in the textbook model: soften it by "
             "--temperature auto, or leave some out by --ignore."
@@ -307,30 +316,30 @@ def written(out: str | None) -> str:
     return f"Wrote {out} ({size(Path(out).stat().st_size)}). Next: naively predict {place} new.csv -o answers.csv"
 
 
-def facts(nb: Classifier, found: Fitted, out: str | None) -> dict[str, Any]:
+def facts(fitted: FittedClassifier, found: FileFit, out: str | None) -> dict[str, Any]:
     """Return the report as data."""
     from ..counting.notes import about_target
     from ..judge.metrics import whole
     from . import views
 
-    counts = nb.counts_
+    counts = fitted.counts
     return {
         "rows": whole(counts.rows.sum()),
-        "target": nb.schema_.target,
+        "target": fitted.schema.target,
         "classes": views.class_facts(counts),
-        "columns": column_facts(nb, found),
+        "columns": column_facts(fitted, found),
         "missing": found.missing,
         "unlabelled": found.skipped,
         "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
-        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
+        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "read": list(found.read),
-        "kept": list(found.kept),
+        "kept": list(found.cached),
         "seconds": found.seconds,
-        "smoothing": nb.smoothing_,
-        "temperature": nb.temperature_,
+        "smoothing": fitted.smoothing,
+        "temperature": fitted.temperature,
         "passes": found.passes,
         "scores": None if found.scores is None else found.scores.to_dict(),
-        "textbook_scores": None if found.book is None else found.book.to_dict(),
+        "textbook_scores": None if found.textbook_scores is None else found.textbook_scores.to_dict(),
         "model": out,
     }

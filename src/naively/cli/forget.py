@@ -29,7 +29,7 @@ Example:
     help="Whether a row without a class is an error, or skipped; by default as the model was fitted.",
 )
 @options.reading
-@options.THREADS
+@options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
@@ -41,7 +41,7 @@ def command(
     weight: str | None,
     unlabelled: str | None,
     reading: dict[str, Any],
-    threads: int | None,
+    n_jobs: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -50,25 +50,27 @@ def command(
     It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and
     nothing is changed. No file of the rows that stay is needed.
     """
+    from ..estimator.incremental import forget
+    from ..estimator.load import save_model
     from ..judge.metrics import whole
 
     file = inputs.opened(files, reading)
     inputs.spare(out, file)
-    nb = inputs.loaded(model, threads=threads)
-    before = float(nb.counts_.rows.sum())
-    name = inputs.known_target(nb, file, target)
+    fitted = inputs.loaded(model, n_jobs=n_jobs)
+    before = float(fitted.counts.rows.sum())
+    name = inputs.known_target(fitted, file, target)
     weight = None if weight is None else inputs.column_of(file, weight, "--weight")
-    if weight is None and nb.schema_.weight is not None and not quiet:
-        of = clean(nb.schema_.weight)
+    if weight is None and fitted.schema.weight is not None and not quiet:
+        of = clean(fitted.schema.weight)
         click.echo(
             f"Note: rows were counted with the weights of {of}, and these count once each: --weight {of}?", err=True
         )
-    own = nb.unlabelled
+    # Which rows to leave out is said of these rows alone.
+    how = fitted.with_parameters(unlabelled=unlabelled or fitted.parameters.unlabelled)
     with noted(quiet):
-        nb.set_params(unlabelled=unlabelled or own).forget(file, target=name, sample_weight=weight)
-    nb.set_params(unlabelled=own)  # what rows to leave out was asked of these alone
-    nb.save(out)
-    left = float(nb.counts_.rows.sum())
+        rest = forget(how, file, target=name, sample_weight=weight)
+    save_model(rest.with_parameters(unlabelled=fitted.parameters.unlabelled), out)
+    left = float(rest.counts.rows.sum())
     if as_json:
         print_json({"forgotten": whole(before - left), "rows": whole(left), "model": out})
     elif not quiet:

@@ -27,13 +27,14 @@ def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> No
     Counts add up. The models must be of the same columns, taken as the same; settings are those of the first. So
     several places can learn together without sharing a row.
     """
-    from ..estimator import merge as merging
+    from ..estimator.load import save_model
+    from ..estimator.merge import merge_models
     from ..judge.metrics import whole
 
     with noted(quiet):
-        nb = merging.merge([inputs.loaded(model) for model in models], names=models)
-    nb.save(out)
-    rows = float(nb.counts_.rows.sum())
+        fitted = merge_models([inputs.loaded(model) for model in models], models)
+    save_model(fitted, out)
+    rows = float(fitted.counts.rows.sum())
     if as_json:
         print_json({"models": list(models), "rows": whole(rows), "model": out})
     elif not quiet:

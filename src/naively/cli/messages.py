@@ -27,10 +27,10 @@ OPTIONS: Mapping[str, str] = {
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
-            *("characters", "complement", "hash_width", "min_df", "ngrams", "text", "vocabulary"),
+            *("characters", "complement", "hash_width", "min_df", "ngram_range", "text", "vocabulary"),
             *("class_weight", "cost", "estimate", "missing", "model", "prior", "reject", "smoothing", "temperature"),
             *("decimal", "delimiter", "encoding", "format", "limit", "null", "query", "table", "thousands"),
-            *("folds", "ignore", "keep_counts", "normalize_weight", "target", "threads", "unlabelled", "unseen"),
+            *("cv", "ignore", "keep_counts", "normalize_weight", "target", "n_jobs", "unlabelled", "unseen"),
             *("only_answers", "prefix", "to", "weight", "window"),
         )
     },

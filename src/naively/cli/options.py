@@ -95,7 +95,7 @@ reading = gathered(
 )
 
 
-def ngrams(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+def ngram_range(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Return the fewest and the most words in a row; a single number is the most."""
     if value is None:
         return None
@@ -111,9 +111,9 @@ texts = gathered(
         "text": click.option(
             "--text", multiple=True, metavar="COLUMN", help="A column of texts, whose words are counted; repeatable."
         ),
-        "ngrams": click.option(
-            "--ngrams",
-            callback=ngrams,
+        "ngram_range": click.option(
+            "--ngram-range",
+            callback=ngram_range,
             metavar="LEAST-MOST",
             help="How many words in a row make one, such as 1-2. Left out: single words, and pairs if there are not "
             "too many texts.",
@@ -192,8 +192,8 @@ SETTINGS = {
 
 settings = gathered("settings", SETTINGS)
 
-THREADS = click.option(
-    "--threads", type=click.IntRange(1), metavar="N", help="How many threads to use; by default all CPUs."
+N_JOBS = click.option(
+    "--n-jobs", type=int, metavar="N", help="How many threads to use; by default all CPUs, as with -1."
 )
 DEBUG = click.option(
     "--debug",

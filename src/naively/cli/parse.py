@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from ..data.files import File
-    from ..estimator.classifier import Classifier
+    from ..estimator.fitted_classifier import FittedClassifier
 
 
 def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
@@ -24,14 +24,12 @@ def opened(files: Sequence[str], reading: dict[str, Any]) -> File:
     return File(files[0] if len(files) == 1 else list(files), **given)
 
 
-def loaded(model: str, settings: dict[str, Any] | None = None, threads: int | None = None) -> Classifier:
+def loaded(model: str, settings: dict[str, Any] | None = None, n_jobs: int | None = None) -> FittedClassifier:
     """Return the model in a file, with settings changed: those of estimating and deciding need no data."""
-    from ..estimator.load import loaded as load
-    from ..estimator.plain import PlainClassifier
+    from ..estimator.load import load_model
 
-    nb = load(model, PlainClassifier)
-    nb.set_params(threads=threads, **changed(settings or {}, Labels(nb.classes_.tolist())))
-    return nb
+    fitted = load_model(model)
+    return fitted.with_parameters(n_jobs=n_jobs, **changed(settings or {}, Labels(fitted.classes.tolist())))
 
 
 def spare(out: str | None, file: File, model: str | None = None) -> None:
@@ -68,11 +66,11 @@ def target_of(file: File, said: str | None) -> str:
     raise click.UsageError(f"Which column holds the classes? Say so by --target; the columns are {shown}.")
 
 
-def known_target(nb: Classifier, file: File, said: str | None) -> str:
+def known_target(fitted: FittedClassifier, file: File, said: str | None) -> str:
     """Return the column of the classes: as said, or as the model was fitted with."""
     if said is not None:
         return column_of(file, said)
-    name = nb.schema_.target
+    name = fitted.schema.target
     if name is None:
         raise click.UsageError("The model does not know which column holds the classes; say so by --target.")
     if name not in list(file.columns()):

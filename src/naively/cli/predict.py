@@ -40,7 +40,7 @@ Example:
 @click.option("--prefix", default="", metavar="TEXT", help="Put this before the names of the columns that are added.")
 @options.settings
 @options.reading
-@options.THREADS
+@options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
@@ -51,7 +51,7 @@ def command(
     to: Any,
     settings: dict[str, Any],
     reading: dict[str, Any],
-    threads: int | None,
+    n_jobs: int | None,
     quiet: bool,
     as_json: bool,
     probabilities: bool,
@@ -73,10 +73,16 @@ def command(
         raise click.UsageError("--json and the answers both want stdout; write the answers to a file by -o.")
     file = inputs.opened(files, reading)
     inputs.spare(out, file, model)
-    nb = inputs.loaded(model, settings, threads)
-    wanted = streaming.Wanted(probabilities, nb.cost is not None or nb.reject is not None, why, only_answers, prefix)
+    fitted = inputs.loaded(model, settings, n_jobs)
+    wanted = streaming.AnswerColumns(
+        probabilities,
+        fitted.parameters.cost is not None or fitted.parameters.reject is not None,
+        why,
+        only_answers,
+        prefix,
+    )
     with Bar("Answering", quiet) as bar:
-        rows = streaming.write_answers(nb, file, out, to, wanted, bar)
+        rows = streaming.write_answers(fitted, file, out, to, wanted, bar)
     if as_json:
         print_json({"rows": rows, "out": out})
     elif not quiet and out != "-":

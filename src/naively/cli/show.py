@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from . import options
 from . import parse as inputs
 from .messages import command_text
 from .render import amount, clean, console, filled, print_json, table
+
+if TYPE_CHECKING:
+    from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; of wide models there are thousands.
 MOST_COLUMNS = 100
@@ -34,92 +37,94 @@ def command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
     Rows, classes, columns with their mutual information, settings. A model is one Parquet table of counts, which
     DuckDB, pandas and others read, too: --sql prints the queries.
     """
-    nb = inputs.loaded(model)
+    fitted = inputs.loaded(model)
     if sql:
-        click.echo(queries(model, nb))
+        click.echo(queries(model, fitted))
     elif column is not None:
-        one_column(nb, column, as_json)
+        one_column(fitted, column, as_json)
     elif as_json:
-        print_json(facts(nb, model))
+        print_json(facts(fitted, model))
     else:
-        whole(nb, model)
+        whole(fitted, model)
 
 
-def facts(nb: Any, model: str) -> dict[str, Any]:
+def facts(fitted: FittedClassifier, model: str) -> dict[str, Any]:
     """Return what a model holds as data."""
     from .. import __version__
     from ..counting.notes import about_target
     from ..judge.metrics import whole
     from . import views
 
-    counts = nb.counts_
+    counts = fitted.counts
     return {
         "model": model,
         "version": __version__,
         "rows": whole(counts.rows.sum()),
-        "target": nb.schema_.target,
+        "target": fitted.schema.target,
         "classes": views.class_facts(counts),
-        "columns": views.column_facts(nb),
-        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *nb.schema_.hints)],
-        "settings": settings_of(nb),
+        "columns": views.column_facts(fitted),
+        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *fitted.schema.hints)],
+        "settings": settings_of(fitted),
     }
 
 
-def settings_of(nb: Any) -> dict[str, Any]:
+def settings_of(fitted: FittedClassifier) -> dict[str, Any]:
     """Return the settings as plain data; costs by pairs become texts."""
-    found = {name: value for name, value in nb.get_params(deep=False).items() if name != "families"}
+    found = {name: value for name, value in fitted.parameters.to_dict().items() if name != "families"}
     for name in ("cost", "prior"):
         if isinstance(found[name], dict):
             found[name] = {",".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in found[name].items()}
     return found
 
 
-def whole(nb: Any, model: str) -> None:
+def whole(fitted: FittedClassifier, model: str) -> None:
     """Print rows, classes, columns and settings."""
     from ..counting.notes import about_target
     from . import views
 
-    page, told = console(), views.column_facts(nb)
-    rows = amount(nb.counts_.rows.sum())
-    target = f" of {clean(nb.schema_.target)}" if nb.schema_.target else ""
-    page.print(f"{clean(model)}: {rows} rows, {len(nb.counts_.classes)} classes{target}\n", style="bold")
-    page.print(views.classes(nb.counts_))
+    page, told = console(), views.column_facts(fitted)
+    rows = amount(fitted.counts.rows.sum())
+    target = f" of {clean(fitted.schema.target)}" if fitted.schema.target else ""
+    page.print(f"{clean(model)}: {rows} rows, {len(fitted.counts.classes)} classes{target}\n", style="bold")
+    page.print(views.classes(fitted.counts))
     page.print()
     page.print(views.columns(told, MOST_COLUMNS, ": --json"))
     page.print()
-    for line in views.chosen(nb):
+    for line in views.chosen(fitted):
         page.print(clean(line), soft_wrap=True)
-    for hint in (*about_target(nb.counts_.classes.labels), *nb.schema_.hints):
+    for hint in (*about_target(fitted.counts.classes.labels), *fitted.schema.hints):
         page.print(f"Note: {clean(command_text(hint))}", soft_wrap=True)
-    said = (f"{name}={value}" for name, value in settings_of(nb).items() if value is not None)
+    said = (f"{name}={value}" for name, value in settings_of(fitted).items() if value is not None)
     page.print(f"Settings: {', '.join(map(clean, said))}", soft_wrap=True)
 
 
-def one_column(nb: Any, name: str, as_json: bool) -> None:
+def one_column(fitted: FittedClassifier, name: str, as_json: bool) -> None:
     """Print P(value | class) of one column."""
-    frame = nb.probabilities(name)
+    from ..estimator.reports import column_probabilities
+
+    frame = column_probabilities(fitted, name)
     data = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict("list")
     if as_json:
-        print_json({"column": name, "probabilities": lines_of(data, nb)})
+        print_json({"column": name, "probabilities": lines_of(data, fitted)})
         return
     made = table(*map(str, data), right=range(1, len(data)))
     rows = zip(*data.values(), strict=True)
     console().print(filled(made, ([c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows)))
 
 
-def lines_of(data: dict[str, Any], nb: Any) -> list[dict[str, Any]]:
+def lines_of(data: dict[str, Any], fitted: FittedClassifier) -> list[dict[str, Any]]:
     """Return the lines of such a table as data: labels of classes as they are, numbers of rows as whole numbers."""
     from ..judge.metrics import whole
 
-    labels = {str(label): label for label in nb.counts_.classes.labels}
+    labels = {str(label): label for label in fitted.counts.classes.labels}
     kept = {"class": lambda label: labels.get(label, label), "numbers": whole}
     columns = {title: [kept[title](cell) if title in kept else cell for cell in cells] for title, cells in data.items()}
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def queries(model: str, nb: Any) -> str:
+def queries(model: str, fitted: FittedClassifier) -> str:
     """Return queries that read a model file: classes, a column of labels, a column of numbers."""
-    path, found = text(model), nb.counts_.columns
+    path, found = text(model), fitted.counts.columns
     parts = [f'-- How many rows has each class?\nselect class, n from {path} where "column" is null order by n desc;']
     labels = next((name for name, statistic in found.items() if hasattr(statistic, "values")), None)
     if labels is not None:

@@ -10,7 +10,7 @@ from .render import amount, bar, clean, filled, listed, percent, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..estimator.classifier import Classifier
+    from ..estimator.fitted_classifier import FittedClassifier
     from ..judge.scores import Scores
     from ..stats import Counts
     from ..stats.mutual_information import Information
@@ -32,22 +32,23 @@ def classes(counts: Counts) -> Table:
     return shown
 
 
-def column_facts(nb: Classifier) -> list[dict[str, Any]]:
+def column_facts(fitted: FittedClassifier) -> list[dict[str, Any]]:
     """Return what is known of each column, that of the most mutual information first."""
     from ..data.column import NOUNS, family_text
+    from ..estimator.reports import information_of_columns
     from ..judge.metrics import whole
 
-    told = nb._information()
+    told = information_of_columns(fitted)
     facts = [
         {
             "name": column.name,
             "holds": NOUNS[column.type],
             "family": family_text(column),
             "written": None if column.written is None or column.written.plain else str(column.written),
-            "missing": None if (gaps := missing_in(nb.counts_, column.name)) is None else whole(gaps),
+            "missing": None if (gaps := missing_in(fitted.counts, column.name)) is None else whole(gaps),
             "bits": known(told.get(column.name)),
         }
-        for column in nb.schema_
+        for column in fitted.schema
     ]
     return sorted(facts, key=lambda fact: -(fact["bits"] or 0.0))
 
@@ -150,9 +151,11 @@ def quoted(name: str) -> str:
     return shlex.quote(name)
 
 
-def chosen(nb: Any) -> list[str]:
-    """Return what a model chose beside its counts, a sentence for each."""
-    return [f"{line[:1].upper()}{line[1:]}." for line in nb._said_of_tuning()]
+def chosen(fitted: FittedClassifier) -> list[str]:
+    """Return what was tuned on top of the counts, a sentence for each."""
+    from ..estimator.reports import summary_of_tuning
+
+    return [f"{line[:1].upper()}{line[1:]}." for line in summary_of_tuning(fitted)]
 
 
 __all__ = [

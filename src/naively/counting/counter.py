@@ -79,14 +79,19 @@ class TableCounter:
         return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state | {"_room": -1})  # sums may be of an earlier time than the codes
         self._make_readers()
 
     def fresh(self) -> TableCounter:
         """Return an empty one with the same codes."""
+        other = self.twin()
+        other._empty()
+        return other
+
+    def twin(self) -> TableCounter:
+        """Return one with the same codes and the same sums; pairs of columns may be counted by one of the two alone."""
         other = TableCounter.__new__(TableCounter)
         other.__dict__.update(self.__dict__)
-        other._empty()
         return other
 
     def of_grid(self, grid: Grid) -> JointCounter:

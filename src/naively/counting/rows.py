@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -248,7 +248,7 @@ def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     return replace(rows, target=target, weights=weights, own=own, hashes=None)
 
 
-def checked_classes(classes: int | Sequence[Label] | None, rows: Rows | FileRows) -> list[Label]:
+def checked_classes(classes: int | Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
     """Return the classes that are declared, if they can be classes of these rows."""
     if isinstance(classes, int | Integral):
         if rows.target.labels:
@@ -334,7 +334,7 @@ def count(
     ignore: Sequence[str] = (),
     weight: str | None = None,
     progress: Progress | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Counts:
     """Count a table or files: the rows of each class, and a statistic for each column.
 
@@ -358,7 +358,7 @@ def count(
         The column of the weights in files.
     progress : callable, optional
         Called with the rows and bytes read so far, and the bytes of all files.
-    threads : int, optional
+    n_jobs : int, optional
         How many threads count. By default as many as there are processors.
 
     Returns
@@ -389,5 +389,5 @@ def count(
             " are for files; give a table without those columns.",
         )
     counter = TableCounter(rows.schema(schema))
-    count_rows(counter, rows, allowed(threads))
+    count_rows(counter, rows, allowed(n_jobs))
     return counter.value()

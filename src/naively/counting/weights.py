@@ -163,7 +163,7 @@ def check_scale(weights: Floats | None) -> None:
 def check_scale_of_file(rows: FileRows) -> None:
     """Warn if the weights in files stand for far fewer rows than there are."""
     if rows.weight is not None:
-        warn_of_scale(*rows.weighed, Setting("normalize_weight", True, of="files.fit(...)"))
+        warn_of_scale(*rows.weighed, Setting("normalize_weight", True, of="nv.fit_files(...)"))
 
 
 def warn_of_scale(rows: int, total: float, normalized: str | Part) -> None:

@@ -15,7 +15,7 @@ from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
-from ..families.family import blocks
+from ..families.family import row_blocks
 from ..families.sparse_numbers import DENSE
 from ..stats import Axis, Moments, WordTable
 from ..stats.counts import ColumnStatistic
@@ -165,7 +165,7 @@ def add_sparse(
         row = int(np.searchsorted(x.indptr, large[0], side="right")) - 1
         needed = "only finite numbers up to ±1e150 can be counted."
         raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
-    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+    for rows in row_blocks(x.shape[0], x.shape[1], DENSE):
         own = None if weights is None else weights[rows]
         memory.add_column(accumulator, memory.kernel_matrix(x[rows].toarray()), y[rows], own, threads, name)
 

@@ -10,7 +10,7 @@ from .._types import Json, JsonObject, Label
 from ..errors import DoesNotFit, InvalidSetting
 from ..errors.message import PythonOnly, Setting
 from ..families import FAMILIES, Bernoulli, Bins, Categorical, Family, Gaussian, Ordinal, Words
-from ..families.ordinal import shown_few
+from ..families.ordinal import shown_levels
 from ..stats import Moments, WordTable
 from ..stats.counts import ColumnStatistic
 from ..text.tokens import setting_from_json, setting_to_json
@@ -211,7 +211,7 @@ def family_text(column: Column) -> str:
         own["bins"] = len(column.family.values)  # the cuts themselves would fill the line
     if isinstance(column.family, Ordinal) and own.pop("levels", None) is not None:
         more = f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else ""
-        return f"ordinal{more}, {shown_few(column.family.levels or ())}"
+        return f"ordinal{more}, {shown_levels(column.family.levels or ())}"
     family = column.family.name + (f" ({', '.join(f'{k}={v!r}' for k, v in own.items())})" if own else "")
     return family if column.levels is None else f"{family}, {len(column.levels)} levels declared"
 

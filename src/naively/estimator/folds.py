@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import allowed
-from .._types import Floats, Places
+from .._types import Floats, Label, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import weighted_counts, with_class_weights
@@ -18,133 +17,142 @@ from ..data.schema import Schema
 from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.joint.fitting import FEWEST, FEWEST_IN_FOLDS, enough
-from ..model.leave_one_out import counted_apart, counts_of, hard, of_weight, some
-from ..model.scorer import Model
+from ..model.joint.fitting import enough
+from ..model.leave_one_out import counted_apart, hard_labels, rows_at, rows_with_weight, training_counts
+from ..model.recipe import RECIPE
+from ..model.scorer import AdditiveModel
 from ..model.tuning import Tuning
 from ..stats import Axis, Counts
-from .classifier import Classifier
-from .settings import scored_by
+from .fitted_classifier import FittedClassifier
+from .priors_and_costs import costs_of_scores
+from .settings import Parameters
+from .state import state_of_counts
+from .tuner import Tuner
 
-Split = tuple[Places | None, Places]
-Answered = tuple[list[tuple[Places, Floats]], Sequence[Any]]
+Split = tuple[Places | None, Places]  # rows to learn from, None for all others, and held-out rows
+Answered = tuple[list[tuple[Places, Floats]], Sequence[Label]]
 
 
 def scores_of_folds(
-    nb: Classifier, rows: Rows, schema: Schema, splits: Sequence[Split], held: Tuning | None = None
+    parameters: Parameters, rows: Rows, schema: Schema, splits: Sequence[Split], held: Tuning | None = None
 ) -> Scores:
-    """Return how well the rows of folds are answered by models with the settings of a classifier.
+    """Return how well held-out rows are answered by models with these settings.
 
-    What they leave open is chosen from the rows each learns from, unless it is held. The scores are those of the rows
-    that were asked about, in the order of the table.
+    What the settings leave open is tuned on the rows that each model is fitted to, unless it is held. The scores are
+    those of the held-out rows, in the order of the table.
     """
-    counter = TableCounter(schema, checked_classes(nb.classes, rows))
-    splits = [(train, tested) for train, test in splits if len(tested := heavy(rows, test))]
-    answer = answer_apart if dealt_out(splits, rows) else answer_each
-    numbers = len(schema.of_kind("numbers")) if nb.model == "refined" else 0
-    many = nb.model != "textbook" and enough(of_weight(rows), numbers)
-    models = Models(nb, held, FEWEST_IN_FOLDS if many else FEWEST)
-    answered, labels = answer(models, counter, splits, rows, allowed(nb.threads))
+    counter = TableCounter(schema, checked_classes(parameters.classes, rows))
+    splits = [(train, tested) for train, test in splits if len(tested := _with_weight(rows, test))]
+    answer = _answer_folds if _is_partition(splits, rows) else _answer_splits
+    numbers = len(schema.of_kind("numbers")) if parameters.model == "refined" else 0
+    many = parameters.model != "textbook" and enough(rows_with_weight(rows), numbers)
+    models = FoldModels(parameters, held, RECIPE.fewest_rows_in_folds if many else RECIPE.fewest_rows)
+    answered, labels = answer(models, counter, splits, rows, parameters.threads)
     if not answered:
-        raise InvalidInput("No row is asked about: every fold is empty. Give other folds.")
-    codes = hard(rows).codes
-    at, posterior, fold = together(answered, len(codes))
+        raise InvalidInput("No row is held out: every fold is empty. Give other folds.")
+    codes = hard_labels(rows).codes
+    at, posterior, fold = _in_order(answered, len(codes))
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
-    tuning = None if not nb._leaves_open else "fixed" if held is not None else "refit"
-    return Scores.of_places(posterior, truth, labels, weights, *scored_by(nb, labels), tuning, fold)
+    tuning = None if not parameters.leaves_choices else "fixed" if held is not None else "refit"
+    return Scores.of_places(posterior, truth, labels, weights, *costs_of_scores(parameters, labels), tuning, fold)
 
 
-def dealt_out(splits: Sequence[Split], rows: Rows) -> bool:
-    """Tell whether every row that weighs something is asked about once, by a model of all rows of other folds."""
+def _is_partition(splits: Sequence[Split], rows: Rows) -> bool:
+    """Tell whether every row that weighs something is held out once, and learned from in all other folds."""
     if not splits or any(train is not None for train, _ in splits):
         return False
-    asked = np.concatenate([test for _, test in splits])
+    held_out = np.concatenate([test for _, test in splits])
     n = rows.target.rows if rows.weights is None else np.count_nonzero(rows.weights)
-    return len(asked) == n == len(np.unique(asked))
+    return len(held_out) == n == len(np.unique(held_out))
 
 
-def answer_apart(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
-    """Answer folds that were dealt out: each is counted once, and all of them together are the whole."""
+class FoldModels(NamedTuple):
+    """How the models of folds are made: their settings, and what is held fixed of their tuning.
+
+    Folds get weights if the table does, from fewer rows on: what is scored is what would be kept.
+    """
+
+    parameters: Parameters
+    held: Tuning | None
+    fewest: int = RECIPE.fewest_rows
+
+    def fitted(self, counts: Counts, whole: Counts, rows: Rows, train: Places | None, test: Places) -> FittedClassifier:
+        """Return the model of these counts; what its settings leave open is tuned on the rows of the counts."""
+        if not counts.rows.any():
+            if rows.target.rows == 1:
+                raise InvalidInput(
+                    "There is 1 row, and a fold needs some to learn from and others to hold out; give more rows, or "
+                    "fit without scores: ",
+                    Setting("cv", 0),
+                    ".",
+                )
+            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves rows_at.")
+        counts, class_weights = weighted_counts(counts, self.parameters.class_weight)
+        state = state_of_counts(self.parameters, counts, whole.schema)
+        if self.held is not None:
+            state = state.tuned(self.held, self.parameters)
+        elif self.parameters.leaves_choices:
+            train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
+            learned_from = with_class_weights(rows_at(rows, train), class_weights)
+            tuner = Tuner(self.parameters, state)
+            state = tuner.fit(learned_from, fewest=self.fewest)
+            if self.fewest < RECIPE.fewest_rows and not tuner.fits_weights(rows_with_weight(learned_from), self.fewest):
+                _warn_of_fold(learned_from)
+        return FittedClassifier(self.parameters, state)
+
+
+def _answer_folds(
+    models: FoldModels, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int
+) -> Answered:
+    """Answer folds that are a partition: each is counted once, and their sum is the whole."""
     with ThreadPoolExecutor(threads) as pool:  # one thread moves rows at a fraction of the memory's speed
-        asked = list(pool.map(lambda split: some(rows, split[1]), splits))
+        held_out = list(pool.map(lambda split: rows_at(rows, split[1]), splits))
     try:
-        parts = counted_apart(counter, asked, threads)
+        parts = counted_apart(counter, held_out, threads)
     except InvalidInput:
         count_rows(counter, rows, threads)  # the same error, which names the row of the table
         raise
     whole, answered = counter.value(), []
-    for (train, test), part, fold in zip(splits, parts, asked, strict=True):
-        nb = models.learned(counter.less(part), whole, rows, train, test)
-        answered.append((test, posterior_of(nb, whole, fold, threads)))
+    for (train, test), part, fold in zip(splits, parts, held_out, strict=True):
+        fitted = models.fitted(counter.less(part), whole, rows, train, test)
+        answered.append((test, _posterior_of(fitted, whole, fold, threads)))
     return answered, whole.classes.labels
 
 
-def answer_each(models: Models, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int) -> Answered:
+def _answer_splits(
+    models: FoldModels, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int
+) -> Answered:
     """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
     count_rows(counter, rows, threads)
     whole, answered = counter.value(), []
     for train, test in splits:
-        asked = some(rows, test)
-        counts = counts_of(train, asked, rows, whole, threads)
-        nb = models.learned(counts, whole, rows, train, test)
-        answered.append((test, posterior_of(nb, whole, asked, threads)))
+        held_out = rows_at(rows, test)
+        counts = training_counts(train, held_out, rows, whole, threads)
+        fitted = models.fitted(counts, whole, rows, train, test)
+        answered.append((test, _posterior_of(fitted, whole, held_out, threads)))
     return answered, whole.classes.labels
 
 
-def together(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats, Places]:
-    """Return the places of the rows asked about, in order, the answers and the folds; some may stand there twice."""
-    asked_about = np.concatenate([test for test, _ in answered])
+def _in_order(answered: Sequence[tuple[Places, Floats]], n: int) -> tuple[Places, Floats, Places]:
+    """Return the places of the held-out rows, in order, the answers and the folds; some may occur twice."""
+    held_out = np.concatenate([test for test, _ in answered])
     order = np.full(n, -1, dtype=np.intp)
-    order[asked_about] = np.arange(len(asked_about))
-    if len(asked_about) != n or order.min() < 0:
-        order = np.argsort(asked_about, kind="stable")
+    order[held_out] = np.arange(len(held_out))
+    if len(held_out) != n or order.min() < 0:
+        order = np.argsort(held_out, kind="stable")
     fold = np.repeat(np.arange(len(answered)), [len(test) for test, _ in answered])
-    return asked_about[order], np.concatenate([p for _, p in answered]).take(order, axis=0), fold[order]
+    return held_out[order], np.concatenate([p for _, p in answered]).take(order, axis=0), fold[order]
 
 
-def heavy(rows: Rows, at: Any) -> Any:
+def _with_weight(rows: Rows, at: Places) -> Places:
     """Return those of the places whose rows weigh something: a row of no weight is no row."""
     return at if rows.weights is None else at[rows.weights[at] > 0]
 
 
-class Models(NamedTuple):
-    """How the models of folds are made: their settings, and what is held fixed of what they would choose.
-
-    Folds take columns together if the table does, from fewer rows: what is scored is what would be kept.
-    """
-
-    nb: Classifier
-    held: Tuning | None
-    fewest: int = FEWEST
-
-    def learned(self, counts: Counts, whole: Counts, rows: Rows, train: Any, test: Any) -> Classifier:
-        """Return the model of these counts; what its settings leave open is chosen from the rows it learns from."""
-        if not counts.rows.any():
-            if rows.target.rows == 1:
-                raise InvalidInput(
-                    "There is 1 row, and a fold needs some to learn from and others to ask about; give more rows, or "
-                    "fit without scores: ",
-                    Setting("folds", 0),
-                    ".",
-                )
-            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves some.")
-        counts, by_class = weighted_counts(counts, self.nb.class_weight)
-        nb = type(self.nb).from_counts(counts, whole.schema, **self.nb.get_params(deep=False))
-        if self.held is not None:
-            nb._keep(self.held)
-        elif nb._leaves_open:
-            train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            learned_from = with_class_weights(some(rows, train), by_class)
-            nb._tune_if_asked(learned_from, fewest=self.fewest)
-            if self.fewest < FEWEST and not nb._takes_together(of_weight(learned_from), self.fewest):
-                warn_of_fold(learned_from)
-        return nb
-
-
-def warn_of_fold(rows: Rows) -> None:
-    """Say that a fold is answered by another kind of model than the table would be."""
-    classes = len(np.unique(hard(rows).codes))
+def _warn_of_fold(rows: Rows) -> None:
+    """Warn that a fold is answered by another kind of model than the table would be."""
+    classes = len(np.unique(hard_labels(rows).codes))
     warnings.warn(
         f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
         "textbook model answers it, not the one that all rows would get. Give fewer folds.",
@@ -153,12 +161,12 @@ def warn_of_fold(rows: Rows) -> None:
     )
 
 
-def posterior_of(nb: Classifier, whole: Counts, asked: Rows, threads: int) -> Floats:
+def _posterior_of(fitted: FittedClassifier, whole: Counts, rows: Rows, threads: int) -> Floats:
     """Return P(class | row) by a model; a class that it does not know has none."""
-    model = nb._table_model
-    posterior: Floats = model.answer(Model.posterior, asked.source, threads)
+    model = fitted.model
+    posterior: Floats = model.answer(AdditiveModel.posterior, rows.source, threads)
     if model.classes.labels == whole.classes.labels:
         return posterior
-    out = np.zeros((asked.target.rows, len(whole.classes)))
+    out = np.zeros((rows.target.rows, len(whole.classes)))
     out[:, whole.classes.places(model.classes.labels)] = posterior
     return out

@@ -1,54 +1,128 @@
-"""From a file back to a classifier."""
+"""Models in files: what a file holds beside the counts, and back from a file to a classifier."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._types import Json, JsonObject, Label
 from ..data import model_file as store
 from ..data.column import Column
 from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
+from ..errors.message import Setting
 from ..families import Words
 from ..model.em import Expected
-from ..model.measured_information import Measured
-from ..model.refined.offsets import Moved
+from ..model.measured_information import MeasuredInformation
+from ..model.refined.refined_fit import Offsets
 from ..model.tuning import Tuning
 from ..stats import Counts, WordTable
-from .classifier import Classifier, holding
-from .settings import check_class_weight, revived
+from ..stats.counts import Statistic
+from .fitted_classifier import FittedClassifier
+from .models import estimated_model
+from .reports import measured_information
+from .settings import Parameters, check_class_weight
+from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
 
-Kind = TypeVar("Kind", bound=Classifier)
 
+def load(
+    path: str | PathLike[str],
+    *,
+    tokenizer: Callable[[str], Iterator[str]] | None = None,
+    preprocessor: Callable[[str], str] | None = None,
+) -> NaiveBayes:
+    """Return the classifier that `NaiveBayes.save` wrote.
 
-def load(path: Any, *, tokenize: Any = None, preprocess: Any = None) -> NaiveBayes:
-    """Return the classifier that `save` wrote; functions that take texts apart, which no file holds, are given anew."""
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+    tokenizer, preprocessor : callable, optional
+        The functions that texts were split with, if the model had such: a file cannot hold them.
+
+    Returns
+    -------
+    NaiveBayes
+        The fitted classifier, with its settings.
+
+    Raises
+    ------
+    UnreadableFile
+        If the file is missing, damaged, newer than this version, or no model file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import naively as nv
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.parquet"
+    >>> nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"]).save(path)
+    >>> nv.load(path).predict({"sky": "rain"})
+    array(['in'], dtype='<U3')
+    """
     from .naive_bayes import NaiveBayes
 
-    return loaded(path, NaiveBayes, {"tokenize": tokenize, "preprocess": preprocess})
+    return NaiveBayes.from_fitted(load_model(path, {"tokenizer": tokenizer, "preprocessor": preprocessor}))
 
 
-def loaded(path: Any, kind: type[Kind], functions: Mapping[str, Any] | None = None) -> Kind:
-    """Return the classifier that a file holds, as one of this kind."""
-    kept = store.read_model(path)
+def load_model(
+    path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
+) -> FittedClassifier:
+    """Return the fitted model that a file holds."""
+    stored = store.read_model(path)
     try:
-        return classifier_of(kept, kind, functions or {})
+        return _fitted_model_of(stored, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
-def classifier_of(kept: store.StoredModel, kind: type[Kind], functions: Mapping[str, Any]) -> Kind:
-    """Return the classifier of what a file holds."""
-    counts, about, expected, together, moved = kept
-    settings = {name: revived(name, value) for name, value in about["settings"].items()}
+def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
+    """Write a fitted model to one Parquet file."""
+    state, counts = fitted.state, fitted.counts
+    settings = {name: _setting_to_json(name, value) for name, value in sorted(fitted.parameters.to_dict().items())}
+    settings.pop("families")  # the schema says it
+    about: JsonObject = {"schema": state.schema.to_json(), "settings": settings, "named": state.has_names}
+    about |= {"labels": state.label_type.str, "tuning": _tuning_to_json(fitted)}
+    for name, weights in (("by_class", state.class_weights), ("row_weights", state.row_weights)):
+        if weights is not None:
+            about[name] = [float(weights.get(label, 1.0)) for label in counts.classes.labels]
+    about |= {"soft": True} if state.has_soft_labels else {}
+    if (measured := measured_information(fitted)) is not None:
+        about["measured"] = measured.to_json()
+    if (expected := state.expected) is None:
+        refined = state.tuning.refined
+        offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
+        store.write_model(path, counts, about, None, offsets)
+    else:
+        store.write_model(path, counts, about | {"expected": expected.about()}, expected.counts)
+
+
+def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
+    """Return what was tuned as plain data; None if nothing was."""
+    tuning = fitted.state.tuning
+    if tuning.smoothing is None and not tuning.calibrated and tuning.declined is None:
+        return None
+    fresh = fitted.is_calibrated if tuning.calibrated else tuning.fresh
+    if not fitted.has_weighted_columns:  # weights are of no use to other columns or classes
+        tuning = replace(tuning, learned=None, refined=None)
+    return replace(tuning, fresh=fresh).to_json(fitted.counts.classes)
+
+
+def _fitted_model_of(
+    stored: store.StoredModel, functions: Mapping[str, Callable[..., object] | None]
+) -> FittedClassifier:
+    """Return the fitted model of what a file holds."""
+    counts, about, expected, together, moved = stored
+    settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
-        check_words(column, counts.columns[column.name])
+        _check_words(column, counts.columns[column.name])
     schema = schema.with_functions(functions)
     for column in schema.of_kind("vectors"):
         if isinstance(column.family, Words) and column.family.tokens.calls and column.type == "text":
@@ -57,25 +131,51 @@ def classifier_of(kept: store.StoredModel, kind: type[Kind], functions: Mapping[
     if together is not None:
         joint = store.joint_counts(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
-    nb = holding(kind(families=schema.unusual() or None, **settings), counts, schema, about["named"])
-    nb._label_type = np.dtype(about["labels"])
-    for name in ("by_class", "row_weights"):
-        if about.get(name) is not None and not (name == "by_class" and nb._by_class is not None):
-            setattr(nb, f"_{name}", dict(zip(counts.classes.labels, about[name], strict=True)))
-            check_class_weight(getattr(nb, f"_{name}"))
-    nb._expected = None if expected is None else Expected.of(expected, about["expected"])
-    nb._soft = bool(about.get("soft", False))
-    nb._figures = None if "measured" not in about else Measured.from_json(about["measured"])
-    if about.get("tuning") is not None:
-        adjusted = {name: Moved(*found) for name, found in (moved or {}).items()}
-        nb._keep(Tuning.from_json(about["tuning"], counts.classes, adjusted))
-        nb._warned = not nb._tuning.fresh  # whoever saved it was told
-        if nb._chosen is not None:
-            nb._estimated()  # refuses weights of columns that are not there
-    return nb
+    parameters = Parameters(families=schema.unusual() or None, **settings)
+    state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
+    state = replace(
+        state,
+        label_type=np.dtype(about["labels"]),
+        expected=None if expected is None else Expected.of(expected, about["expected"]),
+        has_soft_labels=bool(about.get("soft", False)),
+        information=_information_of(about),
+    )
+    if about.get("tuning") is None:
+        return FittedClassifier(parameters, state)
+    offsets = {name: Offsets(*found) for name, found in (moved or {}).items()}
+    state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
+    state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # whoever saved it was told
+    fitted = FittedClassifier(parameters, state)
+    if fitted.weights is not None:
+        estimated_model(fitted)  # refuses weights of columns that are not there
+    return fitted
 
 
-def check_words(column: Column, statistic: Any) -> None:
+def _with_weights(state: FittedState, counts: Counts, about: JsonObject) -> FittedState:
+    """Return the state with the weights of classes and rows that a file holds."""
+
+    def weights(name: str) -> dict[Label, float] | None:
+        if about.get(name) is None:
+            return None
+        found = dict(zip(counts.classes.labels, about[name], strict=True))
+        check_class_weight(found)
+        return found
+
+    given = state.class_weights
+    by_class = weights("by_class") if given is None else given
+    return replace(state, class_weights=by_class, row_weights=weights("row_weights"))
+
+
+def _information_of(about: JsonObject) -> NumberInformation | None:
+    """Return the mutual information of numbers that a file holds."""
+    return (
+        None
+        if "measured" not in about
+        else NumberInformation(measured=MeasuredInformation.from_json(about["measured"]))
+    )
+
+
+def _check_words(column: Column, statistic: Statistic) -> None:
     """Refuse words that are read otherwise than they were counted."""
     family = column.family if column.type == "text" and isinstance(column.family, Words) else None
     if not isinstance(statistic, WordTable) and family is None:
@@ -85,3 +185,28 @@ def check_words(column: Column, statistic: Any) -> None:
     declared = set(statistic.lexicon.names()) if statistic.lexicon.fixed else None
     if declared != (None if family.vocabulary is None else set(family.vocabulary)):
         raise TypeError(f"column {column.name!r} was counted by another vocabulary")
+
+
+def _setting_to_json(name: str, value: object) -> Json:
+    """Return a setting as plain data that JSON can hold; a dict may have pairs as keys."""
+    if name == "families":
+        return None
+    if isinstance(value, dict):
+        return {"dict": [[list(k) if isinstance(k, tuple) else _setting_to_json(name, k), v] for k, v in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [v.item() if isinstance(v, np.generic) else v for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise InvalidSetting(
+        Setting(name, value), " cannot be written to a file; set it to a number, a text, a list or a dict."
+    )
+
+
+def _setting_from_json(value: Json) -> Json:
+    """Return a setting that a file holds."""
+    if isinstance(value, dict):
+        return {tuple(k) if isinstance(k, list) else k: v for k, v in value["dict"]}
+    return value

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, overload
 
+from .._types import Label
 from ..errors import DoesNotFit, InvalidInput
 from ..stats import Counts
-from .classifier import Classifier, holding
+from .fitted_classifier import FittedClassifier
+from .freshness import outdated, warn_of_new_rows
+from .reports import measured_information
+from .state import FittedState, NumberInformation, state_of_counts
 
-Merged = TypeVar("Merged", bound=Classifier)
+if TYPE_CHECKING:
+    from .naive_bayes import NaiveBayes
 
 
 @overload
-def merge(models: Iterable[Merged], /, *, names: Sequence[Any] | None = None) -> Merged: ...
+def merge(models: Iterable[NaiveBayes], /, *, names: Sequence[Label] | None = None) -> NaiveBayes: ...
 @overload
-def merge(*models: Merged, names: Sequence[Any] | None = None) -> Merged: ...
-def merge(*models: Any, names: Sequence[Any] | None = None) -> Any:
-    """Return the model of the rows of all models, given one by one or as a list; the first gives columns and settings.
+def merge(*models: NaiveBayes, names: Sequence[Label] | None = None) -> NaiveBayes: ...
+def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | None = None) -> NaiveBayes:
+    """Return the model of the rows of all models.
 
-    What was fitted on top of the counts is taken from the model of the most rows until `calibrate` fits it anew. Models
-    that take columns together have to share their bins: fit the others with ``families=first.schema_``.
+    The first model gives the columns and the settings. What was tuned on top of the counts is taken from the model of
+    the most rows, until `calibrate` tunes it anew. Models that count pairs of columns have to share their bins: fit
+    the others with ``families=first.schema_``.
 
-    `names` are what an error calls the models, such as the files they came from.
+    Parameters
+    ----------
+    *models : NaiveBayes
+        Fitted classifiers, one by one or as a list.
+    names : sequence, optional
+        What an error calls the models, such as the files they came from; by default their numbers.
 
+    Returns
+    -------
+    NaiveBayes
+        A new classifier; the models stay as they are.
+
+    Raises
+    ------
+    DoesNotFit
+        If the models are not of the same columns, or not of the same target.
+
+    Examples
+    --------
     >>> import naively as nv
     >>> monday = nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"])
     >>> tuesday = nv.NaiveBayes().fit({"sky": ["rain", "rain"]}, ["in", "out"])
@@ -33,34 +57,58 @@ def merge(*models: Any, names: Sequence[Any] | None = None) -> Any:
     >>> nv.merge(monday, tuesday).counts_
     Counts: 4 rows (in: 2, out: 2), 1 columns
     """
-    given = listed(models)
-    first, called = given[0], list(names or range(len(given)))
-    counts = first.counts_
-    for other, name in zip(given[1:], called[1:], strict=True):
+    from .naive_bayes import NaiveBayes
+
+    given = _listed_models(models)
+    return NaiveBayes.from_fitted(merge_models([model.fitted_ for model in given], names))
+
+
+def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
+    """Return the fitted model of the rows of all models."""
+    first, called = models[0], list(names or range(len(models)))
+    counts = first.counts
+    for other, name in zip(models[1:], called[1:], strict=True):
         try:
-            check_targets(first, other)
-            first.schema_.beside(other.schema_)
-            counts = counts + other.counts_
+            _check_targets(first, other)
+            first.schema.beside(other.schema)
+            counts = counts + other.counts
         except DoesNotFit as error:
             raise DoesNotFit(
                 f"{called[0]} and {name} do not fit together. ", error.message, column=error.column
             ) from None
-    settings = {key: value for key, value in first.get_params(deep=False).items() if key != "families"}
-    nb = holding(type(first)(families=first.schema_.unusual() or None, **settings), counts, first.schema_)
-    nb._label_type = first._label_type if counts.classes == first.counts_.classes else nb._label_type
-    nb._soft = any(model._soft for model in given)
-    nb._go_on_with(max(given, key=lambda model: float(model.counts_.rows.sum())))
-    return nb
+    parameters = replace(first.parameters, families=first.schema.unusual() or None)
+    state = state_of_counts(parameters, counts, first.schema)
+    if counts.classes == first.counts.classes:
+        state = replace(state, label_type=first.state.label_type)
+    state = replace(state, has_soft_labels=any(model.state.has_soft_labels for model in models))
+    largest = max(models, key=lambda model: float(model.counts.rows.sum()))
+    before = _with_tuning_of(state, largest)
+    merged = FittedClassifier(parameters, outdated(before))
+    warn_of_new_rows(before, merged)
+    return merged
 
 
-def listed(models: Sequence[Any]) -> list[Any]:
+def _with_tuning_of(state: FittedState, other: FittedClassifier) -> FittedState:
+    """Return a state with what another model tuned, as if it had tuned it for the counts of this state."""
+    measured, tuning = measured_information(other), other.state.tuning
+    state = replace(state, information=None if measured is None else NumberInformation(measured=measured.stale))
+    usable = tuning.refined is None and (tuning.learned is None or state.counts.value.joint is not None)
+    if not (tuning.calibrated and usable):
+        return state
+    return replace(state, tuning=replace(tuning, fresh=True), tuned_with=other.state.tuned_with)
+
+
+def _listed_models(models: Sequence[NaiveBayes | Iterable[NaiveBayes]]) -> list[NaiveBayes]:
     """Return models as a list, whether they were given one by one or as one; an error names what is no model."""
-    alone = models[0] if len(models) == 1 and not isinstance(models[0], Classifier) else models
-    given = list(alone) if isinstance(alone, Iterable) and not isinstance(alone, (str, bytes, Mapping)) else [alone]
+    from .naive_bayes import NaiveBayes
+
+    one = models[0] if len(models) == 1 and not isinstance(models[0], NaiveBayes) else models
+    is_list = isinstance(one, Iterable) and not isinstance(one, (str, bytes, Mapping))
+    given: list[NaiveBayes] = list(one) if is_list else [one]  # type: ignore[arg-type, list-item] # checked below
     if not given:
         raise InvalidInput("There is no model to merge; give one or more.")
     for at, model in enumerate(given):
-        if not isinstance(model, Classifier):
+        if not isinstance(model, NaiveBayes):
             file = " Load a model from its file first: nv.load(…)." if isinstance(model, (str, Path)) else ""
             raise InvalidInput(
                 f"merge adds up models of nv.NaiveBayes, but number {at + 1} of those given is {model!r:.60} of type "
@@ -69,14 +117,14 @@ def listed(models: Sequence[Any]) -> list[Any]:
     return given
 
 
-def check_targets(a: Classifier, b: Classifier) -> None:
+def _check_targets(a: FittedClassifier, b: FittedClassifier) -> None:
     """Refuse classes of different columns, and of different kinds."""
-    names = {nb.schema_.target for nb in (a, b)} - {None}
+    names = {name for name in (a.schema.target, b.schema.target) if name is not None}
     if len(names) > 1:
         raise DoesNotFit(f"Their classes are those of the columns {' and '.join(sorted(map(repr, names)))}.")
-    kinds = [{isinstance(label, str) for label in nb.classes_.tolist()} for nb in (a, b)]
+    kinds = [{isinstance(label, str) for label in fitted.classes.tolist()} for fitted in (a, b)]
     if all(kinds) and kinds[0] != kinds[1]:
         raise DoesNotFit(
-            f"Their classes are texts in one and numbers in the other: {a.classes_.tolist()[:3]} and "
-            f"{b.classes_.tolist()[:3]}."
+            f"Their classes are texts in one and numbers in the other: {a.classes.tolist()[:3]} and "
+            f"{b.classes.tolist()[:3]}."
         )

@@ -1,16 +1,50 @@
-"""NaiveBayes: the classifier as an estimator of scikit-learn."""
+"""NaiveBayes: the classifier as an estimator of scikit-learn. Settings in, functions of the package called."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
 
-from .classifier import Classifier
+from .._types import AnyArray, ColumnLike, Floats, Label, Objects, TableLike
+from ..counting.weights import refuse_balanced
+from ..data.dict_rows import is_labelled_row, is_one_row
+from ..data.schema import Schema
+from ..data.target import single
+from ..explain.evidence import Evidence
+from ..families.family import Estimate, Missing, Unseen
+from ..judge.scores import Scores
+from ..model.em import Expected
+from ..model.recipe import RECIPE, Recipe
+from ..model.tuning import Smoothing, Tuning
+from ..stats import Counts
+from . import answers, evaluation, incremental, reports
+from .fit import fit_rows, warn_of_target
+from .fitted_classifier import FittedClassifier
+from .incremental import rows_to_count
+from .load import save_model
+from .settings import (
+    NAMES,
+    ClassesLike,
+    ClassWeightLike,
+    CostLike,
+    FamiliesLike,
+    Parameters,
+    PriorLike,
+    RandomStateLike,
+)
+from .state import FittedState, state_of_counts
+from .tuner import calibrated_state
 
 
-class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):
-    """Naive Bayes for tables as they are: texts, numbers, booleans, dates, holes.
+class NaiveBayes(ClassifierMixin, BaseEstimator):
+    """Naive Bayes for tables as they are: texts, numbers, booleans, dates, missing values.
 
     Parameters
     ----------
@@ -18,52 +52,55 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):
         The family of some columns by name, e.g. ``{"zip": "categorical", "visits": nv.Poisson()}``. By default texts,
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are words.
-    model : "auto", "textbook" or "refined"
-        "auto" takes columns together: bins of numbers, pairs of columns and all of them at once, each believed as
-        strongly as rows left out show to be right; `fit` goes over the rows twice. "textbook": columns are independent
-        within a class, each by its family. "refined" adjusts what single values say, such as words, as far as rows
-        left out show that it pays. Fewer than 50 rows or more than 300 classes are left to the text book.
-    estimate : "bayes", "map" or "mle"
+    model : {"auto", "textbook", "refined"}, default="auto"
+        "auto" is the joint model: bins of numbers, pairs of columns and a linear term of all columns, with weights
+        fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent within a
+        class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where they
+        lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
+    estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
-    smoothing : float or "auto"
-        The λ of the prior of every column. "auto" lets `fit` choose it by leaving each row out of the counts: one for
-        all columns, or one for each where that answers better; `smoothing_` says which.
-    temperature : None, "auto" or float
-        How much softer than the text book's the probabilities are: log joints are divided by it. "auto" lets `fit` call
-        `calibrate` with its rows; by default there is none until `calibrate` is called.
-    prior : "empirical", "uniform", dict or array
-        Probability of each class: as frequent as it is in the rows, all alike, or given, by label or in the order of
+    smoothing : float or "auto", default=1.0
+        The λ of the prior of every column, in pseudo-counts. "auto" lets `fit` choose it by leave-one-out log loss: one
+        for all columns, or one for each where that is better; `smoothing_` says which.
+    temperature : float, "auto" or None, default=None
+        What log joints are divided by: above 1, probabilities are less extreme than the textbook model's. "auto" lets
+        `fit` call `calibrate` with its rows; by default there is none until `calibrate` is called.
+    prior : "empirical", "uniform", dict or array, default="empirical"
+        Probability of each class: its proportion of the rows, the same for all, or given, by label or in the order of
         `classes_`. Unlike ``class_weight`` it changes nothing of what was counted.
-    prior_smoothing : float
+    prior_smoothing : float, default=1.0
         The λ of the class prior: (n + λ) / (N + K·λ).
     classes : list, optional
         Labels that stay known even where no row has them. With ``unlabelled="em"``, those that no row has are learned,
         too; where no row has any, a number says how many there are.
     columns : list of str, optional
-        The columns that may speak; by default all.
-    missing : "skip" or "value"
-        Whether a missing cell says nothing, or is a value like any other.
-    unseen : "skip", "smooth" or "error"
-        Whether a category never met says nothing, has a reserved place in every class, or is an error.
+        The columns that are used; by default all.
+    missing : {"skip", "value"}, default="skip"
+        Whether a missing value contributes nothing, or is a value like any other.
+    unseen : {"skip", "smooth", "error"}, default="skip"
+        Whether a category that was never seen contributes nothing, has a reserved probability in every class, or is an
+        error.
     max_categories : int, optional
-        At most so many categories of a column are told apart; the rarest are taken as one.
-    cost : array, dict or "squared" or "absolute", optional
+        At most so many categories of a column are distinguished; the rarest are counted as one.
+    cost : array, dict, "squared" or "absolute", optional
         ``cost[true, chosen]`` in the order of `classes_`, or a dict such as ``{("bad", "good"): 5}`` whose other
         mistakes cost 1. With numbers as labels, "squared" answers with their mean and "absolute" with their median.
     reject : float, optional
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
-    unlabelled : "error", "skip" or "em"
+    unlabelled : {"error", "skip", "em"}, default="error"
         Whether a row without a label is an error, skipped, or learned by expectation-maximisation: `fit` counts it for
         every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
-    random_state : int, RandomState or None
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use. -1 stands for all
+        CPUs, -2 for all but one.
+    random_state : int, RandomState or None, default=0
         How `cross_validate` splits rows into folds, and where classes without any label begin (``unlabelled="em"``);
         nothing else is random.
     class_weight : "balanced" or dict, optional
-        What a row of each class weighs, multiplied by its own weight; a class that a dict does not name has 1.
-        "balanced" lets all classes weigh the same in sum: N / (K n), as in scikit-learn. It acts on what is counted, so
-        a change of it acts at the next `fit`; scores are not weighted by it. `partial_fit` and `forget` need a dict.
+        The weight of a row of each class, multiplied by its own weight; a class that a dict does not name has 1.
+        "balanced" makes the weights of all classes sum to the same: N / (K n), as in scikit-learn. It acts on what is
+        counted, so a change of it acts at the next `fit`; scores are not weighted by it. `partial_fit` and `forget`
+        need a dict.
 
     Attributes
     ----------
@@ -75,8 +112,14 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):
         What was learned from rows without a label: an estimate, and so kept beside the counts.
     schema_ : Schema
         What each column is.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    tuning_ : Tuning
+        What was chosen on top of the counts.
+    fitted_ : FittedClassifier
+        Settings and fitted state as one value.
+    n_features_in_ : int
+        The number of columns, as in scikit-learn.
+    feature_names_in_ : array
+        The names of the columns, if they had names, as in scikit-learn.
 
     Examples
     --------
@@ -89,8 +132,660 @@ class NaiveBayes(Classifier, ClassifierMixin, BaseEstimator):
     array([[0.998, 0.002]])
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+    # Assigned once, at the very end of whatever changes it: what is raised before leaves the estimator as it was.
+    _fitted: FittedClassifier | None = None
+    # The constants of the method. A subclass may have others, for experiments; a model file does not hold them.
+    _recipe: ClassVar[Recipe] = RECIPE
+
+    def __init__(
+        self,
+        *,
+        families: FamiliesLike = None,
+        model: str = "auto",
+        estimate: Estimate = "bayes",
+        smoothing: float | str = 1.0,
+        temperature: float | str | None = None,
+        prior: PriorLike = "empirical",
+        prior_smoothing: float = 1.0,
+        classes: ClassesLike = None,
+        columns: Iterable[str] | None = None,
+        missing: Missing = "skip",
+        unseen: Unseen = "skip",
+        max_categories: int | None = None,
+        cost: CostLike = None,
+        reject: float | None = None,
+        unlabelled: str = "error",
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = 0,
+        class_weight: ClassWeightLike = None,
+    ) -> None:
+        self.families = families
+        self.model = model
+        self.estimate = estimate
+        self.smoothing = smoothing
+        self.temperature = temperature
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.classes = classes
+        self.columns = columns
+        self.missing = missing
+        self.unseen = unseen
+        self.max_categories = max_categories
+        self.cost = cost
+        self.reject = reject
+        self.unlabelled = unlabelled
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
+
+    # -- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> Parameters:
+        """The settings as one value."""
+        return Parameters(**{name: getattr(self, name) for name in NAMES}, recipe=self._recipe)
+
+    @property
+    def fitted_(self) -> FittedClassifier:
+        """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
+        held = self._held()
+        own, known = vars(self), vars(held.parameters)
+        for name in NAMES:
+            if own[name] is not known[name]:
+                held = self._fitted = held.under(self.parameters)
+                break
+        return held
+
+    @fitted_.setter
+    def fitted_(self, fitted: FittedClassifier) -> None:
+        self._fitted = fitted.under(self.parameters)
+
+    def _held(self) -> FittedClassifier:
+        """Return the fitted model with the settings of the last call."""
+        if self._fitted is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return self._fitted
+
+    def _assign(self, state: FittedState) -> FittedClassifier:
+        """Go on with another state."""
+        self._fitted = FittedClassifier(self.parameters, state)
+        return self._fitted
+
+    @classmethod
+    def from_fitted(cls, fitted: FittedClassifier) -> Self:
+        """Return the classifier of a fitted model, with its settings.
+
+        Parameters
+        ----------
+        fitted : FittedClassifier
+            The `fitted_` of another classifier.
+
+        Returns
+        -------
+        NaiveBayes
+            A fitted classifier.
+        """
+        nb = cls(**fitted.parameters.to_dict())
+        nb._fitted = fitted
+        return nb
+
+    @classmethod
+    def from_counts(cls, counts: Counts, schema: Schema | None = None, **params: Any) -> Self:
+        """Return the classifier of these counts.
+
+        Parameters
+        ----------
+        counts : Counts
+            What was counted, e.g. by `nv.count`.
+        schema : Schema, optional
+            What the columns are; by default that of the counts, or what their statistics suggest.
+        **params
+            The settings of `NaiveBayes`.
+
+        Returns
+        -------
+        NaiveBayes
+            A fitted classifier.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> counts = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> nv.NaiveBayes.from_counts(counts).predict({"sky": "rain"})
+        array(['in'], dtype='<U3')
+        """
+        nb = cls(**params)
+        nb._assign(state_of_counts(nb.parameters, counts, schema or counts.schema))
+        return nb
+
+    # -- counting -------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: TableLike, y: ColumnLike = None, *, sample_weight: ColumnLike = None, target: str | None = None
+    ) -> Self:
+        """Fit to these rows alone.
+
+        Parameters
+        ----------
+        X : data frame, array, sparse matrix, dict of columns, list of dicts, path or File
+            The rows. Rows of files are read a block at a time; they may be more than fit into memory.
+        y : array of labels, or frame of probabilities by class, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Raises
+        ------
+        InvalidInput
+            If the rows or the settings cannot be used. Then, and if `fit` is interrupted, the estimator is unchanged.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> rows = [{"sky": "rain", "go": "in"}, {"sky": "sunny", "go": "out"}]
+        >>> nv.NaiveBayes().fit(rows, target="go").classes_
+        array(['in', 'out'], dtype='<U3')
+        """
+        parameters = self.parameters
+        parameters.check()
+        fitted = self._assign(fit_rows(parameters, rows_to_count(parameters, X, y, target, sample_weight)))
+        warn_of_target(fitted.all_counts)
+        return self
+
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        classes: Iterable[Label] | None = None,
+        sample_weight: ColumnLike = None,
+        *,
+        target: str | None = None,
+    ) -> Self:
+        """Add rows to those that were counted. New classes and categories may come at any time.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            Rows, as for `fit`; one row may be a dict of its values, with its label as `y`.
+        classes : list, optional
+            Labels to declare beside those of the rows.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> nb = nv.NaiveBayes().partial_fit({"sky": "rain"}, "in").partial_fit({"sky": "sunny"}, "out")
+        >>> nb.predict({"sky": "sunny"})
+        array(['out'], dtype='<U3')
+        """
+        refuse_balanced(self.class_weight, "partial_fit")
+        held = self._fitted
+        if held is None:
+            return self._fit_first(X, y, classes, sample_weight, target)
+        before, counts = held.state, held.state.counts
+        alone = classes is None and sample_weight is None and target is None and before.class_weights is None
+        single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
+        if single_row and before.first_rows is None:  # at once, for those who learn row by row
+            after = incremental.add_row(held, X, label)
+            if after is not before:
+                incremental.warn_of_change(before, self._assign(after))
+            return self
+        fitted, declared = self.fitted_, None if classes is None else list(classes)
+        rows = None if single_row else rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
+        saved = counts.backup(copied=before.first_rows is not None)
+        try:
+            if rows is None:
+                after = incremental.add_row(fitted, X, label)
+            else:
+                after = incremental.add_rows_to_state(fitted, rows, declared)
+            self._fitted = FittedClassifier(fitted.parameters, after)
+        except BaseException as error:
+            counts.restore(saved, error)
+            raise
+        incremental.warn_of_change(before, self._fitted)
+        return self
+
+    def _fit_first(
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        classes: Iterable[Label] | None,
+        sample_weight: ColumnLike,
+        target: str | None,
+    ) -> Self:
+        """Fit to the first rows, which others will follow."""
+        X, y = (dict(X), [y]) if is_labelled_row(X, y) else (X, y)
+        parameters = self.parameters if classes is None else replace(self.parameters, classes=list(classes))
+        parameters.check()
+        rows = rows_to_count(parameters, X, y, target, sample_weight)
+        weights = self.class_weight
+        self._assign(fit_rows(parameters, rows, list(weights) if isinstance(weights, dict) else ()))
+        return self
+
+    def forget(
+        self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
+    ) -> Self:
+        """Take rows out of the counts again: the model is then as if it had never seen them.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            Rows that were counted before, as for `fit`.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Raises
+        ------
+        NotAPart
+            If the rows cannot have been among those that were counted; nothing is changed then.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "rain", "sunny"]}, ["in", "in", "out"])
+        >>> nb.forget({"sky": ["rain"]}, ["in"]).counts_
+        Counts: 2 rows (in: 1, out: 1), 1 columns
+        """
+        fitted = self.fitted_
+        before = fitted.state
+        rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
+        after = self._assign(incremental.forget_rows(fitted, rows))
+        incremental.warn_of_change(before, after, forgotten=True)
+        return self
+
+    def calibrate(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        target: str | None = None,
+        held_out: bool = False,
+    ) -> Self:
+        """Calibrate the probabilities: fit one temperature for all rows, and biases of the classes where they pay.
+
+        The log joint becomes bias + (log joint) / temperature, fitted by least leave-one-out log loss on the rows that
+        were counted; a row that weighs w is left out whole. With ``smoothing="auto"`` the λ is chosen anew together
+        with it. At most 20,000 rows are used, always the same ones. A bias for each class is added if it saves more
+        than one nat for each, and if the prior is "empirical". With ``model="auto"`` and ``"refined"`` weights and
+        offsets are fitted anew instead.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            The rows that the model was fitted to, in memory, as for `fit`.
+        held_out : bool, default=False
+            Whether the rows were never counted, so that none has to be left out. For the textbook model alone.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> twice = {"a": ["x", "x", "x", "y", "y", "y"] * 5, "again": ["x", "x", "x", "y", "y", "y"] * 5}
+        >>> y = ["in", "in", "out", "out", "out", "in"] * 5
+        >>> nb = nv.NaiveBayes().fit(twice, y)
+        >>> nb.predict_proba({"a": "x", "again": "x"}).round(2)  # the same evidence, counted twice
+        array([[0.77, 0.23]])
+        >>> nb.calibrate(twice, y).predict_proba({"a": "x", "again": "x"}).round(2)
+        array([[0.63, 0.37]])
+        """
+        fitted = self.fitted_
+        self._assign(calibrated_state(fitted, X, y, sample_weight, target, held_out=held_out))
+        return self
+
+    # -- what was learned -----------------------------------------------------------------------------------------
+
+    @property
+    def counts_(self) -> Counts:
+        """Everything that was counted."""
+        return self._held().counts
+
+    @property
+    def expected_(self) -> Expected | None:
+        """What was learned from rows without a label, an estimate beside the counts; None if every row had one."""
+        return self._held().state.expected
+
+    @property
+    def schema_(self) -> Schema:
+        """What each column is, with remarks on what looks odd."""
+        return self._held().schema
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The labels, sorted."""
+        return self._held().classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return len(self._held().schema)
+
+    @property
+    def feature_names_in_(self) -> Objects:
+        """The names of the columns, if they had names."""
+        state = self._held().state
+        if not state.has_names:
+            raise AttributeError("The columns had no names.")
+        return np.array(state.schema.names, dtype=object)
+
+    @property
+    def tuning_(self) -> Tuning:
+        """What was chosen on top of the counts, and by how much it lowered the log loss."""
+        return self._held().state.tuning
+
+    @property
+    def calibrated_(self) -> bool:
+        """Whether the probabilities are calibrated, for the counts and the settings as they are now."""
+        return self.fitted_.is_calibrated
+
+    @property
+    def smoothing_(self) -> Smoothing:
+        """The λ in effect: one for all columns, or a dict with one for each; 1 if there were no rows to choose it."""
+        return self.fitted_.smoothing
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature in effect: log joints are divided by it."""
+        return self.fitted_.temperature
+
+    # -- answers --------------------------------------------------------------------------------------------------
+
+    def predict(self, X: TableLike) -> AnyArray:
+        """Return the choice of least expected cost for each row: the most probable class, unless `cost` is set.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, with the columns of `fit` by name; one row may be a dict of its values.
+
+        Returns
+        -------
+        array of shape (rows,)
+            Labels; None where `reject` is set and every answer is expected to cost more.
+        """
+        return answers.decisions_of(self.fitted_, X)
+
+    def predict_proba(self, X: TableLike) -> Floats:
+        """Return P(class | row).
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            Probabilities in the order of `classes_`.
+        """
+        return answers.probabilities_of(self.fitted_, X)
+
+    def predict_log_proba(self, X: TableLike) -> Floats:
+        """Return log P(class | row).
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            Logarithms of probabilities in the order of `classes_`, exact where the probability itself would be 0.
+        """
+        return answers.log_probabilities(self.fitted_, X)
+
+    def predict_joint_log_proba(self, X: TableLike) -> Floats:
+        """Return log P(row, class) up to a constant of the row.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            Log joints in the order of `classes_`.
+        """
+        return answers.joint_log_probabilities(self.fitted_, X)
+
+    def expected_cost(self, X: TableLike) -> Floats:
+        """Return what each choice is expected to cost.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+
+        Returns
+        -------
+        array of shape (rows, choices)
+            Expected costs; choices are the classes unless `cost` names others.
+        """
+        return answers.expected_costs(self.fitted_, X)
+
+    def predict_interval(self, X: TableLike, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return a credible interval of P(class | row), given the counts.
+
+        It is wide where few rows are behind an answer. The probabilities, means and rates of every column and, if it
+        is "empirical", the class prior have their posterior with λ, whatever `estimate` says; the interval is the
+        middle of what follows for P(class | row). It contains the answer of `predict_proba`. It is about the textbook
+        model: ``model="auto"`` and ``"refined"`` have none.
+
+        Parameters
+        ----------
+        X : table
+            The rows, as for `predict`.
+        level : float, default=0.9
+            The probability of the interval.
+
+        Returns
+        -------
+        low, high : array of shape (rows, classes)
+            The ends of the intervals.
+        """
+        return answers.posterior_interval(self.fitted_, X, level)
+
+    def score_samples(self, X: TableLike) -> Floats:
+        """Return log P(row), the log marginal density. Calibration does not change it.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+
+        Returns
+        -------
+        array of shape (rows,)
+            Log densities under the textbook model.
+        """
+        return answers.log_marginal_density(self.fitted_, X)
+
+    def explain(self, X: TableLike, against: Label | None = None) -> Evidence:
+        """Return the contribution of each column to each class; they add up to the log joint behind `predict_proba`.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+        against : label, optional
+            The class that the picture compares the most probable class with; by default the runner-up.
+
+        Returns
+        -------
+        Evidence
+            Contributions by row, column and class, and pictures of them.
+        """
+        return answers.evidence_of(self.fitted_, X, against)
+
+    # -- scores ---------------------------------------------------------------------------------------------------
+
+    def leave_one_out(
+        self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
+    ) -> Scores:
+        """Return leave-one-out scores of rows that the model was fitted to.
+
+        Nothing is fitted again: each row is taken out of the counts, in closed form. What each column is, and which
+        values are rare (`max_categories`), stays as it is; so does a temperature. With ``model="auto"`` each row's part
+        in the weights is taken out, too, to first order; which pairs of columns have a weight was still chosen with
+        it. So with few rows and many columns the scores are too good, and their `tuning` says "adjusted":
+        `cross_validate` chooses everything anew for each fold.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            Rows that were counted, as for `fit`.
+
+        Returns
+        -------
+        Scores
+            Of the rows, each answered from all others.
+        """
+        return evaluation.leave_one_out_scores(self.fitted_, X, y, sample_weight, target)
+
+    def score(
+        self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
+    ) -> float:
+        """Return the accuracy of `predict`, as in scikit-learn.
+
+        A row that is not answered (`reject`) counts as a mistake, so that answering less cannot raise the score;
+        `Scores` has the accuracy on answered rows, and the coverage. With "squared" or "absolute" costs, where answers
+        are numbers, it is the `skill`: 1 less the cost relative to that of the best constant answer, which is R² for
+        squared costs.
+
+        Parameters
+        ----------
+        X, y, sample_weight, target
+            Rows with their classes, as for `fit`.
+
+        Returns
+        -------
+        float
+            The accuracy, or the skill.
+        """
+        return evaluation.score_of(self.fitted_, X, y, sample_weight, target)
+
+    # -- reports --------------------------------------------------------------------------------------------------
+
+    def probabilities(self, column: str) -> TableLike:
+        """Return P(value | class) of a column; for numbers, the location and the width of each class.
+
+        Parameters
+        ----------
+        column : str
+            The name of a column in use.
+
+        Returns
+        -------
+        data frame
+            Of pandas or Polars if the program uses one of them, else of PyArrow.
+        """
+        return reports.column_probabilities(self.fitted_, column)
+
+    def words(self, label: Label, top: int = 20, column: str | None = None) -> TableLike:
+        """Return the words that contribute most to a class.
+
+        Parameters
+        ----------
+        label : label
+            The class.
+        top : int, default=20
+            How many words.
+        column : str, optional
+            The column of texts, if there are several.
+
+        Returns
+        -------
+        data frame
+            The words, their contributions, and in how many texts they were counted.
+        """
+        return reports.strongest_words(self.fitted_, label, top, column)
+
+    def importance(self) -> TableLike:
+        """Return the mutual information of each column and the class, the highest first.
+
+        `bits` is by how much a column by itself makes the class of a row more certain on average, whatever the model:
+        noise has about 0, and no column has more than the entropy of the class. It is measured on counts of values and
+        of bins of numbers, by leave-one-out; `error` is its standard error, and `rows` are those behind it. Where the
+        model counts no bins (``model="textbook"``), those of numbers are some of the rows of `fit`, at most 16,384.
+        Vectors, texts and numbers that were counted elsewhere have no figure.
+
+        Returns
+        -------
+        data frame
+            A line for each column.
+        """
+        return reports.importance_of_columns(self.fitted_)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The bits of `importance()` in the order of the columns, divided by their sum as those of trees are.
+
+        For `RFE` and `SelectFromModel` of scikit-learn. A column that is not used (``columns=``) has 0.
+        """
+        return reports.feature_importances(self.fitted_)
+
+    def summary(self) -> str:
+        """Return what was learned, in words.
+
+        Returns
+        -------
+        str
+            Classes, columns and what was tuned, on several lines.
+        """
+        return reports.summary_of(self.fitted_)
+
+    # -- files and copies -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one Parquet file: its counts, its schema, its settings.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; `nv.load` reads it. An existing file is replaced when the new one is complete.
+
+        Raises
+        ------
+        UnwritableFile
+            If the file cannot be written, or cannot hold the model.
+        """
+        save_model(self.fitted_, path)
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(vars(self))
+        if self._fitted is not None:
+            other._fitted = FittedClassifier(self._fitted.parameters, self._fitted.state.apart())
+        return other
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted is not None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True

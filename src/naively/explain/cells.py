@@ -10,7 +10,7 @@ import pyarrow as pa
 from .._types import Floats
 from ..data.frame import Frame
 from ..data.values import ColumnValues
-from ..families.family import shown
+from ..families.family import shown_label
 from ..stats.missing import is_missing
 
 
@@ -24,7 +24,7 @@ def texts_of(source: Any, name: str, begin: int, end: int) -> Any:
     if values.floating:
         return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
     labels, which = values.labels(begin, end)
-    texts = pa.array([*map(written, labels), shown(None)], pa.string())
+    texts = pa.array([*map(written, labels), shown_label(None)], pa.string())
     return texts.take(pa.array(np.where(which < 0, len(labels), which)))
 
 
@@ -36,7 +36,7 @@ def cell(row: Any, name: str) -> Any:
 def written(value: Any) -> str:
     """Return a value as people write it."""
     if is_missing(value):
-        return shown(None)
+        return shown_label(None)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -44,5 +44,5 @@ def written_numbers(numbers: Floats) -> list[str]:
     """Return numbers as people write them, all in one go."""
     texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
     for row in np.flatnonzero(np.isnan(numbers)):
-        texts[row] = shown(None)
+        texts[row] = shown_label(None)
     return texts

@@ -16,11 +16,11 @@ from .._frames import frame, frame_of_arrow
 from .._types import Codes, Floats, Longs
 from ..families import proportions as shares
 from ..families.categorical import LogTable
-from ..families.family import rounded
+from ..families.family import rounded_number
 from ..judge.drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
 from ..model.scorer import posterior, softened
 from .cells import texts_of
-from .text_evidence import Texts, column_of
+from .text_evidence import TextEvidence, text_column
 
 # Rows that are drawn; of more than these only the first are.
 DRAWN = 3
@@ -42,20 +42,24 @@ class Spread(NamedTuple):
 
     def say(self, k: int) -> str:
         """Say where the numbers of a class lie."""
-        return f"{rounded(self.mean[k], 4)} ± {rounded(np.sqrt(self.ssd[k] / self.n[k]), 2)}" if self.n[k] else "none"
+        return (
+            f"{rounded_number(self.mean[k], 4)} ± {rounded_number(np.sqrt(self.ssd[k] / self.n[k]), 2)}"
+            if self.n[k]
+            else "none"
+        )
 
 
 class Behind(NamedTuple):
     """What stands behind the scores: the rows themselves, and the counts they were estimated from."""
 
     source: Any
-    tables: dict[str, LogTable]  # of the columns of labels
+    tables: Mapping[str, LogTable]  # of the columns of labels
     codes: dict[str, Codes]  # which value of its table each row holds
     numbers: dict[str, Spread]  # of the columns of numbers
     rows: Floats  # how many there are of each class
     imagined: float | None  # how many more of each class the prior imagines; None if it was given
     pairs: Mapping[str, tuple[str, str]] | None = None  # of columns taken together, by name; None in the text book
-    texts: Mapping[str, Texts] = {}  # of columns of texts, by name
+    texts: Mapping[str, TextEvidence] = {}  # of columns of texts, by name
     joint: str = ""  # what joint terms are, in words
 
 
@@ -221,9 +225,9 @@ class Evidence:
 
         The strongest come first. The scores add up to that of the column, save for what absent words say.
         """
-        texts = self.behind.texts[column_of(list(self.behind.texts), column)]
+        texts = self.behind.texts[text_column(list(self.behind.texts), column)]
         k, other = int(self.answer[row]), int(self.against[row])
-        said = texts.said(row)
+        said = texts.contributions(row)
         order = said.strongest(k, other, len(said.names))
         scores = {f"score of {label}": said.scores[order, at] for at, label in enumerate(self.classes)}
         met = {f"texts of {label}": said.texts[order, at] for at, label in enumerate(self.classes)}
@@ -231,7 +235,7 @@ class Evidence:
 
     def message(self, row: int = 0, column: str | None = None) -> str:
         """Return a text for a terminal, its words coloured: blue for the answer, orange against it."""
-        texts = self.behind.texts[column_of(list(self.behind.texts), column)]
+        texts = self.behind.texts[text_column(list(self.behind.texts), column)]
         return painted(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
 
     # -- as pictures --------------------------------------------------------------------------------------------
@@ -285,7 +289,7 @@ class Evidence:
         k, other, leads = int(self.answer[row]), int(self.against[row]), [lead for _, lead in self.bars(row)]
         leads += [lead for _, *both in self.parts(row) for lead in both]
         for texts in self.behind.texts.values():
-            said = texts.said(row)
+            said = texts.contributions(row)
             with np.errstate(invalid="ignore"):
                 leads += (said.scores[:, k] - said.scores[:, other]).tolist()
         return leads
@@ -321,7 +325,7 @@ class Evidence:
         if name not in self.behind.texts:
             return []
         k, other, lines = int(self.answer[row]), int(self.against[row]), []
-        said = self.behind.texts[name].said(row)
+        said = self.behind.texts[name].contributions(row)
         for at in said.strongest(k, other, DRAWN_WORDS):
             lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
             first, second = (str(self.classes[by]) for by in (k, other))

@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
-from .._types import Floats
+from .._types import Floats, Matrices, Matrix, TableLike
 from ..errors import InvalidSetting
 from ..errors.message import Setting
-from ..families.cumulants import Cumulants, of_log_gamma
-from ..families.family import blocks
-from ..model.scorer import Model, rows_of
-from ..model.table_model import TableModel
+from ..families.cumulants import Cumulants, log_gamma_cumulants
+from ..families.family import row_blocks
+from ..model.protocols import FittedModel
+from ..model.scorer import NaiveModel, number_of_rows
 
 # The shapes of log-gamma variables for which quantiles are computed, and the grid of skewness on which they are kept.
 SHAPES = np.geomspace(0.1, 1e6, 300)
@@ -35,7 +34,7 @@ SLIGHT, HEAVIEST = 1e-6, 1e100
 NODES, APART, BESIDE = 4, 20.0, 8.0
 
 
-def tail_of(level: Any) -> float:
+def tail_of(level: float) -> float:
     """Return the probability left on each side of an interval of this level."""
     if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise InvalidSetting(
@@ -46,25 +45,27 @@ def tail_of(level: Any) -> float:
     return (1 - float(level)) / 2
 
 
-def prior_known(model: Model, rows: Floats, smoothing: float | None) -> Cumulants:
+def prior_known(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:
     """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
 
     Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
     """
     if smoothing is None:
         return Cumulants.certain(model.log_prior)
-    known = of_log_gamma(rows + smoothing)
+    known = log_gamma_cumulants(rows + smoothing)
     return Cumulants(*(np.where(rows + smoothing > 0, figure, 0.0) for figure in known))._replace(
         mean=np.where(rows + smoothing > 0, known.mean, -np.inf)
     )
 
 
-def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tail: float) -> tuple[Floats, Floats]:
+def interval(
+    model: FittedModel, source: TableLike, threads: int, prior: Cumulants, tail: float
+) -> tuple[Floats, Floats]:
     """Return the least and the largest probability of each row and class, leaving out this tail on both sides."""
 
-    def ask(_: slice, columns: dict[str, Any]) -> tuple[Floats, Floats]:
-        answer = model.model.posterior(columns, threads)  # first: it refuses what cannot be scored
-        low, high = limits(log_joint(model.model, columns, threads, prior), tail)
+    def ask(_: slice, columns: Matrices) -> tuple[Floats, Floats]:
+        answer = model.scorer.posterior(columns, threads)  # first: it refuses what cannot be scored
+        low, high = limits(log_joint(model.textbook, columns, threads, prior), tail)
         # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
         return np.minimum(low, answer), np.maximum(high, answer)
 
@@ -72,9 +73,9 @@ def interval(model: TableModel, source: Any, threads: int, prior: Cumulants, tai
     return np.concatenate(low), np.concatenate(high)
 
 
-def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cumulants) -> Cumulants:
+def log_joint(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
     """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
-    shape = (rows_of(columns), len(model.classes))
+    shape = (number_of_rows(columns), len(model.classes))
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
     for name, likelihood in model.likelihoods.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
@@ -85,7 +86,7 @@ def log_joint(model: Model, columns: Mapping[str, Any], threads: int, prior: Cum
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
 
 
-def tempered(known: Cumulants, model: Model) -> Cumulants:
+def tempered(known: Cumulants, model: NaiveModel) -> Cumulants:
     """Return what is known of bias + scale · log joint, as a calibrated model answers."""
     known = known.times(model.scale)
     return known if model.bias is None else known._replace(mean=known.mean + model.bias)
@@ -95,7 +96,7 @@ def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
     """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
     low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
     table = quantiles((tail, True), (tail, False))
-    for rows in blocks(len(low), NODES * NODES):
+    for rows in row_blocks(len(low), NODES * NODES):
         classes = [joint.of(rows, k) for k in range(len(low.T))]
         for k, rest in enumerate(rests(classes)):
             low[rows, k], high[rows, k] = expit(placed(classes[k] + rest.times(-1), table)).T
@@ -122,7 +123,7 @@ def quantiles(*tails: tuple[float, bool]) -> Floats:
     each quantile, that of the gamma and how much further that of the log-gamma lies. A quantile is named by the
     probability on its outer side, and whether that is the lower one.
     """
-    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, of_log_gamma(SHAPES)
+    shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, log_gamma_cumulants(SHAPES)
     skewness, deviation = mirrored(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
     columns = []
     for tail, lower in tails:

@@ -4,60 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from .._frames import frame
-from .._types import Floats
+from .._types import Floats, FrameLike, Numeric
 from ..data.column import Column
 from ..data.schema import Schema
 from ..families import Bins
-from ..families.family import shown
-from ..families.texts import TextWeights
-from ..model.table_model import TableModel
+from ..families.family import shown_label
+from ..model.column_parts import InformationSource
+from ..model.protocols import FittedModel
 from ..stats import Counts, Moments, Table, WordTable
-from ..stats.mutual_information import NOTHING_KNOWN, Information, information_of_bins, information_of_values
+from ..stats.mutual_information import Information
 from ..stats.pairs import JointCounts
 
 # Columns that have a line in the summary; of wide tables the others are left to `importance()`.
 MOST_COLUMNS = 30
 
 
-def probabilities(model: TableModel, column: Column) -> Any:
+def probabilities(model: FittedModel, column: Column) -> FrameLike:
     """Return P(value | class) of one column as a frame, a line for each value; for numbers, a line for each class."""
     labels = [str(label) for label in model.classes.labels]
-    if column.kind == "labels":
-        table = model.table_of(column.name)
-        shares = np.exp(table.log_p)
-        return frame({"value": table.names, **dict(zip(labels, shares, strict=True))})
-    if column.kind == "vectors":
-        return frame_of_vectors(model.book.likelihoods[column.name], labels)
-    part, at = model.part_of_number(column.name)
-    n, mean, ssd = (figure[at] for figure in model.book.likelihoods[part].summary[:3])  # type: ignore[attr-defined]
-    spread = np.sqrt(np.divide(ssd, n, out=np.zeros_like(ssd), where=n > 0))
-    return frame({"class": labels, "numbers": n, "mean": mean, "deviation": spread})
+    return frame(dict(model.parts[column.name].table(labels)))
 
 
-def frame_of_vectors(likelihood: Any, labels: list[str]) -> Any:
-    """Return the weights of a column of vectors as a frame, those of texts by word."""
-    if isinstance(likelihood, TextWeights):
-        words = likelihood.words.labels
-        order = sorted(range(len(words)), key=words.__getitem__)
-        told = frame_of_vectors(likelihood.inner, labels)
-        return frame(
-            {"word": [words[at] for at in order], **{label: np.asarray(told[label])[order] for label in labels}}
-        )
-    for name in ("weights", "log_there"):
-        if hasattr(likelihood, name):
-            table = np.exp(getattr(likelihood, name))
-            return frame({"feature": np.arange(table.shape[1]), **dict(zip(labels, table, strict=True))})
-    return frame(
-        {"feature": np.arange(len(likelihood.columns)), **dict(zip(labels, likelihood.summary.mean.T, strict=True))}
-    )
-
-
-def importance(told: Mapping[str, Information]) -> Any:
+def importance(told: Mapping[str, Information]) -> FrameLike:
     """Return the mutual information of each column and the class in bits, the highest first, with its error."""
     names = strongest_first(told)
     figures = {name: [getattr(told[column], name) for column in names] for name in Information._fields}
@@ -70,32 +42,17 @@ def strongest_first(told: Mapping[str, Information]) -> list[str]:
 
 
 def information(
-    model: TableModel, counts: Counts, measured: Mapping[str, Information], each: Floats | float = 1.0
+    model: FittedModel, counts: Counts, measured: Mapping[str, Information], heaviest: Numeric = 1.0
 ) -> dict[str, Information]:
     """Return the mutual information of each column and the class, from counts of values and bins.
 
     Of numbers whose bins were not counted it is what was measured on some rows; otherwise there is none, and none of
-    vectors and texts. A missing value tells nothing, unless it is a value like any other. Each is what the heaviest row
-    of each class weighs.
+    vectors and texts. A missing value contributes nothing, unless it is a value like any other. `heaviest` is the
+    weight of the heaviest row of each class.
     """
-    rows, told = float(counts.rows.sum()), {}
-    fine = {} if counts.joint is None else fine_bins_of(counts.joint)
-    for column in model.schema:
-        told[column.name] = NOTHING_KNOWN
-        if column.kind == "labels":
-            n = model.table_of(column.name).n
-            told[column.name] = information_of_values(n, each).of_known(float(n.sum()), rows)
-        elif column.kind == "numbers":
-            known = float(counts.columns[column.name].n.sum())
-            found = (
-                information_of_bins(fine[column.name], each)
-                if column.name in fine
-                else measured.get(column.name, NOTHING_KNOWN)
-            )
-            told[column.name] = found.of_known(known, rows)
-            if (gap := model.gap_of(column.name)) is not None:
-                told[column.name] = information_of_values(gap[1].n, each) + told[column.name]
-    return told
+    bins = {} if counts.joint is None else fine_bins_of(counts.joint)
+    source = InformationSource(counts, bins, measured, heaviest)
+    return {name: part.information(source) for name, part in model.parts.items()}
 
 
 def fine_bins_of(joint: JointCounts) -> dict[str, Floats]:
@@ -105,7 +62,7 @@ def fine_bins_of(joint: JointCounts) -> dict[str, Floats]:
 
 
 def summary(
-    model: TableModel, counts: Counts, schema: Schema, told: Mapping[str, Information], remarks: Sequence[str] = ()
+    model: FittedModel, counts: Counts, schema: Schema, told: Mapping[str, Information], remarks: Sequence[str] = ()
 ) -> str:
     """Return what was learned, in words; remarks come behind the number of rows."""
     rows = counts.rows.sum()
@@ -120,7 +77,7 @@ def summary(
         lines.append("Mutual information of each column and the class:")
     for name in names[:MOST_COLUMNS]:
         bits = told[name].bits
-        lines.append(f"{f'{bits:.3f} bits' if bits == bits else '':10}  {said(model, model.schema[name])}")
+        lines.append(f"{f'{bits:.3f} bits' if bits == bits else '':10}  {model.parts[name].describe()}")
     if len(names) > MOST_COLUMNS:
         lines.append(f"… and {len(names) - MOST_COLUMNS:,} more columns: importance()")
     lines += parameters(model, counts)
@@ -128,20 +85,9 @@ def summary(
     return "\n".join(lines)
 
 
-def said(model: TableModel, column: Column) -> str:
-    """Return what was learned of one column in a sentence."""
-    if column.kind == "labels":
-        return model.table_of(column.name).say(column.name)
-    if column.kind == "vectors":
-        return str(model.book.likelihoods[column.name].say(column.name))
-    part, at = model.part_of_number(column.name)
-    likelihood: Any = model.book.likelihoods[part]
-    return str(likelihood.column(at).say(column.name))
-
-
-def parameters(model: TableModel, counts: Counts) -> list[str]:
+def parameters(model: FittedModel, counts: Counts) -> list[str]:
     """Return how many numbers stand for the columns of labels, and how many a full table would take."""
-    sizes = [len(label.table.values) for label in model.labels]
+    sizes = [len(table.values) for table in model.label_tables.values()]
     if not sizes:
         return []
     classes = len(counts.classes)
@@ -159,7 +105,7 @@ def parameters(model: TableModel, counts: Counts) -> list[str]:
     ]
 
 
-def compare(a: Counts, b: Counts) -> Any:
+def compare(a: Counts, b: Counts) -> FrameLike:
     """Return what changed between two counts as a frame, strongest first: shares of labels, means of numbers.
 
     `strength` is the change in standard errors: beyond about 3 it is hardly chance.
@@ -210,7 +156,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     both = (met[0] + met[1]) / (totals[0] + totals[1])
     error = np.sqrt(np.maximum(both * (1 - both) * (1 / totals[0] + 1 / totals[1]), 1e-300))
     strength = np.where(before == after, 0.0, (after - before) / error)
-    names = [bins[label] if bins and isinstance(label, int) else shown(label) for label in axis.labels]
+    names = [bins[label] if bins and isinstance(label, int) else shown_label(label) for label in axis.labels]
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 

@@ -1,30 +1,32 @@
-"""Texts word by word: what each word of a text said, and which words speak most for a class."""
+"""Texts word by word: the contribution of each word of a text, and the words that count most for a class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 from .._frames import frame
-from .._types import Floats
+from .._types import Codes, Floats, FrameLike, Label, TableLike
+from ..data.column import Column
 from ..data.dict_rows import texts_of_rows
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..model.table_model import TableModel
+from ..families.family import TextTerm
+from ..model.protocols import FittedModel
 from ..stats import WordTable
-from ..text import TextRows
+from ..text import TextReader, TextRows
 
 
-class Said(NamedTuple):
-    """The words of one text: their names, what each said about each class, and in how many texts of each it was met."""
+class WordContributions(NamedTuple):
+    """The words of one text: their names, the contribution of each, and the texts of each class that hold it."""
 
     names: list[str]
-    numbers: Any
+    numbers: Codes
     scores: Floats  # [word, class]
     texts: Floats  # [word, class]
 
@@ -36,13 +38,14 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Texts:
-    """A column of texts behind an answer: what scores its words, and what was counted of them."""
+class TextEvidence:
+    """A column of texts behind an answer: the term of its words, and their counts."""
 
-    likelihood: Any
+    term: TextTerm
     table: WordTable
-    column: Any
-    source: Any
+    reader: TextReader
+    column: Column
+    source: TableLike
     scale: float
 
     def text(self, row: int) -> str | None:
@@ -53,40 +56,40 @@ class Texts:
             return value if isinstance(value, str) else None
         return texts_of_rows(self.source[row : row + 1], self.column)[0]
 
-    def said(self, row: int) -> Said:
-        """Return what the words of one row said."""
-        reader: Any = self.table.lexicon
-        numbers, scores = self.likelihood.by_word(TextRows(reader, [self.text(row)]))
-        names = [f"column {n}" for n in numbers.tolist()] if self.table.numbered else reader.names(numbers)
-        return Said(names, numbers, self.scale * scores, self.table.texts[:, numbers].T)
+    def contributions(self, row: int) -> WordContributions:
+        """Return the contribution of each word of one row."""
+        numbers, scores = self.term.by_word(TextRows(self.reader, [self.text(row)]))
+        names = [f"column {n}" for n in numbers.tolist()] if self.table.numbered else self.reader.names(numbers)
+        return WordContributions(names, numbers, self.scale * scores, self.table.texts[:, numbers].T)
 
     def strengths(self, row: int, k: int, other: int) -> tuple[str, list[float]]:
-        """Return a text and, for each of its characters, how much it speaks for one class and against another."""
-        text, reader = self.text(row) or "", self.table.lexicon
+        """Return a text and, for each of its characters, its lead of one class over another."""
+        text = self.text(row) or ""
         strength = np.zeros(len(text))
-        if not reader.tokens.calls:
-            said = self.said(row)
+        if not self.reader.tokens.calls:
+            words = self.contributions(row)
             with np.errstate(invalid="ignore"):
-                leads = np.nan_to_num(said.scores[:, k] - said.scores[:, other], posinf=50.0, neginf=-50.0)
-            lead = dict(zip(said.numbers.tolist(), leads.tolist(), strict=True))
-            for token in reader.spans(text):  # type: ignore[attr-defined]
+                leads = np.nan_to_num(words.scores[:, k] - words.scores[:, other], posinf=50.0, neginf=-50.0)
+            lead = dict(zip(words.numbers.tolist(), leads.tolist(), strict=True))
+            for token in self.reader.spans(text):
                 strength[token.begin : token.end] += lead.get(token.number, 0.0)
         return text, strength.tolist()
 
 
-def texts_behind(model: TableModel, source: Any) -> dict[str, Texts]:
-    """Return the columns of texts of a model whose words can be told apart."""
+def texts_behind(model: FittedModel, source: TableLike) -> dict[str, TextEvidence]:
+    """Return the columns of texts whose contribution is a sum over words."""
     found = {}
-    for name, likelihood in model.by_word().items():
-        laid = model.words[name].on(model.classes)
-        found[name] = Texts(likelihood, laid, model.schema[name], source, model.model.scale)
+    for name, term in model.text_terms().items():
+        counts = model.words[name].on(model.classes)
+        column = model.schema[name]
+        found[name] = TextEvidence(term, counts, model.readers[name], column, source, model.scorer.scale)
     return found
 
 
-def column_of(names: Sequence[str], column: str | None) -> str:
+def text_column(names: Sequence[str], column: str | None) -> str:
     """Return the column of texts that is meant: the one named, or the only one."""
-    if column in names:
-        return column  # type: ignore[return-value]
+    if column is not None and column in names:
+        return column
     if not names:
         raise InvalidInput(
             "No column of texts is counted by its words: ", Setting("families", {"body": "words"}), " would do that."
@@ -96,23 +99,23 @@ def column_of(names: Sequence[str], column: str | None) -> str:
     raise InvalidInput(Setting("column", column), f" is no column of texts; those are {list(names)}.")
 
 
-def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
-    """Return the words that speak most for a class as a frame, the most telling first.
+def words_for_class(model: FittedModel, label: Label, top: int, column: str | None) -> FrameLike:
+    """Return the words that count most for a class as a frame, the first counting most.
 
-    A word leads by how much it raises the odds of the class against all others. Those come first that do so most in all
-    texts of the class together, for a strong word that hardly any text holds decides little.
+    The lead of a word is how much it raises the log-odds of the class against all others. Those come first that do so
+    most in all texts of the class together, for a strong word that hardly any text holds decides little.
     """
     texts = texts_behind(model, [])
-    name = column_of(list(texts), column)
+    name = text_column(list(texts), column)
     labels = list(model.classes.labels)
     if label not in labels:
         raise InvalidInput(f"{label!r} is no class; the classes are {labels}.", value=label, classes=list(labels))
     if not isinstance(top, (int, np.integer)) or top < 1:
-        raise InvalidInput(Setting("top", top), " is no number of words; give 1 or more.")
-    k, table, likelihood = labels.index(label), texts[name].table, texts[name].likelihood
-    kept, weights = weights_of(likelihood)
+        raise InvalidInput(f"top={top!r} is no number of words; give 1 or more.")
+    k, table, term = labels.index(label), texts[name].table, texts[name].term
+    kept = term.words.numbers
     met = table.texts[:, kept]
-    lead = leads(weights, met.sum(axis=1), k)
+    lead = word_leads(term.word_scores, met.sum(axis=1), k)
     order = np.lexsort((table.ranks[kept], -lead * met[k]))[:top]
     order = order[(lead[order] > 0) & (met[k, order] > 0)]
     words = order.tolist() if table.numbered else table.lexicon.names(np.asarray(kept[order], dtype=np.int32))
@@ -120,18 +123,8 @@ def telling(model: TableModel, label: Any, top: int, column: str | None) -> Any:
     return frame({"word": words, "lead": lead[order], f"texts of {label}": met[k, order], "other texts": others[order]})
 
 
-def weights_of(likelihood: Any) -> tuple[Any, Floats]:
-    """Return the numbers of words, and what one of each says about each class, [word, class]."""
-    if hasattr(likelihood, "inner"):
-        return likelihood.words.numbers, likelihood.inner.each
-    if hasattr(likelihood, "likelihood"):
-        numbers, weights = weights_of(likelihood.likelihood)
-        return numbers, likelihood.weight * weights
-    return likelihood.words.numbers, likelihood.table
-
-
-def leads(weights: Floats, mass: Floats, k: int) -> Floats:
-    """Return by how much each word raises the odds of a class against all others, which count by their words."""
+def word_leads(weights: Floats, mass: Floats, k: int) -> Floats:
+    """Return by how much each word raises the log-odds of a class against all others, in proportion to their words."""
     if weights.shape[1] == 1:
         return np.zeros(len(weights))
     rest = np.arange(weights.shape[1]) != k

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.arithmetic import take_away
 from . import proportions as shares
-from .cumulants import Cumulants, of_share, ruled_out
-from .family import Settings, blocks, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, cells, entries, there, total, without_others
+from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
+from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
+from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, presence, weighted_row_sums
 
 # A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
 # they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
@@ -45,7 +46,7 @@ class Bernoulli:
     """
 
     threshold: float | None = 0.0
-    smoothing: Any = None
+    smoothing: Smoothing | None = None
 
     name: ClassVar[str] = "bernoulli"
     statistic: ClassVar[type[Table]] = Table
@@ -57,30 +58,30 @@ class Bernoulli:
                 " must be 0 or more: cells a sparse matrix leaves out are 0, and absent.",
             )
 
-    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> Flags:
+    def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> FlagLikelihood:
         """Return what each flag says about each class."""
         settings = settings.each(len(statistic.values), self.smoothing)
-        return Flags(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
+        return FlagLikelihood(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
 
 
 @dataclass(frozen=True)
-class Flags:
+class FlagLikelihood:
     """The likelihood of a matrix of flags, dense or sparse."""
 
     family: Bernoulli
     settings: Settings
     classes: Axis
-    values: Axis
+    values: FeatureAxis
     n: Floats
     rows: Floats
 
     @cached_property
     def imagined(self) -> Floats:
         """The rows imagined with each flag, and as many without it."""
-        return np.asarray(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
-    def _log_share(self, n: Any, total: Any, imagined: Any) -> Floats:
-        return shares.log_share(n + imagined, total + 2 * imagined, 2.0)
+    def _log_share(self, n: Numeric, total: Numeric, imagined: Numeric) -> Floats:
+        return shares.log_proportion(n + imagined, total + 2 * imagined, 2.0)
 
     @cached_property
     def log_there(self) -> Floats:
@@ -110,10 +111,10 @@ class Flags:
 
         Where cells are shares of a row, any share there can rule a class out, and so can any share absent.
         """
-        there, absent = (padded(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
+        present, absent = (padded(Split.of(logs).ruled_out.T) for logs in (self.log_there, self.log_absent))
         given = self.family.threshold
         at_all, in_full = (0.0, float(np.nextafter(1.0, 0.0))) if given is None else (given, given)
-        return [(above, table) for above, table in ((at_all, there), (in_full, -absent)) if table.any()]
+        return [(above, table) for above, table in ((at_all, present), (in_full, -absent)) if table.any()]
 
     @property
     def each(self) -> Floats:
@@ -127,27 +128,27 @@ class Flags:
         rules_out = bool(self._base.ruled_out.any() or self._ruled_out)
         return self._base.finite, None if rules_out else self._change[:, : len(self.classes)]
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log P(flags | class) added to the scores."""
         scorer.constant(self._base.finite)
-        add_up(scorer, x, self._change, self.family.threshold)
+        add_products(scorer, x, self._change, self.family.threshold)
         if self._base.ruled_out.any() or self._ruled_out:
             scorer.constant(self._base.ruled_out, against=True)
         for threshold, table in self._ruled_out:
-            add_up(scorer, x, table, threshold, against=True)
+            add_products(scorer, x, table, threshold, against=True)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(flags | class) as [row, class]."""
         return scores_of(self, x, threads)
 
-    def _parts(self, x: Any) -> Split:
+    def _parts(self, x: Matrix) -> Split:
         """Return the same in two parts."""
         shape = (x.shape[0], len(self.classes))
         parts = Split(np.empty(shape), np.empty(shape))
         of_finite, of_ruled_out = (Scorer(part) for part in self._base)
-        add_up(of_finite, x, self._change, self.family.threshold)
+        add_products(of_finite, x, self._change, self.family.threshold)
         for threshold, table in self._ruled_out:
-            add_up(of_ruled_out, x, table, threshold)
+            add_products(of_ruled_out, x, table, threshold)
         of_finite.log_joint(parts.finite)
         of_ruled_out.log_joint(parts.ruled_out)
         return parts
@@ -155,36 +156,40 @@ class Flags:
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
         """How little is known of a flag that is there and of one that is absent, and the whole both are shares of."""
-        n, rows, imagined = self.n, self.rows[:, None], self.settings.smoothing
+        n, rows, imagined = self.n, self.rows[:, None], self.settings.value_smoothing
         whole = np.broadcast_to(rows, n.shape) + 2 * imagined
-        present, of_whole = of_share(n + imagined, whole)
-        return present, of_share(take_away(np.broadcast_to(rows, n.shape), n) + imagined, whole)[0], of_whole
+        present, of_whole = proportion_cumulants(n + imagined, whole)
+        return (
+            present,
+            proportion_cumulants(take_away(np.broadcast_to(rows, n.shape), n) + imagined, whole)[0],
+            of_whole,
+        )
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(flags | class), under a Beta posterior of each flag."""
-        flags, whole_rows = there(x, self.family.threshold), self.family.threshold is not None
+        flags, whole_rows = presence(x, self.family.threshold), self.family.threshold is not None
         figures = []
         for powers, of_there, absent, whole in zip(POWERS, *self._sides, strict=True):
             figure = np.tile((absent - whole).sum(axis=1), (x.shape[0], 1))
             for power, a, b in POWERS[0] if whole_rows else powers:
-                figure += total(flags, (a * of_there + b * absent).T, power, threads)
+                figure += weighted_row_sums(flags, (a * of_there + b * absent).T, power, threads)
             figures.append(figure)
         found, full = Cumulants(*figures), replace(self, settings=self.settings.full())
-        return ruled_out(found, full, x, threads) if np.any(self.settings.smoothing == 0) else found
+        return with_ruled_out(found, full, x, threads) if np.any(self.settings.value_smoothing == 0) else found
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y = row_weights(weights, x.shape[0]), np.asarray(y)
         none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
-        for rows in blocks(x.shape[0], cells(x) // max(x.shape[0], 1) + 1):
+        for rows in row_blocks(x.shape[0], cell_count(x) // max(x.shape[0], 1) + 1):
             absent = Split(*(part[rows] for part in none))
             out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
         return out
 
-    def _without_own(self, x: Any, y: Codes, w: Floats, none: Split) -> Floats:
+    def _without_own(self, x: Matrix, y: Codes, w: Floats, none: Split) -> Floats:
         """Return the scores of a block of rows, given those of their own classes if no flag were there."""
         rows, columns, values = entries(x, self.family.threshold)
-        gone = without_others(*self._met, columns, w[rows] * values)
+        gone = known_by_this_row_alone(*self._met, columns, w[rows] * values)
         parts = self._parts(x) - self._flags(rows[gone], columns[gone], values[gone], x.shape[0])
         own = none + self._changes(columns, y[rows], w[rows], values, gone).row_sums(rows, x.shape[0])
         at = np.arange(x.shape[0]), y
@@ -192,31 +197,31 @@ class Flags:
         return parts.whole()
 
     @cached_property
-    def _met(self) -> tuple[Floats, Any]:
+    def _met(self) -> tuple[Floats, Mask]:
         """How often each flag was there, and whether it stays known if it was not."""
         return np.asarray(self.n.sum(axis=0)), self.values.kept(np.zeros(len(self.values), dtype=bool))
 
-    def _flags(self, rows: Any, columns: Any, values: Floats, n_rows: int) -> Split:
+    def _flags(self, rows: Places, columns: Places, values: Floats, n_rows: int) -> Split:
         """Return what these entries say, added up for each row and class."""
-        there, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
-        return (there * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
+        present, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
+        return (present * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
 
     def _all_absent(self, y: Codes, w: Floats) -> Split:
         """Return the score of each row's own class without it, as if no flag were there."""
         kinds, kind = np.unique(w, return_inverse=True)
         pairs, which = np.unique(y + len(self.classes) * kind, return_inverse=True)
         flags, sums = np.arange(len(self.values)), [Split(np.zeros(0), np.zeros(0))]
-        for block in blocks(len(pairs), len(flags)):
+        for block in row_blocks(len(pairs), len(flags)):
             k, weight = pairs[block] % len(self.classes), kinds[pairs[block] // len(self.classes)]
             sums.append(self._absent(flags, k[:, None], weight[:, None]).sum(axis=1))
         return Split(*(np.concatenate(part)[which] for part in zip(*sums, strict=True)))
 
-    def _changes(self, columns: Any, k: Any, w: Floats, values: Floats, gone: Any) -> Split:
+    def _changes(self, columns: Places, k: Codes, w: Floats, values: Floats, gone: Mask) -> Split:
         """Return what entries change in the score of their own class, without their row, over absent flags."""
         if (w != 1).any() or (values != 1).any():
             return self._there(columns, k, w, values).only(~gone) - self._absent(columns, k, w)
-        there, absent = self._whole_rows
-        changes = Split(*(table[k, columns] for table in there))
+        present, absent = self._whole_rows
+        changes = Split(*(table[k, columns] for table in present))
         for part, table in zip(changes, absent, strict=True):
             part[gone] = -table[k[gone], columns[gone]]
         return changes
@@ -228,29 +233,33 @@ class Flags:
         absent = self._absent(flags, of_class, one)
         return self._there(flags, of_class, one, one) - absent, absent
 
-    def _absent(self, columns: Any, k: Any, w: Any) -> Split:
+    def _absent(self, columns: Places, k: Codes | Places, w: Floats) -> Split:
         """Return what an absent flag says about class k when w rows without the flag are taken out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         n = take_away(*np.broadcast_arrays(total, self.n[k, columns]))
         return Split.of(self._log_share(n, total, self.imagined[columns]))
 
-    def _there(self, columns: Any, k: Any, w: Any, values: Floats) -> Split:
+    def _there(self, columns: Places, k: Codes | Places, w: Floats, values: Floats) -> Split:
         """Return what these entries say about class k when their own row is taken out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         met = take_away(self.n[k, columns], w * values)
         counts = (met, take_away(total, met))
-        there, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
-        return there * values + absent * (1 - values)
+        present, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
+        return present * values + absent * (1 - values)
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the Beta's density at the shares, up to a constant."""
         if self.settings.estimate != "map":
             return 0.0
         both = self.log_there + self.log_absent
         return float(np.where(self.imagined > 0, self.imagined * both, 0.0).sum())
 
-    def say(self, column: str) -> str:
-        """Say which flags are there more often in each class than in the others."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(there | class) as columns of a frame, a line for each flag."""
+        return {"feature": np.arange(len(self.values)), **dict(zip(labels, np.exp(self.log_there), strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which flags are more frequent in each class than in the others."""
         if not len(self.values):
             return f"{column}: nothing was counted."
         p = np.exp(self.log_there)
@@ -260,4 +269,4 @@ class Flags:
             for k, label in enumerate(self.classes.labels)
             for j in [int(lead[k].argmax())]
         ]
-        return f"{column}: {enumerated(parts)}."
+        return f"{column}: {listed_parts(parts)}."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,8 @@ from ..errors import DoesNotFit, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
 from ..stats.quantiles import ordered_groups, quantile_groups, value_weights
-from .categorical import Categorical, LogTable, scored
-from .family import Settings, rounded, shown
+from .categorical import Categorical, LogTable, scored_values
+from .family import Settings, rounded_number, shown_label
 
 # A bin for so many rows, but not fewer and not more than these.
 ROWS_OF_A_BIN, FEWEST, MOST = 25, 5, 20
@@ -56,7 +56,7 @@ class Bins:
         if self.bins is not None and not (whole and self.bins >= 2):
             raise InvalidSetting(Setting("bins", self.bins, of="Bins()"), " must be a whole number of 2 or more.")
         if self.cuts is not None:
-            object.__setattr__(self, "cuts", checked_cuts(self.cuts))
+            object.__setattr__(self, "cuts", valid_cuts(self.cuts))
 
     @property
     def values(self) -> range:
@@ -74,7 +74,7 @@ class Bins:
 
     def cut(self, numbers: Floats, weights: Floats) -> Bins:
         """Return the same with cuts, by a first look at some numbers."""
-        return self if self.cuts is not None else replace(self, cuts=tuple(cuts_of(numbers, weights, self.bins)))
+        return self if self.cuts is not None else replace(self, cuts=tuple(quantile_cuts(numbers, weights, self.bins)))
 
     def codes(self, numbers: Floats) -> Codes:
         """Return the bin of each number; -1 for one that is missing."""
@@ -84,14 +84,14 @@ class Bins:
 
     def names(self) -> list[str]:
         """Return what the bins are called."""
-        return named_bins(self._edges.tolist())
+        return bin_names(self._edges.tolist())
 
     def log_within(self, numbers: Floats) -> Floats:
         """Return the logarithm of the density of each number within its bin; 0 for one that is missing."""
         edges, there = self._edges, ~np.isnan(numbers)
         out = np.zeros(len(numbers))
         if len(edges):
-            x, widths = numbers[there], widths_of(edges)[self.codes(numbers[there])]
+            x, widths = numbers[there], bin_widths(edges)[self.codes(numbers[there])]
             beyond = np.maximum(np.maximum(edges[0] - x, x - edges[-1]), 0.0)
             out[there] = -np.log(widths) - 2 * np.log1p(beyond / widths)
         return out
@@ -104,7 +104,7 @@ class Bins:
                 f"There are {len(self.values)} bins, but others were counted: {list(known.values.labels)}."
             )
         settings = replace(settings.alone(self.smoothing), unseen="skip")
-        found = scored(known, classes, settings)
+        found = scored_values(known, classes, settings)
         return BinTable(Categorical(self.smoothing), settings, classes, *found, self._edges)
 
 
@@ -117,14 +117,14 @@ class BinTable(LogTable):
     @cached_property
     def names(self) -> list[str]:
         """The bins in words."""
-        return [*named_bins(self.edges.tolist()), *[shown(None)] * (None in self.values.labels)]
+        return [*bin_names(self.edges.tolist()), *[shown_label(None)] * (None in self.values.labels)]
 
     def where(self, code: int) -> str:
         """Return which bin a code is, for the end of a phrase."""
         return f" {self.names[code]}" if len(self.edges) else ""
 
 
-def checked_cuts(cuts: Any) -> tuple[float, ...]:
+def valid_cuts(cuts: Iterable[float]) -> tuple[float, ...]:
     """Return cuts as plain numbers, if bins can lie between them."""
     try:
         found = np.asarray(list(cuts), dtype=np.float64)
@@ -135,19 +135,19 @@ def checked_cuts(cuts: Any) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-def named_bins(edges: Sequence[float]) -> list[str]:
+def bin_names(edges: Sequence[float]) -> list[str]:
     """Return bins in words.
 
     >>> named_bins([18, 65])
     ['up to 18', '18 to 65', 'above 65']
     """
-    texts = [rounded(edge, 6) for edge in edges]
+    texts = [rounded_number(edge, 6) for edge in edges]
     if not texts:
         return ["any number"]
     return [f"up to {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"above {texts[-1]}"]
 
 
-def widths_of(edges: Floats) -> Floats:
+def bin_widths(edges: Floats) -> Floats:
     """Return how wide the bins are; the outermost, which have no end, are measured by their neighbours."""
     inner = np.diff(edges) if len(edges) > 1 else np.array([abs(edges[0]) or 1.0])
     return np.concatenate([inner[:1], inner if len(edges) > 1 else inner[:0], inner[-1:]])
@@ -156,7 +156,7 @@ def widths_of(edges: Floats) -> Floats:
 # -- the first look ---------------------------------------------------------------------------------------------------
 
 
-def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
+def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
     values, met = value_weights(
         np.where(np.isfinite(column), column, np.nan), weights
@@ -164,10 +164,10 @@ def cuts_of(column: Floats, weights: Floats, bins: int | None = None) -> list[fl
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return between(values, quantile_groups(met, most, TINY, ordered_groups))
+    return cuts_between(values, quantile_groups(met, most, TINY, ordered_groups))
 
 
-def between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
+def cuts_between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
     """Return the cuts between groups of ordered numbers: halfway from the last of one to the first of the next."""
     at = np.flatnonzero(np.diff(groups))
     cuts = np.minimum(values[at] / 2 + values[at + 1] / 2, np.nextafter(values[at + 1], -np.inf))

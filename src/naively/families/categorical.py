@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
 from .._kernels import Scorer
-from .._types import Codes, Floats, Longs
+from .._types import Codes, Floats, Label, Longs, Numeric
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
@@ -20,8 +20,8 @@ from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
 from ..stats.missing import is_missing
 from . import proportions as shares
-from .cumulants import Cumulants, of_share, ruled_out
-from .family import Settings, check_scored, enumerated, padded, row_weights, scores_of, shown
+from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
+from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
 from .wide import Split
 
 
@@ -38,7 +38,7 @@ class Categorical:
         declared value never met counts as one row then, so that it stays possible).
     """
 
-    smoothing: float | None = None
+    smoothing: Smoothing | None = None
     spread: Literal["even", "overall"] = "even"
 
     name: ClassVar[str] = "categorical"
@@ -52,13 +52,8 @@ class Categorical:
         """Return log P(value | class)."""
         settings = settings.alone(self.smoothing)
         if self.spread == "overall" and settings.estimate == "map":
-            raise InvalidSetting(
-                Setting("spread", "overall"),
-                " gives rare values a λ below 1, which ",
-                Setting("estimate", "map"),
-                " cannot use.",
-            )
-        return LogTable(self, settings, classes, *scored(statistic, classes, settings))
+            raise InvalidSetting("spread='overall' gives rare values a λ below 1, which estimate='map' cannot use.")
+        return LogTable(self, settings, classes, *scored_values(statistic, classes, settings))
 
     def estimate_all(self, statistic: Tables, rows: Floats, classes: Axis, settings: Settings) -> LogTables:
         """Return log P(value | class) for each column of a matrix of codes."""
@@ -70,7 +65,7 @@ def once_at_least(met: Floats) -> Floats:
     return np.where(met > 0, met, 1.0)
 
 
-def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
+def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
     """Return the values that are scored, and their counts [class, value]: without the missing one if it is skipped."""
     n, missing = table.on(classes), table.values.place(None)
     if settings.missing == "value" or missing < 0:
@@ -79,7 +74,7 @@ def scored(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Float
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
 
 
-class Left(NamedTuple):
+class CountsToLeave(NamedTuple):
     """What a row of one column is taken out of; the last line stands for values never met."""
 
     n: Floats  # how often each value was met with each class, [value, class]
@@ -100,6 +95,11 @@ class LogTable:
     n: Floats
 
     left_alone: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
+
+    @property
+    def level_count(self) -> int:
+        """How many values are levels that have an order; they come first."""
+        return 0
 
     @cached_property
     def log_p(self) -> Floats:
@@ -122,12 +122,14 @@ class LogTable:
         """How common each value is overall, as λ is spread; those never met, and the slot, as if met in one row."""
         return once_at_least(self.n.sum(axis=0))
 
-    def _log_share(self, n: Any, total: Any, size: Any, overall: Floats) -> Floats:
+    def _log_share(self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined = shares.IMAGINED[self.settings.estimate](self.settings.smoothing)
-        return shares.log_share(*self._sides(n, total, size, overall, imagined), size + self._slot)
+        imagined = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
+        return shares.log_proportion(*self._sides(n, total, size, overall, imagined), size + self._slot)
 
-    def _sides(self, n: Any, total: Any, size: Any, overall: Any, imagined: Any) -> tuple[Any, Any]:
+    def _sides(
+        self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, imagined: Numeric
+    ) -> tuple[Numeric, Numeric]:
         """Return the rows of a value and of its class, both with those imagined."""
         if self.family.spread == "even":
             return n + imagined, total + (size + self._slot) * imagined
@@ -139,23 +141,25 @@ class LogTable:
         common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
         overall = common / (self._common.sum() + self._slot or 1.0)
         n = np.column_stack([self.n, np.zeros(len(self.n))])
-        part, whole = of_share(*self._sides(n, total, len(self.values), overall, self.settings.smoothing))
-        silent = (np.arange(len(common)) == len(self.values)) & ~self._slot
+        sides = self._sides(n, total, len(self.values), overall, self.settings.column_smoothing)
+        part, whole = proportion_cumulants(*sides)
+        silent = (np.arange(len(common)) == len(self.values)) & (not self._slot)
         return Cumulants(*(np.where(silent, 0.0, figure).T for figure in part - whole))
 
-    def _log_unseen(self, total: Floats, size: Any, common: Any) -> Floats:
+    def _log_unseen(self, total: Floats, size: Numeric, common: Numeric) -> Floats:
         if not self._slot:
             return np.zeros(total.shape)
         return self._log_share(0.0, total, size, 1 / common)
 
-    def codes(self, labels: Iterable[Any]) -> Longs:
+    def codes(self, labels: Iterable[Label]) -> Longs:
         """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
-            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels), dtype=np.int64
+            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
+            dtype=np.int64,
         )
 
-    def _place(self, label: Any) -> int:
+    def _place(self, label: Label) -> int:
         return self.values.place(None if is_missing(label) else label)
 
     @cached_property
@@ -165,15 +169,15 @@ class LogTable:
     @cached_property
     def names(self) -> list[str]:
         """What the values are called."""
-        return [shown(label) for label in self.values.labels]
+        return [shown_label(label) for label in self.values.labels]
 
     def where(self, code: int) -> str:
         """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
         return ""
 
-    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
         """Have log P(value | class) of each code added to the scores."""
-        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), holes)
+        self._alone.add_to(scorer, np.asarray(x).reshape(-1, 1), missing)
 
     def log_likelihood(self, x: Longs, threads: int = 1) -> Floats:
         """Return log P(value | class) of each code as [row, class]."""
@@ -204,19 +208,19 @@ class LogTable:
         return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
 
     @cached_property
-    def left(self) -> Left:
+    def left(self) -> CountsToLeave:
         """What a row is taken out of."""
         known, imagined = (
             self.values.kept(np.zeros(len(self.values), dtype=bool)),
-            shares.IMAGINED[self.settings.estimate],
+            shares.PSEUDO_COUNTS[self.settings.estimate],
         )
         whole = (
-            float(imagined(self.settings.smoothing)),
+            float(imagined(self.settings.column_smoothing)),
             len(self.values) + self._slot,
             self._common.sum() + self._slot,
         )
         rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
-        return Left(
+        return CountsToLeave(
             n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
             met=np.append(self.n.sum(axis=0), 0.0),
             kept=np.append(known, True).astype(np.float64),
@@ -235,9 +239,9 @@ class LogTable:
             )
         self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         if self.settings.estimate != "map" or not imagined:
             return 0.0
         return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
@@ -247,7 +251,7 @@ class LogTable:
         size, unseen = len(self.values), code >= len(self.values)
         if code < 0 or (unseen and not self._slot):
             return ""
-        imagined = float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
         if self.family.spread == "even" or imagined == 0:
             return shares.fraction(n, total, imagined, size + self._slot)
@@ -255,14 +259,18 @@ class LogTable:
         whole = self._common.sum() + self._slot
         return f"({n:.10g}+{imagined:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{imagined:.10g})"
 
-    def say(self, column: str) -> str:
-        """Say which value is the most frequent in each class."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(value | class) as columns of a frame, a line for each value."""
+        return {"value": self.names, **dict(zip(labels, np.exp(self.log_p), strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which value is the most frequent in each class."""
         parts = [
             f"{self.names[int(line.argmax())]} for {label} ({line.max():.10g} of {line.sum():.10g})"
             for label, line in zip(self.classes.labels, self.n, strict=True)
             if line.sum() > 0
         ]
-        return f"{column}: most frequent is {enumerated(parts)}." if parts else f"{column}: nothing was counted."
+        return f"{column}: most frequent is {listed_parts(parts)}." if parts else f"{column}: nothing was counted."
 
 
 @dataclass(frozen=True)
@@ -289,13 +297,13 @@ class LogTables:
         split = Split.of(self.stack)
         return padded(split.finite), padded(split.ruled_out) if split.ruled_out.any() else None
 
-    def add_to(self, scorer: Scorer, x: Longs, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
         """Have log P(value | class) of each cell added to the scores."""
         for column, table in enumerate(self.tables):
             if table.settings.unseen == "error":
                 table.check(x[:, column])
         finite, ruled_out = self._split
-        scorer.codes(x, self.offsets, finite, allow_missing=holes)
+        scorer.codes(x, self.offsets, finite, allow_missing=missing)
         if ruled_out is not None:
             scorer.codes(x, self.offsets, ruled_out, against=True)
 
@@ -320,8 +328,8 @@ class LogTables:
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))
         found = Cumulants(*np.split(out, 4, axis=1))
-        light = any(table.settings.smoothing == 0 for table in self.tables)
-        return ruled_out(found, self._full, x, threads) if light else found
+        light = any(table.settings.column_smoothing == 0 for table in self.tables)
+        return with_ruled_out(found, self._full, x, threads) if light else found
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
@@ -353,10 +361,21 @@ class LogTables:
         n, met, kept = (np.concatenate([np.asarray(part[at]) for part in parts]) for at in range(3))
         return padded(n), met, kept, np.stack([part.total for part in parts]), np.stack([part.column for part in parts])
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the prior's density at all shares, up to a constant."""
-        return sum(table.log_belief() for table in self.tables)
+        return sum(table.log_prior_density() for table in self.tables)
 
-    def say(self, column: str) -> str:
-        """Say which value is the most frequent in each class, column by column."""
-        return "\n".join(table.say(f"{column}[{at}]") for at, table in enumerate(self.tables))
+    def column(self, at: int) -> LogTables:
+        """Return the likelihood of one of the columns."""
+        return LogTables(self.classes, (self.tables[at],))
+
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return P(value | class) as columns of a frame, a line for each column and value."""
+        names = [(at, name) for at, table in enumerate(self.tables) for name in table.names]
+        shares = np.concatenate([np.zeros((len(labels), 0)), *(np.exp(table.log_p) for table in self.tables)], axis=1)
+        columns, values = ([name[at] for name in names] for at in (0, 1))
+        return {"column": columns, "value": values, **dict(zip(labels, shares, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on which value is the most frequent in each class, column by column."""
+        return "\n".join(table.describe(f"{column}[{at}]") for at, table in enumerate(self.tables))

@@ -7,13 +7,13 @@ family, they are the derivatives of its logarithm at 0. Those of independent ter
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import polygamma, psi
 
-from .._types import Floats
+from .._types import Floats, Index, Matrix, Numeric
 from .family import Likelihood, scores_of
 
 # The variance of a logarithm of which nothing is known: no row was counted and none imagined. Its interval is 0 to 1.
@@ -38,7 +38,7 @@ class Cumulants(NamedTuple):
         """Return those of numbers that are known."""
         return cls(mean, *np.zeros((3, *mean.shape)))
 
-    def __add__(self, other: Cumulants) -> Cumulants:  # type: ignore[override]
+    def __add__(self, other: Cumulants) -> Cumulants:  # type: ignore[override]  # a sum, no longer tuple
         """Return those of the sum of two independent logarithms."""
         return Cumulants(*(a + b for a, b in zip(self, other, strict=True)))
 
@@ -46,11 +46,11 @@ class Cumulants(NamedTuple):
         """Return those of a share: its part less its whole, which holds the part."""
         return Cumulants(*(a - b for a, b in zip(self, other, strict=True)))
 
-    def of(self, *at: Any) -> Cumulants:
+    def of(self, *at: Index) -> Cumulants:
         """Return those at these places."""
         return Cumulants(*(part[at] for part in self))
 
-    def times(self, factor: Any) -> Cumulants:
+    def times(self, factor: Numeric) -> Cumulants:
         """Return those of the logarithms times a number."""
         return Cumulants(*(part * factor**order for order, part in enumerate(self, 1)))
 
@@ -65,7 +65,7 @@ class Cumulants(NamedTuple):
         return np.where(wide, self.fourth / np.where(wide, self.variance, 1.0) ** 2, 0.0)
 
 
-def of_log_gamma(shape: Floats) -> Cumulants:
+def log_gamma_cumulants(shape: Floats) -> Cumulants:
     """Return those of log G, G a gamma variable: a share is one such G over the sum of all, and so is a prior.
 
     >>> of_log_gamma(np.array([1.0])).variance  # of a class or value met once: π²/6
@@ -75,26 +75,26 @@ def of_log_gamma(shape: Floats) -> Cumulants:
     return Cumulants(psi(shape), polygamma(1, shape), polygamma(2, shape), polygamma(3, shape))
 
 
-def of_share(part: Floats, whole: Floats) -> tuple[Cumulants, Cumulants]:
+def proportion_cumulants(part: Numeric, whole: Numeric) -> tuple[Cumulants, Cumulants]:
     """Return those of a share's two sides, log G of the part and of the whole; the share's are the difference.
 
     The posterior is a Dirichlet with `part` rows of `whole`, both with those imagined. A part without any rows is 0 for
     certain and has no cumulants here: `ruled_out` says what follows from it.
     """
-    part, whole = (np.asarray(side) for side in np.broadcast_arrays(part, whole))
-    met, known = part > 0, whole > 0
-    of_part = Cumulants(*(np.where(met, figure, 0.0) for figure in of_log_gamma(part)))
+    a, b = (np.asarray(side) for side in np.broadcast_arrays(part, whole))
+    met, known = a > 0, b > 0
+    of_part = Cumulants(*(np.where(met, figure, 0.0) for figure in log_gamma_cumulants(a)))
     of_part = of_part._replace(variance=np.where(known, of_part.variance, UNKNOWN))
-    return of_part, Cumulants(*(np.where(known, figure, 0.0) for figure in of_log_gamma(whole)))
+    return of_part, Cumulants(*(np.where(known, figure, 0.0) for figure in log_gamma_cumulants(b)))
 
 
-def blanked(terms: Terms, where: npt.NDArray[np.bool_], variance: float) -> Terms:
+def with_variance_only(terms: Terms, where: npt.NDArray[np.bool_], variance: float) -> Terms:
     """Return the terms with nothing but this variance, whatever the cell holds, where so said."""
     means, (fixed, *others), *higher = (tuple(np.where(where, 0.0, term) for term in powers) for powers in terms)
     return means, (np.where(where, variance, fixed), *others), *higher
 
 
-def of_powers(x: Floats, terms: Terms) -> list[Floats]:
+def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     """Return cumulants that are polynomials of each cell, summed over the columns of x [row, column].
 
     A hole adds nothing, not even the power 0.
@@ -109,7 +109,7 @@ def of_powers(x: Floats, terms: Terms) -> list[Floats]:
     return out
 
 
-def ruled_out(found: Cumulants, likelihood: Likelihood, x: Any, threads: int) -> Cumulants:
+def with_ruled_out(found: Cumulants, likelihood: Likelihood, x: Matrix, threads: int) -> Cumulants:
     """Return the cumulants with a mean of -∞ where this likelihood rules a class out.
 
     With λ = 0 the posterior gives a value without rows no chance, for certain: the likelihood is that of ``bayes``.

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Label, Mask, Matrix
 from ..errors import InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis
 
 if TYPE_CHECKING:
     from .cumulants import Cumulants
+    from .numbers import Summary
+    from .texts import Vocabulary
 
+# One λ for a column, or one for each of its values.
+Smoothing: TypeAlias = float | Sequence[float] | Floats
 Estimate = Literal["bayes", "map", "mle"]
 Missing = Literal["skip", "value"]
 Unseen = Literal["skip", "smooth", "error"]
@@ -43,7 +47,7 @@ class Settings:
     """
 
     estimate: Estimate = "bayes"
-    smoothing: Any = 1.0
+    smoothing: Smoothing = 1.0
     missing: Missing = "skip"
     unseen: Unseen = "skip"
     marginal: bool = False
@@ -52,7 +56,7 @@ class Settings:
         for name, kinds in (("estimate", Estimate), ("missing", Missing), ("unseen", Unseen)):
             if getattr(self, name) not in get_args(kinds):
                 raise InvalidSetting(Setting(name, getattr(self, name)), f" is unknown; use one of {get_args(kinds)}.")
-        smoothing = numbers(self.smoothing)
+        smoothing = smoothing_array(self.smoothing)
         if not np.all(np.isfinite(smoothing)) or np.any(smoothing < 0):
             raise InvalidSetting(Setting("smoothing", self.smoothing), " must be finite and not negative.")
         if self.estimate == "map" and np.any(smoothing < 1):
@@ -64,9 +68,9 @@ class Settings:
                 " with smoothing=λ, or 'map' with λ + 1.",
             )
 
-    def alone(self, own: Any = None) -> Settings:
+    def alone(self, own: Smoothing | None = None) -> Settings:
         """Return these settings with one λ for a whole column: its own, if it has one."""
-        smoothing = numbers(self.smoothing if own is None else own)
+        smoothing = smoothing_array(self.smoothing if own is None else own)
         if smoothing.size != 1:
             raise InvalidSetting(
                 Setting("smoothing"),
@@ -75,13 +79,23 @@ class Settings:
             )
         return replace(self, smoothing=smoothing.item())
 
+    @property
+    def column_smoothing(self) -> float:
+        """The one λ of a whole column."""
+        return float(smoothing_array(self.smoothing))
+
+    @property
+    def value_smoothing(self) -> Floats:
+        """The λ of each value."""
+        return smoothing_array(self.smoothing)
+
     def full(self) -> Settings:
         """Return these settings with the estimate that holds the whole posterior."""
         return replace(self, estimate="bayes")
 
-    def each(self, size: int, own: Any = None) -> Settings:
+    def each(self, size: int, own: Smoothing | None = None) -> Settings:
         """Return these settings with a λ for each of so many values: the column's own, if it has some."""
-        smoothing = numbers(self.smoothing if own is None else own)
+        smoothing = smoothing_array(self.smoothing if own is None else own)
         if smoothing.size != 1 and smoothing.shape != (size,):
             raise InvalidSetting(
                 Setting("smoothing"), f" holds {smoothing.size} numbers for {size} values; give one, or one each."
@@ -89,7 +103,7 @@ class Settings:
         return replace(self, smoothing=np.broadcast_to(smoothing, (size,)))
 
 
-def numbers(smoothing: Any) -> Floats:
+def smoothing_array(smoothing: Smoothing) -> Floats:
     """Return a λ, or several, as floats."""
     try:
         return np.asarray(smoothing, dtype=np.float64)
@@ -104,10 +118,10 @@ def padded(table: Floats) -> Floats:
     return out
 
 
-def scores_of(likelihood: Likelihood, x: Any, threads: int = 1) -> Floats:
-    """Return what a column alone adds to the scores, [row, class]."""
-    scorer, out = Scorer(np.zeros(len(likelihood.classes))), np.empty((x.shape[0], len(likelihood.classes)))
-    likelihood.add_to(scorer, x)
+def scores_of(term: ScoreTerm, x: Matrix, threads: int = 1) -> Floats:
+    """Return what a term alone adds to the scores, [row, class]."""
+    scorer, out = Scorer(np.zeros(len(term.classes))), np.empty((x.shape[0], len(term.classes)))
+    term.add_to(scorer, x)
     check_scored(scorer.log_joint(out, threads))
     return out
 
@@ -118,50 +132,112 @@ def check_scored(row: int) -> None:
         raise RowRefused(row, None, "infinity or no number", "only finite numbers can be scored.")
 
 
-class Likelihood(Protocol):
-    """What a column says about the classes, estimated from its statistic."""
+class ScoreTerm(Protocol):
+    """A term of the score: added to the log joint of each row and class.
+
+    The score of a row is the log prior plus the terms of all columns. A likelihood is a term; so is a table of weighted
+    contributions, which has no likelihood of its own.
+    """
 
     @property
     def classes(self) -> Axis:
         """The classes, in the order of the scores."""
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
-        """Have the part of log P(x | class) that differs between classes added to the scores.
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have this term of the score added, up to what all classes share.
 
-        A hole (NaN) among numbers says nothing; where holes are not allowed, its row is refused.
+        A missing value (NaN among numbers) contributes nothing; where missing values are not allowed, its row is
+        refused.
         """
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+
+class Likelihood(ScoreTerm, Protocol):
+    """The log-likelihood of a column given the class, or of several columns that are read as one matrix."""
+
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], whole."""
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if that row had never been counted."""
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(x | class), [row, class]: of its parameters only the posterior is known.
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
+        """Return the cumulants of log P(x | class), [row, class]: of its parameters only the posterior is known.
 
         The posterior is the one with λ, whatever the estimate. Terms that all classes share may be left out.
         """
 
-    def log_belief(self) -> float:
-        """Return the logarithm of the prior's density at what was estimated, up to a constant; 0 without a prior.
+    def log_prior_density(self) -> float:
+        """Return the logarithm of the prior's density at the estimate, up to a constant; 0 without a prior.
 
-        Added to the log-likelihood of the rows it is what ``map`` maximises. An error where there is no such thing.
+        Added to the log-likelihood of the rows it is what ``map`` maximizes. An error where there is no such density.
         """
 
-    def say(self, column: str) -> str:
-        """Say in a sentence what was learned."""
+    def describe(self, column: str) -> str:
+        """Return a sentence on what was estimated."""
+
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the estimates as columns of a frame, given the names of the classes."""
+
+
+class ColumnLikelihoods(Likelihood, Protocol):
+    """The likelihood of several columns that are read as one matrix, each of which is a likelihood of its own."""
+
+    def column(self, at: int) -> Likelihood:
+        """Return the likelihood of one of the columns."""
+
+
+class NumberLikelihoods(ColumnLikelihoods, Protocol):
+    """The likelihood of several columns of numbers."""
+
+    @property
+    def summary(self) -> Summary:
+        """Number, mean and squares of each column and class."""
+
+
+class TextTerm(ScoreTerm, Protocol):
+    """A term of the score of texts, which is a sum over their words."""
+
+    @property
+    def words(self) -> Vocabulary:
+        """The words, in the order of their columns."""
+
+    @property
+    def word_scores(self) -> Floats:
+        """The contribution of one occurrence of each word, [word, class]."""
+
+    def by_word(self, x: Matrix) -> tuple[Codes, Floats]:
+        """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
+
+
+class FeatureAxis(Protocol):
+    """The features of a wide column in order: columns of a matrix, or the words of texts."""
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """Their names, which have an order."""
+
+    def __len__(self) -> int: ...
+
+    def kept(self, counted: Mask) -> Mask:
+        """Tell which features stay known when only some of them are counted."""
 
 
 class Family(Protocol):
     """A kind of distribution."""
 
     name: ClassVar[str]
-    statistic: ClassVar[type[Any]]
+    statistic: ClassVar[type[Any]]  # a class of `stats`, another one in each family
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]  # its settings: every family is a frozen dataclass
 
+    @property
+    def smoothing(self) -> Smoothing | None:
+        """λ of this column; None for the model's."""
+
     def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> Likelihood:
-        """Return the likelihood under these settings; rows are the number of rows of each class."""
+        """Return the likelihood under these settings; rows are the number of rows of each class.
+
+        The statistic is of the class that the family names, so that its type differs from family to family.
+        """
 
 
 def row_weights(weights: Floats | None, rows: int) -> Floats:
@@ -169,24 +245,24 @@ def row_weights(weights: Floats | None, rows: int) -> Floats:
     return np.ones(rows) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
-def blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[slice]:
+def row_blocks(rows: int, cells_per_row: int, most: int = 1 << 16) -> Iterator[slice]:
     """Cut the rows into blocks whose temporary arrays fit the second cache."""
     step = max(1, most // max(cells_per_row, 1))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
 
-def rounded(number: float, digits: int) -> str:
+def rounded_number(number: float, digits: int) -> str:
     """Return a number with so many digits that count, the way people write it: 460, not 4.6e+02."""
     return f"{float(f'{number:.{digits}g}'):.10g}"
 
 
-def shown(label: Any) -> str:
+def shown_label(label: Label) -> str:
     """Return a label as it is shown: a missing value is no label called None."""
     return "(missing)" if label is None else str(label)
 
 
-def enumerated(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
+def listed_parts(parts: Sequence[str], between: str = ", ", most: int = 3) -> str:
     """Join a few parts of a sentence; of many only the first are said."""
     said = between.join(parts[:most])
     return said if len(parts) <= most else f"{said} and so on for {len(parts) - most} more"

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import poch, polygamma, psi
 
 from .._kernels import LARGEST_VARIANCE, LEAST_RELATIVE_VARIANCE, LEAST_VARIANCE, Scorer, leave_one_out_numbers
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Matrix
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Moments
 from ..stats.accumulators import as_codes, as_weights
-from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Settings, blocks, check_scored, enumerated, padded, rounded, scores_of
+from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
+from .family import Settings, check_scored, listed_parts, padded, rounded_number, row_blocks, scores_of
 from .numbers import LIGHTEST, Summary
 
 # The least relative variance where rows have no label: a class that closes in on a single row would be ever more
@@ -55,13 +56,13 @@ class Gaussian:
                 Setting("epsilon", self.epsilon), " must be finite and not negative: it is added to variances."
             )
 
-    def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> Bells:
+    def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> GaussianLikelihood:
         """Return the density of each class and column."""
         settings = settings.alone(self.smoothing)
-        return Bells(self, settings, classes, statistic.columns, Summary.of(statistic.on(classes)))
+        return GaussianLikelihood(self, settings, classes, statistic.columns, Summary.of(statistic.on(classes)))
 
 
-class Bell(NamedTuple):
+class DensityTable(NamedTuple):
     """Densities [..., class]: log p(x) = base - far (normal), or base - power · log(1 + far) (Student-t).
 
     far = (x - centre)² · precision; power is 0 for a normal density.
@@ -73,23 +74,25 @@ class Bell(NamedTuple):
     base: Floats
 
 
-def normal(centre: Floats, variance: Floats, prior: Prior) -> Bell:
+def normal_density(centre: Floats, variance: Floats, prior: GaussianPrior) -> DensityTable:
     """Return normal densities; a column without any spread says nothing."""
-    variance = wide_enough(variance, prior)
+    variance = floored_variance(variance, prior)
     silent = variance == 0
     safe = np.where(silent, 1.0, variance)
     zero = np.zeros(variance.shape)
-    return Bell(centre, np.where(silent, 0.0, 0.5 / safe), zero, np.where(silent, 0.0, -0.5 * np.log(2 * np.pi * safe)))
+    return DensityTable(
+        centre, np.where(silent, 0.0, 0.5 / safe), zero, np.where(silent, 0.0, -0.5 * np.log(2 * np.pi * safe))
+    )
 
 
-def student(centre: Floats, scale: Floats, freedom: Floats, prior: Prior) -> Bell:
+def student_t_density(centre: Floats, scale: Floats, freedom: Floats, prior: GaussianPrior) -> DensityTable:
     """Return Student-t densities with a squared scale; a column without any spread says nothing."""
-    scale = wide_enough(scale, prior)
+    scale = floored_variance(scale, prior)
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
     # Γ((ν + 1) / 2) / Γ(ν / 2) at once: the difference of two large logarithms would lose digits.
     base = np.log(poch(freedom / 2, 0.5)) - 0.5 * (np.log(freedom * np.pi) + np.log(safe))
-    return Bell(
+    return DensityTable(
         centre,
         np.where(silent, 0.0, 1 / freedom / safe),
         np.where(silent, 0.0, (freedom + 1) / 2),
@@ -97,7 +100,7 @@ def student(centre: Floats, scale: Floats, freedom: Floats, prior: Prior) -> Bel
     )
 
 
-def wide_enough(variance: Floats, prior: Prior) -> Floats:
+def floored_variance(variance: Floats, prior: GaussianPrior) -> Floats:
     """Return the variance, not narrower than it may be; 0 only where the whole column has no spread."""
     least = np.where(
         (prior.spread > 0) | (variance > 0), np.maximum(prior.narrowest * prior.spread, LEAST_VARIANCE), 0.0
@@ -105,7 +108,7 @@ def wide_enough(variance: Floats, prior: Prior) -> Floats:
     return np.clip(variance, least, LARGEST_VARIANCE)
 
 
-class Prior(NamedTuple):
+class GaussianPrior(NamedTuple):
     """What is believed of a class before its rows are seen, [..., 1]: worth `rows` rows, its centre `centred` rows."""
 
     centre: Floats
@@ -116,7 +119,7 @@ class Prior(NamedTuple):
     narrowest: float = LEAST_RELATIVE_VARIANCE
 
     @classmethod
-    def of_column(cls, summary: Summary, smoothing: float) -> Prior:
+    def of_column(cls, summary: Summary, smoothing: float) -> GaussianPrior:
         """Return the prior that the whole column suggests: its mean and its variance, whatever the classes."""
         rows = np.maximum(summary.n.sum(axis=-1, keepdims=True), 1e-300)
         centre = (summary.n * summary.mean).sum(axis=-1, keepdims=True) / rows
@@ -125,7 +128,7 @@ class Prior(NamedTuple):
         return cls(centre, np.full(centre.shape, weight), variance, weight, variance, NARROWEST_UNLABELLED)
 
     @classmethod
-    def of(cls, summary: Summary, smoothing: float) -> Prior:
+    def of(cls, summary: Summary, smoothing: float) -> GaussianPrior:
         """Return the prior that the column's own numbers suggest.
 
         The variance is the one within classes, pooled; the centre lies among the class means, as far off as they lie
@@ -143,14 +146,14 @@ class Prior(NamedTuple):
         return cls(centre, np.maximum(weight * share, LEAST_RELATIVE_VARIANCE), variance, weight, within + between)
 
 
-def mle(summary: Summary, prior: Prior, epsilon: float) -> Bell:
+def mle_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
     """Return normal densities with mean and variance of each class; the column's own for a class without numbers."""
     met = summary.n > 0
     variance = np.where(met, summary.ssd / np.where(met, summary.n, 1.0), prior.spread)
-    return normal(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
+    return normal_density(np.where(met, summary.mean, prior.centre), variance + epsilon, prior)
 
 
-def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, Floats]:
+def normal_inverse_gamma(summary: Summary, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the normal–inverse-gamma posterior: centre, rows behind it, rows behind the variance, sum of squares."""
     centred, rows = prior.centred + summary.n, prior.rows + summary.n
     gap = summary.gap(prior.centre)
@@ -159,21 +162,21 @@ def posterior(summary: Summary, prior: Prior) -> tuple[Floats, Floats, Floats, F
     return centre, centred, rows, squares
 
 
-def map(summary: Summary, prior: Prior, epsilon: float) -> Bell:  # noqa: A001  # its name in the books
+def map_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:  # its name in the books
     """Return normal densities at the joint mode of centre and variance."""
-    centre, _, rows, squares = posterior(summary, prior)
-    return normal(centre, squares / (rows + 3) + epsilon, prior)
+    centre, _, rows, squares = normal_inverse_gamma(summary, prior)
+    return normal_density(centre, squares / (rows + 3) + epsilon, prior)
 
 
-def bayes(summary: Summary, prior: Prior, epsilon: float) -> Bell:
+def predictive_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
     """Return the posterior predictive: Student-t densities."""
-    centre, centred, rows, squares = posterior(summary, prior)
+    centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
     with np.errstate(over="ignore"):
         scale = squares / rows * (1 + 1 / centred) + epsilon
-    return student(centre, scale, rows, prior)
+    return student_t_density(centre, scale, rows, prior)
 
 
-class Known(NamedTuple):
+class DensityCumulants(NamedTuple):
     """What is known of the bells, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
 
     The posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, makes
@@ -185,10 +188,10 @@ class Known(NamedTuple):
     terms: Terms
 
     @classmethod
-    def of(cls, summary: Summary, prior: Prior, smoothing: float, epsilon: float) -> Known:
+    def of(cls, summary: Summary, prior: GaussianPrior, smoothing: float, epsilon: float) -> DensityCumulants:
         """Return what is known: nothing where no number was counted and none imagined, or all are alike."""
-        centre, centred, rows, squares = posterior(summary, prior)
-        variance = wide_enough(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
+        centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
+        variance = floored_variance(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
         a, c, silent = rows / 2, 1 / centred, variance == 0
         squares = np.where(silent, 1.0, variance) * rows
         unknown = (summary.n == 0) & (smoothing == 0)
@@ -198,7 +201,7 @@ class Known(NamedTuple):
             (polygamma(2, a) / 8 - c**3, 3 * c - 6 * a * c**2, 1.5 - 6 * a * c, -2 * a),
             (polygamma(3, a) / 16 + 3 * c**4, (24 * a * c - 12) * c**2, (36 * a * c - 12) * c, 24 * a * c - 4, 6 * a),
         )
-        return cls(centre, 1 / squares, blanked(blanked(terms, unknown, UNKNOWN), silent, 0.0))
+        return cls(centre, 1 / squares, with_variance_only(with_variance_only(terms, unknown, UNKNOWN), silent, 0.0))
 
     def at(self, x: Floats) -> Cumulants:
         """Return the cumulants of the rows x [row, column], summed over the columns; a hole adds nothing."""
@@ -206,15 +209,17 @@ class Known(NamedTuple):
         for k in range(self.centre.shape[1]):
             with np.errstate(over="ignore"):
                 far = np.minimum((x - self.centre[:, k]) ** 2 * self.precision[:, k], FARTHEST)
-            out[:, :, k] = of_powers(far, tuple(tuple(term[:, k] for term in powers) for powers in self.terms))
+            out[:, :, k] = polynomial_cumulants(
+                far, tuple(tuple(term[:, k] for term in powers) for powers in self.terms)
+            )
         return Cumulants(*out)
 
 
-ESTIMATES = {"mle": mle, "map": map, "bayes": bayes}
+ESTIMATES = {"mle": mle_density, "map": map_density, "bayes": predictive_density}
 
 
 @dataclass(frozen=True)
-class Bells:
+class GaussianLikelihood:
     """The likelihood of a matrix of numbers; NaN is a hole."""
 
     family: Gaussian
@@ -225,65 +230,67 @@ class Bells:
 
     @property
     def _how(self) -> str:
-        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
+        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
 
-    def _prior(self, summary: Summary) -> Prior:
-        believed = Prior.of_column if self.settings.marginal else Prior.of
-        return believed(summary, float(self.settings.smoothing))
+    def _prior(self, summary: Summary) -> GaussianPrior:
+        believed = GaussianPrior.of_column if self.settings.marginal else GaussianPrior.of
+        return believed(summary, self.settings.column_smoothing)
 
     @cached_property
-    def bell(self) -> Bell:
+    def bell(self) -> DensityTable:
         """The densities, [column, class]."""
         bell = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
-        return Bell(*(np.broadcast_to(part, self.summary.n.shape) for part in bell))
+        return DensityTable(*(np.broadcast_to(part, self.summary.n.shape) for part in bell))
 
     @cached_property
-    def _tables(self) -> Bell:
+    def _tables(self) -> DensityTable:
         """The densities as the kernels read them."""
-        return Bell(*(padded(part) for part in self.bell))
+        return DensityTable(*(padded(part) for part in self.bell))
 
     @cached_property
     def _tailed(self) -> bool:
         return bool(self.bell.power.any())
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log p(x | class), summed over the columns, added to the scores."""
         centre, precision, power, base = self._tables
         if self._tailed:
-            scorer.student(x, centre, precision, power, base, holes)
+            scorer.student(x, centre, precision, power, base, missing)
         else:
-            scorer.normal(x, centre, precision, base, holes)
+            scorer.normal(x, centre, precision, base, missing)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log p(x | class) as [row, class], summed over the columns."""
         return scores_of(self, x, threads)
 
     @cached_property
-    def _known(self) -> Known:
-        smoothing = float(self.settings.smoothing)
-        return Known.of(self.summary, Prior.of(self.summary, smoothing), smoothing, self.family.epsilon)
+    def _known(self) -> DensityCumulants:
+        smoothing = self.settings.column_smoothing
+        return DensityCumulants.of(
+            self.summary, GaussianPrior.of(self.summary, smoothing), smoothing, self.family.epsilon
+        )
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log p(x | class), under a normal–inverse-gamma posterior of each bell."""
         x = np.asarray(x, dtype=np.float64)
-        parts = [self._known.at(x[rows]) for rows in blocks(len(x), len(self.columns))]
+        parts = [self._known.at(x[rows]) for rows in row_blocks(len(x), len(self.columns))]
         return Cumulants(*(np.concatenate(figures) for figures in zip(*parts, strict=True)))
 
-    def column(self, at: int) -> Bells:
+    def column(self, at: int) -> GaussianLikelihood:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log p(x | class) of each row as if it had never been counted: the pooled prior changes too."""
         x, out = np.asarray(x), np.zeros((len(x), len(self.classes)))
-        worth = max(float(self.settings.smoothing), LIGHTEST)
+        worth = max(self.settings.column_smoothing, LIGHTEST)
         how = (self._how, worth, self.family.epsilon)
         check_scored(
             leave_one_out_numbers(x, as_codes(np.asarray(y)), as_weights(weights), *self.summary, *how, out, threads)
         )
         return out
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the normal–inverse-gamma density at the centres and variances, up to a constant."""
         if self.family.epsilon:
             raise InvalidSetting(
@@ -299,16 +306,20 @@ class Bells:
         logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, bell.precision, 0.5))
         return float(np.where(heard, logs - half * bell.precision, 0.0).sum())
 
-    def say(self, column: str) -> str:
-        """Say where the numbers of each class lie."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
+        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on where the numbers of each class lie."""
         lines = []
         for at, name in enumerate(self.columns.labels):
             n, mean, ssd = (part[at] for part in self.summary[:3])
             parts = [
-                f"{rounded(m, 4)} ± {rounded(np.sqrt(s / k), 2)} for {label}"
+                f"{rounded_number(m, 4)} ± {rounded_number(np.sqrt(s / k), 2)} for {label}"
                 for label, k, m, s in zip(self.classes.labels, n, mean, ssd, strict=True)
                 if k > 0
             ]
             title = column if len(self.columns) == 1 else f"{column}[{name}]"
-            lines.append(f"{title}: {enumerated(parts)}." if parts else f"{title}: no numbers.")
+            lines.append(f"{title}: {listed_parts(parts)}." if parts else f"{title}: no numbers.")
         return "\n".join(lines)

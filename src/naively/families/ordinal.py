@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._types import AnyArray, Codes, Floats, Longs
+from .._types import Codes, Floats, Label, Longs, Places
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import OPEN_LEVELS, PythonOnly, Setting
 from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
 from ..stats.arithmetic import take_away
 from . import proportions as shares
-from .categorical import Categorical, LogTable, scored
-from .cumulants import Cumulants, of_share
+from .categorical import Categorical, LogTable, scored_values
+from .cumulants import Cumulants, proportion_cumulants
 from .family import Settings, row_weights
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
@@ -47,7 +47,7 @@ class Ordinal:
         How strongly neighbours share: 0 is ``categorical``.
     """
 
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Label, ...] | None = None
     smoothing: float | None = None
     tie: float = 1.0
 
@@ -60,24 +60,24 @@ class Ordinal:
                 Setting("tie", self.tie, of="Ordinal()"), " must be finite and not negative; 0 shares nothing."
             )
         if self.levels is not None:
-            object.__setattr__(self, "levels", checked_levels(self.levels))
+            object.__setattr__(self, "levels", valid_levels(self.levels))
 
-    def ordered(self, labels: Iterable[Any]) -> list[Any]:
+    def ordered(self, labels: Iterable[Label]) -> list[Label]:
         """Return labels in their order, the missing one left out; an error if they have none."""
         known = [label for label in labels if label is not None]
         met = set(known)
-        return in_order(known) if self.levels is None else [label for label in self.levels if label in met]
+        return natural_order(known) if self.levels is None else [label for label in self.levels if label in met]
 
-    def check(self, column: str, labels: Iterable[Any]) -> None:
+    def check(self, column: str, labels: Iterable[Label]) -> None:
         """Refuse labels that have no place among the levels."""
         known = [label for label in labels if label is not None]
         if self.levels is None:
-            in_order(known, column)
+            natural_order(known, column)
             return
         named = frozenset(self.levels)
         if strange := [label for label in known if label not in named]:
             raise InvalidInput(
-                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_few(self.levels)}. "
+                f"Column {column!r} holds {strange[0]!r}, which is none of its levels {shown_levels(self.levels)}. "
                 "Correct the cell, or name all levels: ",
                 Setting("families", {column: OPEN_LEVELS}),
                 ".",
@@ -88,7 +88,7 @@ class Ordinal:
         """Return log P(level | class); the values of the table stand in the order of the levels."""
         settings = settings.alone(self.smoothing)
         known = Table(values=Axis.declared(self.levels or ())) + statistic
-        values, n = scored(known, classes, settings)
+        values, n = scored_values(known, classes, settings)
         levels = self.ordered(values.labels)
         placed = set(levels)
         others = [label for label in values.labels if label not in placed]  # these have no neighbours
@@ -104,13 +104,18 @@ class OrdinalTable(LogTable):
     ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbours
     tie: float = 1.0
 
+    @property
+    def level_count(self) -> int:
+        """How many values are levels that have an order; they come first."""
+        return self.ordered
+
     left_alone: ClassVar[bool] = True  # leaving a row out changes what neighbours say, too: that is done here
 
-    def _strength(self, imagined: Any) -> Any:
+    def _strength(self, imagined: float) -> float:
         """Return how many rows the neighbourhood is worth; two levels are neighbours in any order."""
         return self.tie * imagined * self.ordered**2 if self.ordered > 2 else 0.0
 
-    def _share(self, n: Any, imagined: Any) -> Any:
+    def _share(self, n: Floats, imagined: float) -> Floats:
         """Return the part of the counts that is shared, given how many rows have a level."""
         strength = self._strength(imagined)
         return strength / (n + strength) if strength else np.zeros(np.shape(n))
@@ -140,7 +145,7 @@ class OrdinalTable(LogTable):
 
     @cached_property
     def _imagined(self) -> float:
-        return float(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
@@ -154,14 +159,14 @@ class OrdinalTable(LogTable):
 
         P is a mixture of a Dirichlet's shares; the Beta of the same mean and variance stands for it.
         """
-        plain, imagined = super().cumulants, self.settings.smoothing
+        plain, imagined = super().cumulants, self.settings.column_smoothing
         if not self._strength(imagined):
             return plain
         whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
         share = (self.n + imagined) / whole[:, None]
         mean, second = self.mixed(share, imagined), self.mixed(share, imagined, 2)
         rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
-        part, of = of_share(mean * rows, rows)
+        part, of = proportion_cumulants(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
@@ -188,7 +193,7 @@ class OrdinalTable(LogTable):
             out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
         return out
 
-    def _own(self, code: AnyArray, y: Codes, w: Floats) -> Floats:
+    def _own(self, code: Places, y: Codes, w: Floats) -> Floats:
         """Return log P(value | own class) of values that stay known without the row."""
         n, total, level = take_away(self.n[y, code], w), take_away(self.left.total[y], w), code < self.ordered
         below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
@@ -198,7 +203,7 @@ class OrdinalTable(LogTable):
         spread = OWN * n + NEIGHBOUR * (near[0] + near[1])
         return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return 0 where nothing is believed; what neighbours share is the mode of no prior."""
         if self._strength(self._imagined):
             raise InvalidSetting(
@@ -211,7 +216,7 @@ class OrdinalTable(LogTable):
                 Setting("tie", 0, of="nv.Ordinal()"),
                 ", or the family 'categorical'.",
             )
-        return super().log_belief()
+        return super().log_prior_density()
 
     def fraction(self, k: int, code: int) -> str:
         """Return P(value | class k) as the textbook writes it, of the counts after neighbours have shared."""
@@ -221,7 +226,7 @@ class OrdinalTable(LogTable):
         return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
 
 
-def checked_levels(levels: Any) -> tuple[Any, ...]:
+def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:
     """Return levels as a tuple, if they are several and each stands once."""
     if isinstance(levels, (str, bytes)) or not hasattr(levels, "__iter__"):
         raise InvalidSetting(
@@ -236,7 +241,7 @@ def checked_levels(levels: Any) -> tuple[Any, ...]:
     return found
 
 
-def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
+def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     """Return numbers by size, and texts by the numbers in them; an error about this column if they have none.
 
     >>> in_order(["grade 10", "grade 2"]), in_order(["10", "-2.5"]), in_order(["65+", "18-40", "41-64"])
@@ -261,6 +266,6 @@ def in_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     return sorted(labels, key=lambda label: [float(p) if at % 2 else p for at, p in enumerate(parts[label])])
 
 
-def shown_few(levels: Sequence[Any]) -> str:
+def shown_levels(levels: Sequence[Label]) -> str:
     """Return the first of some levels as they are written."""
     return " < ".join([repr(level) for level in levels[:6]] + ["…"] * (len(levels) > 6))

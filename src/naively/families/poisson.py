@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi, xlogy
 
 from .._kernels import LARGEST_NUMBER, SUM_ROUNDING, Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Matrix
 from ..errors import InvalidInput, InvalidSetting, RowRefused
 from ..errors.message import Setting
 from ..stats import Axis, Moments
-from .cumulants import UNKNOWN, Cumulants, Terms, blanked, of_powers
-from .family import Settings, blocks, check_scored, enumerated, rounded, row_weights
+from .cumulants import UNKNOWN, Cumulants, Terms, polynomial_cumulants, with_variance_only
+from .family import Settings, check_scored, listed_parts, rounded_number, row_blocks, row_weights
 from .numbers import LIGHTEST, Summary
 from .wide import Split
 
@@ -43,7 +44,7 @@ class Poisson:
     name: ClassVar[str] = "poisson"
     statistic: ClassVar[type[Moments]] = Moments
 
-    def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> Rates:
+    def estimate(self, statistic: Moments, rows: Floats, classes: Axis, settings: Settings) -> PoissonLikelihood:
         """Return the distribution of each class and column."""
         summary = Summary.of(statistic.on(classes))
         for column, k in np.argwhere(summary.n * summary.mean < -0.5):  # less may be rounding
@@ -52,20 +53,20 @@ class Poisson:
                 f"{statistic.columns.labels[column]!r}; {NEVER_NEGATIVE}",
                 column=statistic.columns.labels[column],
             )
-        return Rates(self, settings.alone(self.smoothing), classes, statistic.columns, summary)
+        return PoissonLikelihood(self, settings.alone(self.smoothing), classes, statistic.columns, summary)
 
 
-class Gamma(NamedTuple):
+class RatePosterior(NamedTuple):
     """What is known of a rate, [..., class]: as much as from `events` events in `rows` rows."""
 
     events: Floats
     rows: Floats
 
 
-def gamma(summary: Summary, smoothing: float) -> Gamma:
+def rate_posterior(summary: Summary, smoothing: float) -> RatePosterior:
     """Return the posterior of the rates under a prior worth λ rows of the overall rate."""
     weight = max(smoothing, LIGHTEST)
-    return Gamma(events_of(summary) + weight * overall(summary), summary.n + weight)
+    return RatePosterior(events_of(summary) + weight * overall_rate(summary), summary.n + weight)
 
 
 def events_of(summary: Summary) -> Floats:
@@ -73,34 +74,34 @@ def events_of(summary: Summary) -> Floats:
     return np.maximum(summary.n * summary.mean, 0.0)
 
 
-def overall(summary: Summary) -> Floats:
+def overall_rate(summary: Summary) -> Floats:
     """Return the rate of all classes together, [..., 1]; never quite 0, so that an event stays possible."""
     events = events_of(summary).sum(axis=-1, keepdims=True)
     return np.asarray((events + 0.5) / (summary.n.sum(axis=-1, keepdims=True) + 1))
 
 
-def rate(estimate: str, summary: Summary, smoothing: float) -> Floats:
+def estimated_rate(estimate: str, summary: Summary, smoothing: float) -> Floats:
     """Return the rates, [..., class]: the mean (overall where a class has none), or the posterior's mode or mean."""
     if estimate == "mle":
-        return np.where(summary.n > 0, np.maximum(summary.mean, 0.0), overall(summary))
-    events, rows = gamma(summary, smoothing)
+        return np.where(summary.n > 0, np.maximum(summary.mean, 0.0), overall_rate(summary))
+    events, rows = rate_posterior(summary, smoothing)
     return (np.maximum(events - 1, 0.0) if estimate == "map" else events) / rows
 
 
-def poisson(x: Floats, rate: Floats) -> Floats:
+def log_poisson(x: Floats, rate: Floats) -> Floats:
     """Return log P(x) at these rates."""
-    return peak(x) - deviance(x, rate)
+    return log_peak(x) - half_deviance(x, rate)
 
 
-def negative_binomial(x: Floats, known: Gamma) -> Floats:
+def log_negative_binomial(x: Floats, known: RatePosterior) -> Floats:
     """Return log P(x) averaged over what is known of the rates."""
     events, rows = known
     both = events + x
-    off = deviance(events, both * (rows / (rows + 1))) + deviance(x, both / (rows + 1))
-    return np.asarray(np.log(events / both) + peak(events) + peak(x) - peak(both) - off)
+    off = half_deviance(events, both * (rows / (rows + 1))) + half_deviance(x, both / (rows + 1))
+    return np.asarray(np.log(events / both) + log_peak(events) + log_peak(x) - log_peak(both) - off)
 
 
-def peak(x: Floats) -> Floats:
+def log_peak(x: Floats) -> Floats:
     """Return log P(x) at the rate x, x·log x - x - log x!, where it is highest; by Stirling's series for large x.
 
     Large logarithms that nearly cancel would lose digits; so they are never formed.
@@ -111,7 +112,7 @@ def peak(x: Floats) -> Floats:
     return np.where(x < 16, xlogy(x, x) - x - gammaln(x + 1), 0.5 * np.log(part / (2 * np.pi)) - series)
 
 
-def deviance(x: Floats, expected: Floats) -> Floats:
+def half_deviance(x: Floats, expected: Floats) -> Floats:
     """Return how much less probable x is at the expected rate than at its own: x·log(x / expected) - x + expected."""
     gap = x - expected
     near = np.abs(gap) < expected / 2
@@ -122,7 +123,7 @@ def deviance(x: Floats, expected: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Rates:
+class PoissonLikelihood:
     """The likelihood of a matrix of event numbers; NaN is a hole."""
 
     family: Poisson
@@ -133,37 +134,37 @@ class Rates:
 
     @property
     def _how(self) -> str:
-        return self.settings.estimate if self.settings.smoothing > 0 else "mle"
+        return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
 
     @cached_property
     def rate(self) -> Floats:
         """The expected number of events of each class and column, [class, column]."""
-        return rate(self._how, self.summary, self.settings.smoothing).T
+        return estimated_rate(self._how, self.summary, self.settings.column_smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
         hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
         if self._how == "bayes":
-            terms = negative_binomial(x, gamma(summary, self.settings.smoothing))
+            terms = log_negative_binomial(x, rate_posterior(summary, self.settings.column_smoothing))
         else:
-            terms = poisson(x, rate(self._how, summary, self.settings.smoothing))
+            terms = log_poisson(x, estimated_rate(self._how, summary, self.settings.column_smoothing))
         return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
 
-    def column(self, at: int) -> Rates:
+    def column(self, at: int) -> PoissonLikelihood:
         """Return the likelihood of one of the columns."""
         return replace(self, columns=Axis.numbered(1), summary=self.summary.column(at))
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log P(x | class), summed over the columns, added to the scores."""
         split = Split.of(self.log_likelihood(x))
         scorer.given(split.finite)
         if split.ruled_out.any():
             scorer.given(split.ruled_out, against=True)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(x | class) as [row, class], summed over the columns."""
-        x = checked(x)
+        x = event_counts(x)
         out = np.zeros((len(x), len(self.classes)))
-        for rows in blocks(len(x), self.summary.n.size):
+        for rows in row_blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary)
         return out
 
@@ -173,7 +174,7 @@ class Rates:
 
         E[rate^(sx) · e^(-s·rate)] = Γ(e + sx) / Γ(e) · r^e · (r + s)^(-e - sx) for e events in r rows.
         """
-        events, rows = gamma(self.summary, self.settings.smoothing)
+        events, rows = rate_posterior(self.summary, self.settings.column_smoothing)
         none = np.zeros(rows.shape)
         terms = (
             (-events / rows, psi(events) - np.log(rows)),
@@ -181,28 +182,28 @@ class Rates:
             (-2 * events / rows**3, 3 / rows**2, none, polygamma(2, events)),
             (6 * events / rows**4, -8 / rows**3, none, none, polygamma(3, events)),
         )
-        unknown = (self.summary.n == 0) & (self.settings.smoothing == 0)
-        return blanked(terms, unknown, UNKNOWN)
+        unknown = (self.summary.n == 0) & (self.settings.column_smoothing == 0)
+        return with_variance_only(terms, unknown, UNKNOWN)
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
-        return Cumulants(*of_powers(np.minimum(checked(x), MOST), self._terms))
+        return Cumulants(*polynomial_cumulants(np.minimum(event_counts(x), MOST), self._terms))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(x | class) of each row as if it had never been counted: the overall rate changes too."""
-        x, y, w = checked(x), np.asarray(y), row_weights(weights, len(x))
+        x, y, w = event_counts(x), np.asarray(y), row_weights(weights, len(x))
         infinite = np.isinf(x).any(axis=1)
         check_scored(int(infinite.argmax()) if infinite.any() else -1)
         out = np.zeros((len(x), len(self.classes)))
-        for rows in blocks(len(x), self.summary.n.size):
+        for rows in row_blocks(len(x), self.summary.n.size):
             out[rows] = self._log_p(x[rows], self.summary.without(x[rows], y[rows], w[rows]))
         return out
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the gamma's density at the rates, up to a constant."""
         if self._how != "map":
             return 0.0
-        weight, usual = max(self.settings.smoothing, LIGHTEST), overall(self.summary)
+        weight, usual = max(self.settings.column_smoothing, LIGHTEST), overall_rate(self.summary)
         edge = np.flatnonzero((weight * usual[:, 0] < 1 - SUM_ROUNDING) & self.summary.n.any(axis=1))
         if len(edge):
             raise InvalidSetting(
@@ -214,20 +215,24 @@ class Rates:
         rates = self.rate.T
         return float((xlogy(np.maximum(weight * usual - 1, 0.0), rates) - weight * rates).sum())
 
-    def say(self, column: str) -> str:
-        """Say how many events each class has."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame, a line for each column of the matrix."""
+        return {"feature": np.arange(len(self.columns)), **dict(zip(labels, self.summary.mean.T, strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on how many events each class has."""
         lines = []
         for at, name in enumerate(self.columns.labels):
             parts = [
-                f"{rounded(rate, 4)} a row for {label}"
+                f"{rounded_number(rate, 4)} a row for {label}"
                 for label, rate in zip(self.classes.labels, self.rate[:, at], strict=True)
             ]
             title = column if len(self.columns) == 1 else f"{column}[{name}]"
-            lines.append(f"{title}: {enumerated(parts)}.")
+            lines.append(f"{title}: {listed_parts(parts)}.")
         return "\n".join(lines)
 
 
-def checked(x: Any) -> Floats:
+def event_counts(x: Matrix) -> Floats:
     """Return the numbers of events as floats; refuse negative ones, naming the place."""
     x = np.asarray(x, dtype=np.float64)
     if np.any(x < 0):

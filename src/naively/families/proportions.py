@@ -7,32 +7,30 @@ of the Dirichlet posterior), or λ of each value (``bayes``, the posterior predi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._types import Floats
+from .._types import Floats, Numeric
 
 
-def mle(alpha: Any) -> Any:
+def no_pseudo_counts(alpha: Numeric) -> Floats:
     """Imagine no rows."""
     return np.zeros(np.shape(alpha))
 
 
-def map(alpha: Any) -> Any:  # noqa: A001  # its name in the books
+def map_pseudo_counts(alpha: Numeric) -> Floats:
     """Imagine λ - 1 rows of each value."""
     return np.asarray(alpha) - 1.0
 
 
-def bayes(alpha: Any) -> Any:
+def bayes_pseudo_counts(alpha: Numeric) -> Floats:
     """Imagine λ rows of each value."""
     return np.asarray(alpha, dtype=np.float64)
 
 
-IMAGINED = {"mle": mle, "map": map, "bayes": bayes}
+PSEUDO_COUNTS = {"mle": no_pseudo_counts, "map": map_pseudo_counts, "bayes": bayes_pseudo_counts}
 
 
-def log_share(part: Any, whole: Any, size: Any, out: Floats | None = None) -> Floats:
+def log_proportion(part: Numeric, whole: Numeric, size: Numeric, out: Floats | None = None) -> Floats:
     """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all.
 
     The answer may be put where the part lies, if that is needed no more.

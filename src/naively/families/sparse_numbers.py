@@ -2,71 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import AnyArray, Codes, Floats, Matrix
 from ..stats import Axis
 from .cumulants import Cumulants
-from .family import blocks, row_weights, scores_of
+from .family import Likelihood, row_blocks, row_weights, scores_of
 
 # Cells that are filled up at once.
 DENSE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Densely:
+class SparseNumbers:
     """A likelihood of numbers that takes sparse matrices, too."""
 
-    inner: Any
+    inner: Likelihood
 
     @property
     def classes(self) -> Axis:
         """The classes, in the order of the scores."""
-        classes: Axis = self.inner.classes
-        return classes
+        return self.inner.classes
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
+    def log_prior_density(self) -> float:
+        """Return the logarithm of the prior's density at the estimate, up to a constant."""
+        return self.inner.log_prior_density()
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def describe(self, column: str) -> str:
+        """Return a sentence on where the numbers of each class lie."""
+        return self.inner.describe(column)
+
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the mean of each class as columns of a frame."""
+        return self.inner.table(labels)
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have what the numbers say added to the scores."""
         if not sparse.issparse(x):
-            self.inner.add_to(scorer, x, holes)
+            self.inner.add_to(scorer, x, missing)
             return
-        parts = [scores_of(self.inner, filled) for _, filled in pieces(x)]
+        parts = [scores_of(self.inner, filled) for _, filled in dense_blocks(x)]
         scorer.given(np.ascontiguousarray(np.concatenate([np.zeros((0, len(self.classes))), *parts])))
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(numbers | class) as [row, class]."""
-        return joined([self.inner.log_likelihood(filled, threads) for _, filled in pieces(x)])
+        return stacked_rows([self.inner.log_likelihood(filled, threads) for _, filled in dense_blocks(x)])
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the same of each row as if it had never been counted."""
         y, w = np.asarray(y), row_weights(weights, x.shape[0])
-        return joined([self.inner.leave_one_out(part, y[rows], w[rows], threads) for rows, part in pieces(x)])
+        return stacked_rows(
+            [self.inner.leave_one_out(part, y[rows], w[rows], threads) for rows, part in dense_blocks(x)]
+        )
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of log P(numbers | class)."""
-        found = [self.inner.uncertainty(filled, threads) for _, filled in pieces(x)]
-        return Cumulants(*(joined(list(figure)) for figure in zip(*found, strict=True)))
+        found = [self.inner.uncertainty(filled, threads) for _, filled in dense_blocks(x)]
+        return Cumulants(*(stacked_rows(list(figure)) for figure in zip(*found, strict=True)))
 
 
-def pieces(x: Any) -> Any:
+def dense_blocks(x: Matrix) -> Iterator[tuple[slice, AnyArray]]:
     """Give some rows at a time, and which they are; those of a sparse matrix filled up."""
     if not sparse.issparse(x):
         yield slice(0, x.shape[0]), x
         return
-    for rows in blocks(x.shape[0], x.shape[1], DENSE):
+    for rows in row_blocks(x.shape[0], x.shape[1], DENSE):
         yield rows, np.asarray(x[rows].toarray())
 
 
-def joined(parts: list[Floats]) -> Floats:
+def stacked_rows(parts: list[Floats]) -> Floats:
     """Return rows one after the other."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

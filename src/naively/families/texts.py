@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .._kernels import Scorer
-from .._types import Codes, Floats, Mask
+from .._types import Codes, Floats, Mask, Matrix, SparseMatrix
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, WordTable
-from .bernoulli import Bernoulli, Flags
+from .bernoulli import Bernoulli, FlagLikelihood
 from .cumulants import Cumulants
-from .family import Settings
+from .family import Settings, Smoothing
 from .word_counts import WordWeights
 
 if TYPE_CHECKING:
     from .words import Words
 
 
-class Kept(Sequence[Any]):
-    """The words of a model, in the order of their columns; their names are looked up when they are asked for."""
+class Vocabulary(Sequence[Any]):
+    """The words of a model, in the order of their columns; their names are looked up when they are needed.
+
+    A name is a text or, for the columns of a hash, a number.
+    """
 
     def __init__(self, table: WordTable, numbers: npt.NDArray[np.int32]) -> None:
         self.lexicon, self.numbers, self.declared = table.lexicon, numbers, table.numbered or table.lexicon.fixed
@@ -58,8 +61,14 @@ class Kept(Sequence[Any]):
         """The names of the words; of the columns of a hash, their numbers."""
         return self.numbers.tolist() if self.numbered else self.lexicon.names(self.numbers)
 
-    def __getitem__(self, column: Any) -> Any:
-        """Return the name of one word."""
+    @overload
+    def __getitem__(self, column: int) -> Any: ...
+    @overload
+    def __getitem__(self, column: slice) -> list[Any]: ...
+    def __getitem__(self, column: int | slice) -> Any:
+        """Return the name of one word, or of several."""
+        if isinstance(column, slice):
+            return self.labels[column]
         number = self.numbers[column]
         return int(number) if self.numbered else self.lexicon.names(np.array([number], dtype=np.int32))[0]
 
@@ -81,8 +90,8 @@ class TextWeights:
     """The likelihood of a column of texts: that of a matrix of its words, which is made only where that is needed."""
 
     family: Words
-    words: Kept
-    inner: WordWeights | Flags
+    words: Vocabulary
+    inner: WordWeights | FlagLikelihood
     idf: Floats | None
 
     @property
@@ -90,7 +99,7 @@ class TextWeights:
         """The classes, in the order of the scores."""
         return self.inner.classes
 
-    def matrix(self, x: Any) -> Any:
+    def matrix(self, x: Matrix) -> SparseMatrix:
         """Return the words of rows as a sparse matrix of the columns of this model."""
         found = x.matrix(self.words.columns, len(self.words), self.family.scored)
         if self.idf is None:
@@ -107,66 +116,84 @@ class TextWeights:
             return None
         return constant, self.words.by_number(table if self.idf is None else table * self.idf[:, None])
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have what the words say added to the scores, as the texts are read."""
         if self.said is None:
-            self.inner.add_to(scorer, self.matrix(x), holes)
+            self.inner.add_to(scorer, self.matrix(x), missing)
             return
         constant, table = self.said
         if constant.any():
             scorer.constant(constant)
         scorer.given(x.scores(table, self.family.scored))
 
-    def by_word(self, x: Any) -> tuple[npt.NDArray[np.int32], Floats]:
+    def by_word(self, x: Matrix) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
         row, table = self.matrix(x), self.inner.each
         return self.words.numbers[row.indices], row.data[:, None] * table[row.indices]
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(words | class) as [row, class]."""
         return self.inner.log_likelihood(self.matrix(x), threads)
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted; which words are kept stays."""
         return self.inner.leave_one_out(self.matrix(x), y, weights, threads)
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of the score of the words."""
         return self.inner.uncertainty(self.matrix(x), threads)
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the prior's density at what was estimated, up to a constant."""
-        return self.inner.log_belief()
+        return self.inner.log_prior_density()
 
-    def say(self, column: str) -> str:
-        """Say which words speak most for each class."""
-        return self.inner.say(column)
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the weight of each word as columns of a frame, in the order of the words."""
+        words = self.words.labels
+        order = sorted(range(len(words)), key=words.__getitem__)
+        weights = self.inner.table(labels)
+        return {"word": [words[at] for at in order], **{label: np.asarray(weights[label])[order] for label in labels}}
+
+    @property
+    def word_scores(self) -> Floats:
+        """The contribution of one occurrence of each word, [word, class]."""
+        return self.inner.each
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on the words with the largest contribution to each class."""
+        return self.inner.describe(column)
 
 
-def of_texts(family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings) -> TextWeights:
+def text_likelihood(
+    family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings
+) -> TextWeights:
     """Return what the words of texts say about each class."""
     table = statistic.on(classes)
-    keep = chosen(family, table, float(np.sum(rows)))
+    keep = kept_tokens(family, table, float(np.sum(rows)))
     if family.aside:
         keep &= ~table.lexicon.sequences(table.size, spaced=True)
-    words = Kept(table, np.flatnonzero(keep).astype(np.int32))
-    settings = settings.each(len(words), smoothing_of(family, words))
+    words = Vocabulary(table, np.flatnonzero(keep).astype(np.int32))
+    settings = settings.each(len(words), word_smoothing(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
         there = np.asarray(rows, float)
-        inner: Any = Flags(flags, settings, classes, words, words.of(table.texts), there)  # type: ignore[arg-type]
+        inner: WordWeights | FlagLikelihood = FlagLikelihood(
+            flags, settings, classes, words, words.of(table.texts), there
+        )
         return TextWeights(family, words, inner, None)
     n, idf = words.of(table.times), None
     if family.idf:
         idf = np.log((1 + np.sum(rows)) / (1 + words.of(table.texts).sum(axis=0))) + 1
         n = n * idf
-    inner = WordWeights(family, settings, classes, words, n)  # type: ignore[arg-type]
+    inner = WordWeights(family, settings, classes, words, n)
     return TextWeights(family, words, inner, idf)
 
 
-def smoothing_of(family: Words, words: Kept) -> Any:
+def word_smoothing(family: Words, words: Vocabulary) -> Smoothing | None:
     """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
-    if family.smoothing is None or np.ndim(family.smoothing) == 0 or words.numbered:
+    if family.smoothing is None or isinstance(family.smoothing, (float, int)) or words.numbered:
+        return family.smoothing
+    if np.ndim(family.smoothing) == 0:
         return family.smoothing
     if family.vocabulary is None or len(family.vocabulary) != len(family.smoothing):
         raise InvalidSetting(
@@ -177,10 +204,10 @@ def smoothing_of(family: Words, words: Kept) -> Any:
     return np.array([each[word] for word in words.labels], dtype=np.float64)
 
 
-def chosen(family: Words, table: WordTable, rows: float) -> Mask:
+def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
     """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
     documents = table.texts.sum(axis=0)
-    least, most = (limit(share, rows) for share in (family.min_df, family.max_df))
+    least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
     least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
     keep = table.met & (documents >= least - slack) & (documents <= most + slack)
@@ -195,12 +222,12 @@ def chosen(family: Words, table: WordTable, rows: float) -> Mask:
     return np.asarray(keep)
 
 
-def limit(share: float, rows: float) -> float:
+def document_limit(share: float, rows: float) -> float:
     """Return a number of texts: a whole number is itself, a fraction the share of all."""
     return float(share) if isinstance(share, (int, np.integer)) else share * rows
 
 
-def check_limit(name: str, value: Any) -> None:
+def check_document_limit(name: str, value: float) -> None:
     """Refuse what is neither a number of texts nor a share of them."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
     if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):

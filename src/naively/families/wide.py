@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .._kernels import Scorer
-from .._types import Floats
+from .._types import Floats, Mask, Matrix, Places
 from ..stats.arithmetic import take_away
 from .family import check_scored, padded
 
@@ -33,29 +32,29 @@ class Split(NamedTuple):
         """Return the logarithms in one part again."""
         return np.where(self.ruled_out > 0.5, -np.inf, self.finite)
 
-    def __add__(self, other: Split) -> Split:  # type: ignore[override]
+    def __add__(self, other: Split) -> Split:  # type: ignore[override]  # a sum of logarithms, no longer tuple
         return Split(self.finite + other.finite, self.ruled_out + other.ruled_out)
 
     def __sub__(self, other: Split) -> Split:
         return Split(self.finite - other.finite, self.ruled_out - other.ruled_out)
 
-    def __mul__(self, times: Any) -> Split:
+    def __mul__(self, times: Floats) -> Split:  # type: ignore[override]  # a product with numbers, as of arrays
         return Split(self.finite * times, self.ruled_out * (times > 0))
 
     def sum(self, axis: int) -> Split:
         """Return the sums along an axis."""
         return Split(self.finite.sum(axis=axis), self.ruled_out.sum(axis=axis))
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Split:
+    def only(self, keep: Mask) -> Split:
         """Return the same with nothing where it is not kept."""
         return Split(np.where(keep, self.finite, 0.0), np.where(keep, self.ruled_out, 0.0))
 
-    def row_sums(self, rows: npt.NDArray[np.intp], n_rows: int) -> Split:
+    def row_sums(self, rows: Places, n_rows: int) -> Split:
         """Return the sums of the entries of each row."""
         return Split(row_sums(rows, self.finite, n_rows), row_sums(rows, self.ruled_out, n_rows))
 
 
-def add_up(scorer: Scorer, x: Any, table: Floats, threshold: float | None, against: bool = False) -> None:
+def add_products(scorer: Scorer, x: Matrix, table: Floats, threshold: float | None, against: bool = False) -> None:
     """Have the sum over the cells of each row of value (or presence) times table [value, class] added to the scores."""
     if sparse.issparse(x):
         scorer.sparse(x.indptr, x.indices, x.data, threshold, table, against)
@@ -63,7 +62,7 @@ def add_up(scorer: Scorer, x: Any, table: Floats, threshold: float | None, again
         scorer.dense(x, threshold, table, against)
 
 
-def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+def entries(x: Matrix, threshold: float | None = None) -> tuple[Places, Places, Floats]:
     """Return row, column and value of each cell that counts."""
     if sparse.issparse(x):
         x = x.tocsr()
@@ -78,12 +77,12 @@ def entries(x: Any, threshold: float | None = None) -> tuple[npt.NDArray[np.intp
     return (rows, columns, values) if counts.all() else (rows[counts], columns[counts], values[counts])
 
 
-def cells(x: Any) -> int:
+def cell_count(x: Matrix) -> int:
     """Return how many cells there are to look at: those that a sparse matrix holds."""
     return int(x.nnz if sparse.issparse(x) else x.size)
 
 
-def without_others(met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArray[np.intp], taken: Floats) -> Any:
+def known_by_this_row_alone(met: Floats, kept: Mask, columns: Places, taken: Floats) -> Mask:
     """Tell which entries are of values that no other row has and nobody declared: unknown without this row."""
     # Few can be: what is met more often than any entry takes away stays.
     maybe = np.flatnonzero(((met <= taken.max(initial=0.0) * (1 + 1e-9)) & ~kept)[columns])
@@ -92,7 +91,7 @@ def without_others(met: Floats, kept: npt.NDArray[np.bool_], columns: npt.NDArra
     return gone
 
 
-def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
+def row_sums(rows: Places, terms: Floats, n_rows: int) -> Floats:
     """Return the sum of the terms [entry] or [entry, class] of each row; the entries stand in the order of the rows."""
     if terms.ndim == 1:
         return np.asarray(np.bincount(rows, weights=terms, minlength=n_rows), dtype=np.float64)
@@ -101,15 +100,15 @@ def row_sums(rows: npt.NDArray[np.intp], terms: Floats, n_rows: int) -> Floats:
     return np.asarray(sparse.csr_array(ones, shape=(n_rows, len(rows))) @ terms)
 
 
-def total(x: Any, table: Floats, power: int = 1, threads: int = 1) -> Floats:
+def weighted_row_sums(x: Matrix, table: Floats, power: int = 1, threads: int = 1) -> Floats:
     """Return the sum over the cells of each row of value to a power times table [value, class], as [row, class]."""
     scorer, out = Scorer(np.zeros(table.shape[1])), np.empty((x.shape[0], table.shape[1]))
-    add_up(scorer, raised(x, power), padded(table), None)
+    add_products(scorer, raised_cells(x, power), padded(table), None)
     check_scored(scorer.log_joint(out, threads))
     return out
 
 
-def there(x: Any, threshold: float | None) -> Any:
+def presence(x: Matrix, threshold: float | None) -> Matrix:
     """Return a matrix with 1 for each cell above the threshold, and 0 for others; without one, the matrix itself."""
     if threshold is None:
         return x
@@ -118,7 +117,7 @@ def there(x: Any, threshold: float | None) -> Any:
     return (np.asarray(x) > threshold).astype(np.float64)
 
 
-def raised(x: Any, power: int) -> Any:
+def raised_cells(x: Matrix, power: int) -> Matrix:
     """Return a matrix with each cell raised to a power."""
     if power == 1:
         return x

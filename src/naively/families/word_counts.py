@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,15 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .._kernels import Scorer
-from .._types import Codes, Floats
+from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis
 from ..stats.arithmetic import take_away
 from . import proportions as shares
-from .cumulants import Cumulants, of_share, ruled_out
-from .family import Settings, blocks, check_scored, enumerated, padded, row_weights, scores_of
-from .wide import Split, add_up, cells, entries, row_sums, total, without_others
+from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
+from .family import FeatureAxis, Settings, check_scored, listed_parts, padded, row_blocks, row_weights, scores_of
+from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, row_sums, weighted_row_sums
 
 if TYPE_CHECKING:
     from .words import Words
@@ -32,7 +32,7 @@ class WordWeights:
     family: Words
     settings: Settings
     classes: Axis
-    words: Axis
+    words: FeatureAxis
     n: Floats
 
     @cached_property
@@ -45,14 +45,14 @@ class WordWeights:
     @cached_property
     def imagined(self) -> Floats:
         """The rows imagined of each word."""
-        return np.asarray(shares.IMAGINED[self.settings.estimate](self.settings.smoothing))
+        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(word | class), or of P(word | all other classes), [class, word]."""
         whole = self.told.sum(axis=1, keepdims=True) + self.imagined.sum()
         part = self.told + self.imagined
-        return shares.log_share(part, whole, len(self.words), out=part)
+        return shares.log_proportion(part, whole, len(self.words), out=part)
 
     @cached_property
     def weights(self) -> Floats:
@@ -61,7 +61,7 @@ class WordWeights:
             return self.log_p
         if not self.family.norm:
             return -self.log_p
-        return normed(-self.log_p, -finite_sum(self.log_p)[:, None])
+        return normalized_weights(-self.log_p, -finite_sum(self.log_p)[:, None])
 
     @cached_property
     def _table(self) -> Split:
@@ -89,16 +89,16 @@ class WordWeights:
         """What every class says of no words, and what each word adds, [word, class]; no table if some rule out."""
         return np.zeros(len(self.classes)), None if self._rules_out else self.weights.T
 
-    def add_to(self, scorer: Scorer, x: Any, holes: bool = True) -> None:
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have occurrences times weight of each word added to the scores."""
-        add_up(scorer, x, self._table.finite, None)
+        add_products(scorer, x, self._table.finite, None)
         if self._rules_out:
-            add_up(scorer, x, self._table.ruled_out, 0.0, against=True)
+            add_products(scorer, x, self._table.ruled_out, 0.0, against=True)
 
-    def log_likelihood(self, x: Any, threads: int = 1) -> Floats:
+    def log_likelihood(self, x: Matrix, threads: int = 1) -> Floats:
         """Return log P(words | class) as [row, class]: the multinomial coefficient included, save for complements."""
         scores = scores_of(self, x, threads)
-        return scores if self.family.complement else scores + coefficient(x)[:, None]
+        return scores if self.family.complement else scores + multinomial_coefficients(x)[:, None]
 
     @cached_property
     def _full(self) -> WordWeights:
@@ -108,53 +108,53 @@ class WordWeights:
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants]:
         """How little is known of each word [word, class], and of the whole all are shares of [class]."""
-        imagined = self.settings.smoothing
-        part, whole = of_share(self.told + imagined, self.told.sum(axis=1, keepdims=True) + imagined.sum())
+        imagined = self.settings.value_smoothing
+        part, whole = proportion_cumulants(self.told + imagined, self.told.sum(axis=1, keepdims=True) + imagined.sum())
         return Cumulants(*(figure.T for figure in part)), Cumulants(*(figure[:, 0] for figure in whole))
 
-    def uncertainty(self, x: Any, threads: int = 1) -> Cumulants:
+    def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
         """Return how little is known of the score of the words, under a Dirichlet posterior of each class.
 
         Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
-        met = self.told.T + self.settings.smoothing[:, None] > 0
-        length = total(x, met.astype(np.float64), 1, threads)
+        met = self.told.T + self.settings.value_smoothing[:, None] > 0
+        length = weighted_row_sums(x, met.astype(np.float64), 1, threads)
         found = Cumulants(
             *(
-                total(x, part, order, threads) - length**order * whole
+                weighted_row_sums(x, part, order, threads) - length**order * whole
                 for order, (part, whole) in enumerate(zip(*self._sides, strict=True), 1)
             )
         )
         if self.family.complement:
             found = found.times(-self._divided)
-        light = np.any(self.settings.smoothing == 0)
-        return ruled_out(found, self._full, x, threads) if light else found
+        light = np.any(self.settings.value_smoothing == 0)
+        return with_ruled_out(found, self._full, x, threads) if light else found
 
     @cached_property
     def _divided(self) -> Floats:
         """What the weights of each class are multiplied with to norm them."""
         if not self.family.norm:
             return np.ones(len(self.classes))
-        return normed(np.ones(len(self.classes)), -finite_sum(self._full.log_p))
+        return normalized_weights(np.ones(len(self.classes)), -finite_sum(self._full.log_p))
 
-    def leave_one_out(self, x: Any, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return the log-likelihood of each row as if it had never been counted."""
         y, w = np.asarray(y), row_weights(weights, x.shape[0])
         out = np.empty((x.shape[0], len(self.classes)))
-        per_row = cells(x) // max(x.shape[0], 1) + 1
-        for rows in blocks(x.shape[0], per_row * (len(self.classes) if self.family.complement else 1)):
+        per_row = cell_count(x) // max(x.shape[0], 1) + 1
+        for rows in row_blocks(x.shape[0], per_row * (len(self.classes) if self.family.complement else 1)):
             if self.family.complement:
                 out[rows] = self._complement_without(x[rows], y[rows], w[rows])
             else:
                 out[rows] = self._said_without(x[rows], y[rows], w[rows], threads)
         return out
 
-    def _gone(self, columns: Any, taken: Floats) -> Any:
+    def _gone(self, columns: Places, taken: Floats) -> Mask:
         """Tell which entries are of words that nobody else used and nobody declared: unknown without this row."""
-        return without_others(*self._used, columns, taken)
+        return known_by_this_row_alone(*self._used, columns, taken)
 
     @cached_property
-    def _used(self) -> tuple[Floats, Any]:
+    def _used(self) -> tuple[Floats, Mask]:
         """How often each word was used, and whether it stays known if it was not."""
         return np.asarray(self.n.sum(axis=0)), self.words.kept(np.zeros(len(self.words), dtype=bool))
 
@@ -162,7 +162,7 @@ class WordWeights:
     def _total(self) -> Floats:
         return np.asarray(self.told.sum(axis=1))
 
-    def _said_without(self, x: Any, y: Codes, w: Floats, threads: int) -> Floats:
+    def _said_without(self, x: Matrix, y: Codes, w: Floats, threads: int) -> Floats:
         """Return the scores of rows without them: of their own class anew, of others where words go with the row."""
         n_rows, (rows, columns, values) = x.shape[0], entries(x)
         taken, total = w[rows] * values, self._total
@@ -171,7 +171,7 @@ class WordWeights:
         imagined = self.imagined.sum() - row_sums(rows[gone], self.imagined[columns[gone]], n_rows)
         size = len(self.words) - row_sums(rows[gone], np.ones(gone.sum()), n_rows)
         if gone.any():
-            rows, columns, values, taken = (part[~gone] for part in (rows, columns, values, taken))
+            (rows, columns), (values, taken) = (rows[~gone], columns[~gone]), (values[~gone], taken[~gone])
         number = row_sums(rows, values, n_rows)
         parts, fewer = self._parts(x, threads) - lost, np.flatnonzero(size < len(self.words))
         before = log_whole(total + self.imagined.sum(), len(self.words))
@@ -180,19 +180,19 @@ class WordWeights:
         n, whole = take_away(self.n[y[rows], columns], taken) + self.imagined[columns], left + imagined
         own, at = log_products(rows, values, n, n_rows).only(whole > 0), (np.arange(n_rows), y)
         parts.finite[at], parts.ruled_out[at] = own.finite - number * log_whole(whole, size), own.ruled_out
-        return np.asarray(parts.whole() + log_orders(rows, values, n_rows)[:, None])
+        return np.asarray(parts.whole() + log_multinomial_coefficient(rows, values, n_rows)[:, None])
 
-    def _parts(self, x: Any, threads: int) -> Split:
+    def _parts(self, x: Matrix, threads: int) -> Split:
         """Return the scores of rows with them, in two parts."""
         parts = Split(*(np.zeros((x.shape[0], len(self.classes))) for _ in range(2)))
         for part, table, threshold in zip(parts, self._table, (None, 0.0), strict=True):
             if threshold is None or self._rules_out:
                 scorer = Scorer(np.zeros(len(self.classes)))
-                add_up(scorer, x, table, threshold)
+                add_products(scorer, x, table, threshold)
                 check_scored(scorer.log_joint(part, threads))
         return parts
 
-    def _complement_without(self, x: Any, y: Codes, w: Floats) -> Floats:
+    def _complement_without(self, x: Matrix, y: Codes, w: Floats) -> Floats:
         """Return the scores of a block of rows, each from the counts without it: those of all classes but its own."""
         n_rows = x.shape[0]
         rows, columns, values = entries(x)
@@ -207,12 +207,14 @@ class WordWeights:
         imagined = self.imagined.sum() - row_sums(rows, np.where(gone, self.imagined[columns], 0.0), n_rows)
         whole = total + imagined[:, None]
         size = len(self.words) - row_sums(rows, gone.astype(np.float64), n_rows)[:, None]
-        log_p = shares.log_share(told + self.imagined[columns][:, None], whole[rows], size[rows])
+        log_p = shares.log_proportion(told + self.imagined[columns][:, None], whole[rows], size[rows])
         log_p[gone] = 0.0
-        scores = added_up(rows, values, log_p, n_rows)
-        return normed(scores, -self._norms(rows, columns, log_p, whole, size)) if self.family.norm else scores
+        scores = complement_scores(rows, values, log_p, n_rows)
+        return (
+            normalized_weights(scores, -self._norms(rows, columns, log_p, whole, size)) if self.family.norm else scores
+        )
 
-    def _norms(self, rows: Any, columns: Any, log_p: Floats, whole: Floats, size: Floats) -> Floats:
+    def _norms(self, rows: Places, columns: Places, log_p: Floats, whole: Floats, size: Floats) -> Floats:
         """Return the sum over all words of their logarithms: those of the row are given, the whole changes for all."""
         n_rows, before = len(whole), self.log_p.T
         old, new = before[columns], np.where(np.isfinite(log_p), log_p, 0.0)
@@ -223,7 +225,7 @@ class WordWeights:
         norms = others + number * change + row_sums(rows, new, n_rows)
         return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are alike where none was met
 
-    def log_belief(self) -> float:
+    def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
         if self.family.complement:
             raise InvalidSetting(
@@ -238,28 +240,35 @@ class WordWeights:
         some = self.imagined > 0  # elsewhere log 0 would count nothing times
         return float((self.imagined[some] * self.log_p[:, some]).sum())
 
-    def say(self, column: str) -> str:
-        """Say which words speak most for each class, against the others: all of their occurrences together."""
+    def table(self, labels: Sequence[str]) -> Mapping[str, object]:
+        """Return the weight of each word as columns of a frame; P(word | class), save for complements."""
+        return {"feature": np.arange(self.weights.shape[1]), **dict(zip(labels, np.exp(self.weights), strict=True))}
+
+    def describe(self, column: str) -> str:
+        """Return a sentence on the words with the largest contribution to each class, all occurrences together."""
         shown = np.where(np.isfinite(self.log_p), self.log_p, -50.0) * (-1.0 if self.family.complement else 1.0)
         lead = (shown - (shown.sum(axis=0) - shown) / max(len(self.classes) - 1, 1)) * self.n
-        said = [strongest(line, self.words.labels) for line in lead]
+        said = [leading_words(line, self.words.labels) for line in lead]
         parts = [
             f"{', '.join(map(str, words))} for {label}"
             for label, words in zip(self.classes.labels, said, strict=True)
             if words
         ]
         return (
-            f"{column}: most telling are {enumerated(parts, '; ')}." if parts else f"{column}: all classes are alike."
+            f"{column}: most telling are {listed_parts(parts, '; ')}." if parts else f"{column}: all classes are alike."
         )
 
 
-def strongest(lead: Floats, names: Sequence[Any], most: int = 3) -> list[Any]:
-    """Return the words of the largest leads, if they have some; of equal ones the first by name, not by row."""
+def leading_words(lead: Floats, names: Sequence[Any], most: int = 3) -> list[Any]:
+    """Return the words of the largest leads, if they have some; of equal ones the first by name, not by row.
+
+    Names are texts, or the numbers of hash columns: whatever has an order.
+    """
     bound = max(*np.sort(lead)[-most:][:1].tolist(), 1e-9, 0.0)
     return [name for _, name in sorted((-lead[j], names[j]) for j in np.flatnonzero(lead >= bound).tolist())][:most]
 
 
-def added_up(rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
+def complement_scores(rows: Places, values: Floats, log_p: Floats, n_rows: int) -> Floats:
     """Add up occurrences times weight over the entries of each row, given their logarithms [entry, class]."""
     certain = np.isneginf(log_p)
     ruled_out = ~certain & certain.any(axis=1, keepdims=True)  # a word met in one class only rules out the others
@@ -267,19 +276,19 @@ def added_up(rows: Any, values: Floats, log_p: Floats, n_rows: int) -> Floats:
     return np.where(row_sums(rows, ruled_out.astype(np.float64), n_rows) > 0, -np.inf, scores)
 
 
-def log_products(rows: Any, values: Floats, numbers: Floats, n_rows: int) -> Split:
+def log_products(rows: Places, values: Floats, numbers: Floats, n_rows: int) -> Split:
     """Return the logarithm of the product of the numbers of each row, each as often as its value says."""
     some = numbers > 0
     ruled_out = np.zeros(n_rows) if some.all() else row_sums(rows, (~some).astype(np.float64), n_rows)
     return Split(row_sums(rows, values * np.log(np.where(some, numbers, 1.0)), n_rows), ruled_out)
 
 
-def log_whole(whole: Any, size: Any) -> Floats:
+def log_whole(whole: Numeric, size: Numeric) -> Floats:
     """Return the logarithm of what shares are divided by: where nothing was met, of the number of words."""
     return np.asarray(np.log(np.where(whole > 0, whole, np.maximum(size, 1.0))))
 
 
-def normed(scores: Floats, total: Floats) -> Floats:
+def normalized_weights(scores: Floats, total: Floats) -> Floats:
     """Return the scores divided by the sum of all weights; where only one word is possible it says nothing.
 
     The sum is then 0 up to rounding, while two possible words bring it to log 2 or more.
@@ -293,13 +302,13 @@ def finite_sum(log_p: Floats) -> Floats:
     return np.asarray(np.where(np.isfinite(log_p), log_p, 0.0).sum(axis=1))
 
 
-def coefficient(x: Any) -> Floats:
+def multinomial_coefficients(x: Matrix) -> Floats:
     """Return the logarithm of how many orders of the words there are, (Σx)! / Πx!, for each row."""
     rows, _, values = entries(x)
-    return log_orders(rows, values, x.shape[0])
+    return log_multinomial_coefficient(rows, values, x.shape[0])
 
 
-def log_orders(rows: Any, values: Floats, n_rows: int) -> Floats:
+def log_multinomial_coefficient(rows: Places, values: Floats, n_rows: int) -> Floats:
     """Return log (Σx)! / Πx! for the entries of each row."""
     often = np.flatnonzero(values != 1)  # 1! is 1
     below = row_sums(rows[often], gammaln(values[often] + 1), n_rows)

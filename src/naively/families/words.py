@@ -14,8 +14,8 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table, WordTable
 from ..text.tokens import Tokens, Unit
-from .family import Settings
-from .texts import TextWeights, check_limit, of_texts
+from .family import Settings, Smoothing
+from .texts import TextWeights, check_document_limit, text_likelihood
 from .word_counts import WordWeights
 
 
@@ -47,17 +47,17 @@ class Words:
         Of texts: the only words that are counted.
     hash_width : int, optional
         Of texts: so many columns, one of which each word gets by its hash: a bound on memory, but no names.
-    unit, ngrams, lowercase, cjk, marks, rules, stop_words, preprocess, tokenize
-        Of texts: what a word is, see `naively.text.Tokens`. ``ngrams`` are by default single words, and ``rules`` are
+    unit, ngram_range, lowercase, cjk, marks, rules, stop_words, preprocessor, tokenizer
+        Of texts: what a word is, see `naively.text.Tokens`. ``ngram_range`` is by default (1, 1), and ``rules`` are
         "unicode": emoji are words, and no word ends at a vowel sign.
     pairs : bool, optional
         Of texts: whether pairs of words are counted beside single words, for models that weigh evidence; the text book
-        leaves them out, unless they are ``ngrams``. By default they are if all texts together are not too long.
+        leaves them out, unless they are ``ngram_range``. By default they are if all texts together are not too long.
     """
 
     complement: bool = False
     norm: bool = False
-    smoothing: Any = None
+    smoothing: Smoothing | None = None
     bernoulli: bool = False
     times: str = "all"
     min_df: float = 1
@@ -67,24 +67,24 @@ class Words:
     vocabulary: tuple[str, ...] | None = None
     hash_width: int | None = None
     unit: Unit = "words"
-    ngrams: tuple[int, int] | None = None
+    ngram_range: tuple[int, int] | None = None
     pairs: bool | None = None
     lowercase: bool = True
     cjk: Literal["pairs", "words"] = "pairs"
     marks: bool = False
     rules: Literal["python", "unicode"] = "unicode"
     stop_words: tuple[str, ...] = ()
-    preprocess: Callable[[str], str] | None = None
-    tokenize: Callable[[str], Iterable[str]] | None = None
+    preprocessor: Callable[[str], str] | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
 
     name: ClassVar[str] = "words"
     statistic: ClassVar[type[Table]] = Table
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "stop_words", "ngrams"):
-            object.__setattr__(self, name, as_tuple(name, getattr(self, name)))
-        check_words(self)
-        tokens_of(self)  # refuses what makes no tokens
+        for name in ("vocabulary", "stop_words", "ngram_range"):
+            object.__setattr__(self, name, tuple_setting(name, getattr(self, name)))
+        check_word_settings(self)
+        family_tokens(self)  # refuses what makes no tokens
 
     def __repr__(self) -> str:
         given = ((f.name, repr(getattr(self, f.name))) for f in fields(self))
@@ -94,18 +94,18 @@ class Words:
     @cached_property
     def tokens(self) -> Tokens:
         """How texts are taken apart."""
-        return tokens_of(self)
+        return family_tokens(self)
 
     @property
     def aside(self) -> bool:
         """Whether pairs of words are counted that the text book leaves out."""
-        return bool(self.pairs) and self.ngrams is None
+        return bool(self.pairs) and self.ngram_range is None
 
     @property
     def may_pair(self) -> bool:
         """Whether nobody said if pairs are counted, and nothing speaks against it."""
-        open_ = self.pairs is None and self.ngrams is None and self.vocabulary is None and self.hash_width is None
-        return open_ and self.unit == "words" and self.tokenize is None
+        open_ = self.pairs is None and self.ngram_range is None and self.vocabulary is None and self.hash_width is None
+        return open_ and self.unit == "words" and self.tokenizer is None
 
     @property
     def scored(self) -> str:
@@ -124,15 +124,17 @@ class Words:
         tokens = {f.name: getattr(other, f.name) for f in fields(Tokens)}
         return replace(self, **tokens, pairs=other.pairs, vocabulary=other.vocabulary, times=other.times)
 
-    def estimate(self, statistic: Any, rows: Floats, classes: Axis, settings: Settings) -> WordWeights | TextWeights:
+    def estimate(
+        self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
+    ) -> WordWeights | TextWeights:
         """Return what each word says about each class."""
         if isinstance(statistic, WordTable):
-            return of_texts(self, statistic, rows, classes, settings)
+            return text_likelihood(self, statistic, rows, classes, settings)
         settings = settings.each(len(statistic.values), self.smoothing)
         return WordWeights(self, settings, classes, statistic.values, statistic.on(classes))
 
 
-def as_tuple(name: str, given: Any) -> Any:
+def tuple_setting(name: str, given: Any) -> Any:
     """Return a setting of several values as a tuple."""
     if given is None or isinstance(given, tuple):
         return given
@@ -141,7 +143,7 @@ def as_tuple(name: str, given: Any) -> Any:
     return tuple(given)
 
 
-def check_words(family: Words) -> None:
+def check_word_settings(family: Words) -> None:
     """Refuse settings of words that do not go together."""
     if family.bernoulli and (family.complement or family.idf):
         other = "complement" if family.complement else "idf"
@@ -153,12 +155,12 @@ def check_words(family: Words) -> None:
         )
     if family.times not in ("all", "once", "log"):
         raise InvalidSetting(Setting("times", family.times), " is unknown; give 'all', 'once' or 'log'.")
-    check_limit("min_df", family.min_df)
-    check_limit("max_df", family.max_df)
+    check_document_limit("min_df", family.min_df)
+    check_document_limit("max_df", family.max_df)
     most = family.max_words
     if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
         raise InvalidSetting(Setting("max_words", most), " is no number of words; give 1 or more.")
-    for name in ("preprocess", "tokenize"):
+    for name in ("preprocessor", "tokenizer"):
         function = getattr(family, name)
         if function is not None and not callable(function):
             raise InvalidSetting(
@@ -172,7 +174,9 @@ def check_words(family: Words) -> None:
             Setting("hash_width", width), " is no number of columns; give a whole number, such as 2**20."
         )
     if family.pairs and width is not None:
-        raise InvalidSetting("Columns of a hash have no names that would tell pairs apart; give ngrams=(1, 2) instead.")
+        raise InvalidSetting(
+            "Columns of a hash have no names that would tell pairs apart; give ngram_range=(1, 2) instead."
+        )
     if family.vocabulary is not None:
         check_vocabulary(family, family.vocabulary)
 
@@ -189,14 +193,14 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
         raise InvalidSetting("vocabulary holds no words, so no text could say anything; leave it out to count all.")
 
 
-def tokens_of(family: Words) -> Tokens:
+def family_tokens(family: Words) -> Tokens:
     """Return how texts are taken apart."""
     given = {f.name: getattr(family, f.name) for f in fields(Tokens)}
-    return Tokens(**given | {"ngrams": family.ngrams or (1, 2 if family.pairs else longest_of(family))})
+    return Tokens(**given | {"ngram_range": family.ngram_range or (1, 2 if family.pairs else longest_ngram(family))})
 
 
-def longest_of(family: Words) -> int:
+def longest_ngram(family: Words) -> int:
     """Return how many words in a row are counted where nobody says it: as many as names of a vocabulary have."""
-    if family.vocabulary is None or family.unit != "words" or family.tokenize is not None:
+    if family.vocabulary is None or family.unit != "words" or family.tokenizer is not None:
         return 1
     return max(len(name.split(" ")) for name in family.vocabulary)

@@ -1,4 +1,4 @@
-"""From log joints of rows whose classes are known to honest probabilities: one scale for all, a bias for each class."""
+"""Calibration: one scale for all log joints and a bias for each class, by least log loss on rows of known class."""
 
 from __future__ import annotations
 
@@ -8,29 +8,22 @@ import numpy as np
 
 from .._types import Codes, Floats
 from ..judge.scores import LEAST
-
-# The scale stays within these, whatever the rows say.
-SMALLEST, LARGEST = 1e-3, 1e2
-# Scores this far below the best one say no under every scale: farther ones would only overflow.
-FAR = 1e5
-# Biases are tried where there are at least so many rows for each class.
-ROWS_FOR_BIASES = 10
-STEPS = 60
+from .recipe import RECIPE, Recipe
 
 
-class Fit(NamedTuple):
-    """log P(class | row) = bias + scale · log joint, up to a constant of the row; and what that is worth.
+class Calibration(NamedTuple):
+    """log P(class | row) = bias + scale · log joint, up to a constant of the row.
 
-    `paid` is the log-loss of all rows plus what the fit itself costs, in nats: less is better.
+    `penalized_loss` is the log loss of all rows plus the penalty of the fit itself, in nats: less is better.
     """
 
     scale: float
     bias: Floats | None
-    paid: float
+    penalized_loss: float
 
 
-class Rated(NamedTuple):
-    """Log joints of rows beside their classes; every row weighs something.
+class ScoredRows(NamedTuple):
+    """Log joints of rows beside their classes; every row has a weight above 0.
 
     They are [class, row], because a sum over few classes is quicker that way.
     """
@@ -38,14 +31,15 @@ class Rated(NamedTuple):
     joint: Floats
     truth: Codes
     weights: Floats
+    recipe: Recipe
 
     @classmethod
-    def of(cls, joint: Floats, truth: Codes, weights: Floats | None = None) -> Rated:
-        """Return log joints [row, class] as far below the best of each row as they lie; what is ruled out stays so."""
+    def of(cls, joint: Floats, truth: Codes, weights: Floats | None = None, recipe: Recipe = RECIPE) -> ScoredRows:
+        """Return log joints [row, class] below the best of each row; classes that are ruled out stay so."""
         below = np.ascontiguousarray(joint.T)
         below = below - below.max(axis=0)
-        below = np.where(np.isneginf(below), below, np.maximum(below, -FAR))
-        return cls(below, truth, np.ones(len(truth)) if weights is None else weights)
+        below = np.where(np.isneginf(below), below, np.maximum(below, -recipe.farthest_score))
+        return cls(below, truth, np.ones(len(truth)) if weights is None else weights, recipe)
 
     def posterior(self, scale: float = 1.0, bias: Floats | None = None) -> Floats:
         """Return P(class | row) under a scale and biases, [class, row]."""
@@ -53,55 +47,55 @@ class Rated(NamedTuple):
         if bias is not None:
             scores += bias[:, None]
             scores -= scores.max(axis=0)
-        shares = np.exp(scores, out=scores)
-        shares /= shares.sum(axis=0)
-        return shares
+        p = np.exp(scores, out=scores)
+        p /= p.sum(axis=0)
+        return p
 
     def of_truth(self, figures: Floats) -> Floats:
         """Return the figure of each row's own class."""
         return np.asarray(figures[self.truth, np.arange(len(self.truth))])
 
     def loss(self, scale: float = 1.0, bias: Floats | None = None) -> float:
-        """Return the log-loss of all rows together, in nats."""
+        """Return the log loss of all rows together, in nats."""
         # Sums, not products of vectors: for those the threads of BLAS would be woken each time.
         return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST)).sum())
 
 
-def fitted(rated: Rated, biased: bool = True) -> Fit:
-    """Return the scale of least log-loss, with biases if they pay: never worse than leaving the log joints alone.
+def fit_calibration(rows: ScoredRows, biased: bool = True) -> Calibration:
+    """Return the scale of least log loss, with biases if they pay: never worse than leaving the log joints alone.
 
-    The logarithm of the scale and the biases are drawn towards 0 as by a normal prior of deviation 1, so that rows
-    which are all answered right do not make the model sure beyond measure. Biases must save more than one nat for
-    each class but one (Akaike's criterion).
+    The logarithm of the scale and the biases have a normal prior of mean 0 and deviation 1, so that rows which are all
+    predicted correctly do not make probabilities extreme. Biases must save more than one nat for each class but one
+    (Akaike's criterion).
     """
-    classes = len(rated.joint)
-    logs = np.append(np.linspace(np.log(SMALLEST), np.log(10), 12), 0.0)
-    start = min(logs, key=lambda log: (paid(rated, np.array([log])), abs(log)))
-    plain = newton(rated, np.array([start]))
-    alone = Fit(float(np.exp(plain[0])), None, paid(rated, plain))
-    if not biased or classes < 2 or rated.weights.sum() < ROWS_FOR_BIASES * classes:
+    classes, recipe = len(rows.joint), rows.recipe
+    logs = np.append(np.linspace(np.log(recipe.least_scale), np.log(10), 12), 0.0)
+    start = min(logs, key=lambda log: (penalized_loss(rows, np.array([log])), abs(log)))
+    plain = newton(rows, np.array([start]))
+    alone = Calibration(float(np.exp(plain[0])), None, penalized_loss(rows, plain))
+    if not biased or classes < 2 or rows.weights.sum() < recipe.rows_per_bias * classes:
         return alone
-    both = newton(rated, np.append(plain, np.zeros(classes)))
-    price = paid(rated, both) + classes - 1
-    return alone if price >= alone.paid else Fit(float(np.exp(both[0])), both[1:], price)
+    both = newton(rows, np.append(plain, np.zeros(classes)))
+    price = penalized_loss(rows, both) + classes - 1
+    return alone if price >= alone.penalized_loss else Calibration(float(np.exp(both[0])), both[1:], price)
 
 
-def paid(rated: Rated, at: Floats) -> float:
-    """Return the log-loss in nats and the pull towards 0, at the logarithm of the scale and the biases, if any."""
-    return rated.loss(float(np.exp(at[0])), at[1:] if len(at) > 1 else None) + float(at @ at) / 2
+def penalized_loss(rows: ScoredRows, at: Floats) -> float:
+    """Return the log loss in nats and the penalty, at the logarithm of the scale and the biases, if any."""
+    return rows.loss(float(np.exp(at[0])), at[1:] if len(at) > 1 else None) + float(at @ at) / 2
 
 
-def newton(rated: Rated, at: Floats) -> Floats:
-    """Return where the loss is least, downhill from a place by Newton's steps."""
-    now = paid(rated, at)
-    for _ in range(STEPS):
-        slope, bend = derivatives(rated, at)
+def newton(rows: ScoredRows, at: Floats) -> Floats:
+    """Return where the loss is least, by Newton's method."""
+    now = penalized_loss(rows, at)
+    for _ in range(rows.recipe.calibration_steps):
+        slope, bend = derivatives(rows, at)
         step = -np.linalg.solve(bend, slope)
         step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-300))  # not far at once
         for _ in range(40):
             there = at + step
-            there[0] = np.clip(there[0], np.log(SMALLEST), np.log(LARGEST))
-            then = paid(rated, there)
+            there[0] = np.clip(there[0], np.log(rows.recipe.least_scale), np.log(rows.recipe.largest_scale))
+            then = penalized_loss(rows, there)
             if then <= now + 1e-12 * abs(now):  # as good as rounding lets one see
                 break
             step /= 2
@@ -113,24 +107,24 @@ def newton(rated: Rated, at: Floats) -> Floats:
     return at
 
 
-def derivatives(rated: Rated, at: Floats) -> tuple[Floats, Floats]:
-    """Return the slope of what is paid at a place, and how it bends: Gauss and Newton's, which always opens upwards."""
+def derivatives(rows: ScoredRows, at: Floats) -> tuple[Floats, Floats]:
+    """Return the slope of the penalized loss, and its curvature by Gauss and Newton, which is always positive."""
     scale, bias = float(np.exp(at[0])), at[1:]
-    shares = rated.posterior(scale, bias if len(bias) else None)
-    own = rated.of_truth(shares)
-    w = rated.weights * (own / (own + LEAST))  # a row at the floor pulls no more
-    joint = np.where(np.isneginf(rated.joint), 0.0, rated.joint)
-    mean = (shares * joint).sum(axis=0)
-    apart = w * shares * (joint - mean)
+    p = rows.posterior(scale, bias if len(bias) else None)
+    own = rows.of_truth(p)
+    w = rows.weights * (own / (own + LEAST))  # a row at the floor pulls no more
+    joint = np.where(np.isneginf(rows.joint), 0.0, rows.joint)
+    mean = (p * joint).sum(axis=0)
+    apart = w * p * (joint - mean)
     slope, bend = at.copy(), np.eye(len(at))
-    uphill = scale * float((w * (mean - rated.of_truth(joint))).sum())
+    uphill = scale * float((w * (mean - rows.of_truth(joint))).sum())
     slope[0] += uphill
     bend[0, 0] += scale**2 * float((apart * joint).sum())
     bend[0, 0] += max(uphill, -bend[0, 0] / 2)
     if len(bias):
-        weighed = w * shares
-        total = weighed.sum(axis=1)
-        slope[1:] += total - np.bincount(rated.truth, w, len(bias))
-        bend[1:, 1:] += np.diag(total) - weighed @ shares.T
+        weighted = w * p
+        total = weighted.sum(axis=1)
+        slope[1:] += total - np.bincount(rows.truth, w, len(bias))
+        bend[1:, 1:] += np.diag(total) - weighted @ p.T
         bend[0, 1:] = bend[1:, 0] = scale * apart.sum(axis=1)
     return slope, bend

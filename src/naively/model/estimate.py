@@ -1,9 +1,9 @@
-"""From counts to a model: the assumptions, all in one place. No data is looked at here."""
+"""From counts to naive Bayes under some settings: likelihoods and class priors. No row is needed here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,10 @@ from .._types import Floats
 from ..errors import InvalidSetting
 from ..families import Categorical, Family, Likelihood, Settings
 from ..families import proportions as shares
-from ..stats import Counts, Tables
-from .scorer import Model
+from ..families.categorical import LogTable
+from ..families.family import NumberLikelihoods
+from ..stats import Counts, Moments, Table, Tables
+from .scorer import NaiveModel
 
 
 def estimate(
@@ -22,19 +24,31 @@ def estimate(
     settings: Settings,
     log_prior: Floats,
     fallback: Floats | None = None,
-) -> Model:
+) -> NaiveModel:
     """Return the model of these counts: each column by its family, under the same settings."""
     likelihoods = {
         name: likelihood(families[name], statistic, counts, settings) for name, statistic in counts.columns.items()
     }
-    return Model(counts.classes, log_prior, likelihoods, fallback)
+    return NaiveModel(counts.classes, log_prior, likelihoods, fallback)
 
 
-def likelihood(family: Family, statistic: Any, counts: Counts, settings: Settings) -> Likelihood:
-    """Return what one column says; a matrix of codes has a table for each of its columns."""
+def likelihood(family: Family, statistic: object, counts: Counts, settings: Settings) -> Likelihood:
+    """Return the likelihood of one column; a matrix of codes has a table for each of its columns."""
     if isinstance(statistic, Tables) and isinstance(family, Categorical):
         return family.estimate_all(statistic, counts.rows, counts.classes, settings)
     return family.estimate(statistic, counts.rows, counts.classes, settings)
+
+
+def label_likelihood(family: Family, table: Table, counts: Counts, settings: Settings) -> LogTable:
+    """Return the likelihood of a column of labels."""
+    # Every family of labels (categorical, ordinal, bins) estimates a table of logarithms.
+    return cast(LogTable, family.estimate(table, counts.rows, counts.classes, settings))
+
+
+def number_likelihoods(family: Family, moments: Moments, counts: Counts, settings: Settings) -> NumberLikelihoods:
+    """Return the likelihood of columns of numbers that are read as one matrix."""
+    # Every family of numbers (gaussian, poisson) estimates from moments, column by column.
+    return cast(NumberLikelihoods, family.estimate(moments, counts.rows, counts.classes, settings))
 
 
 def empirical_prior(rows: Floats, settings: Settings) -> Floats:
@@ -46,8 +60,8 @@ def empirical_prior(rows: Floats, settings: Settings) -> Floats:
     >>> np.exp(empirical_prior(np.array([17.0, 0.0]), Settings(estimate="mle")))
     array([1., 0.])
     """
-    imagined = shares.IMAGINED[settings.estimate](settings.alone().smoothing)
-    return shares.log_share(rows + imagined, rows.sum() + len(rows) * imagined, len(rows))
+    pseudo_counts = shares.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing)
+    return shares.log_proportion(rows + pseudo_counts, rows.sum() + len(rows) * pseudo_counts, len(rows))
 
 
 def uniform_prior(classes: int) -> Floats:

@@ -1,44 +1,44 @@
 """The mutual information of numbers and the class where only their moments were counted: measured on some rows.
 
-It is an estimate made when a model is fitted, and stands beside the counts. Moments do not tell it: a single outlier
-would look like all there is to know.
+It is estimated when a model is fitted, and stands beside the counts. It does not follow from moments: a single outlier
+would dominate them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from .._types import Floats
+from .._types import Codes, Floats, JsonObject
 from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
 from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
 from .joint.binning import fine_bins
-from .joint.learned import fitting
+from .joint.weight_fitting import effective_weights
+from .recipe import RECIPE
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What columns of numbers tell, among the rows that have one, by name; stale once rows came or went."""
+class MeasuredInformation:
+    """The mutual information of columns of numbers and the class, by name; stale once rows came or went."""
 
     told: Mapping[str, Information]
     of: float  # the weight of all rows that were there to choose from
     fresh: bool = True
 
     @property
-    def stale(self) -> Measured:
+    def stale(self) -> MeasuredInformation:
         """The same, after rows came or went."""
         return replace(self, fresh=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return it as plain data."""
         return {"told": {name: list(one) for name, one in self.told.items()}, "of": self.of, "fresh": self.fresh}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Measured:
+    def from_json(cls, data: JsonObject) -> MeasuredInformation:
         """Return what to_json described."""
         if not all(isinstance(figure, (int, float)) for one in data["told"].values() for figure in one):
             raise TypeError("what was measured is no number")
@@ -50,7 +50,7 @@ class Measured:
         return self.told if self.fresh or rows <= 2 * self.of else {}
 
 
-def measured(rows: NumberSample) -> Measured:
+def measure_information(rows: NumberSample) -> MeasuredInformation:
     """Return what the numbers of some rows tell of their classes."""
     numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
     each: Floats | float = 1.0
@@ -58,13 +58,17 @@ def measured(rows: NumberSample) -> Measured:
         each = heaviest_rows(y, weights, int(y.max(initial=0)) + 1)
     told = {}
     for at, column in enumerate(rows.columns):
-        told[column.name] = information_of_bins(binned(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each)
-    return Measured(told, rows.total, not rows.stale)
+        told[column.name] = information_of_bins(
+            bin_counts(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each
+        )
+    return MeasuredInformation(told, rows.total, not rows.stale)
 
 
-def binned(x: Floats, y: Any, shares: Floats | None, weights: Floats) -> Floats:
+def bin_counts(x: Floats, y: Codes | Floats, shares: Floats | None, weights: Floats) -> Floats:
     """Return counts [class, bin] of numbers, given the code of each class, or how much of a row belongs to each."""
-    cuts = fine_bins(x, fitting(weights) if weights.any() else weights)  # as fine as the rows, however light they are
+    cuts = fine_bins(
+        x, effective_weights(weights) if weights.any() else weights, RECIPE
+    )  # as fine as the rows, however light they are
     there = np.flatnonzero(~np.isnan(x))
     bins, size = np.searchsorted(cuts, x[there]), len(cuts) + 1
     if shares is not None:

@@ -1,14 +1,14 @@
-"""A model over a table with columns of any kind: what each column says, and how its cells are read for that."""
+"""Textbook naive Bayes over a table with columns of any kind, and how cells are read for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 
-from .._types import Floats
+from .._types import AnyArray, Codes, Floats, Label, Matrices, TableLike
 from ..counting import arrays as memory
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
@@ -19,30 +19,33 @@ from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..errors import InvalidInput, RowRefused, infinite_cell
-from ..families import Bernoulli, Bins, Categorical, Family, Ordinal, Settings
+from ..errors.message import RowNumber, Setting
+from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
 from ..families.categorical import LogTable, LogTables
-from ..families.sparse_numbers import Densely
-from ..stats import Axis, Counts, Moments, Table
+from ..families.family import NumberLikelihoods, ScoreTerm, TextTerm
+from ..families.sparse_numbers import SparseNumbers
+from ..stats import Axis, Counts, Moments, Table, WordTable
+from ..stats.arithmetic import take_away
 from ..stats.table import axis_and_order
-from ..text import TextRows
-from .estimate import likelihood
-from .scorer import Model
+from ..text import TextReader, TextRows
+from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
+from .estimate import label_likelihood, likelihood, number_likelihoods
+from .protocols import Contributions, CountedRows
+from .scorer import AdditiveModel, NaiveModel
 
-# Matrices of several columns have names that begin with a mark that no column's name does: one of texts may be named
-# "labels", and its words lie beside them.
-INSIDE = "\0"
-LABELS = INSIDE + "labels"
-Ask = Callable[[slice, dict[str, Any]], Any]
+GIVE = "Give the rows that the model was fitted with."
+T = TypeVar("T")
+Ask = Callable[[slice, Matrices], T]
 
 
-class Rare:
+class RareValues:
     """The label that stands for all rare values of a column."""
 
     def __repr__(self) -> str:
         return "(rare)"
 
 
-RARE = Rare()
+RARE = RareValues()
 
 
 class LabelColumn:
@@ -51,8 +54,9 @@ class LabelColumn:
     def __init__(self, column: Column, table: Table, counts: Counts, settings: Settings, most: int | None) -> None:
         self.column, self.settings = column, settings
         merged, rare = merge_rare(table, None if isinstance(column.family, (Bins, Ordinal)) else most)
-        family = Categorical(column.family.smoothing) if isinstance(column.family, Bernoulli) else column.family
-        self.table: LogTable = family.estimate(merged, counts.rows, counts.classes, settings)  # type: ignore[assignment]
+        flags = isinstance(column.family, Bernoulli)
+        family = Categorical(column.family.smoothing) if flags else column.family
+        self.table = label_likelihood(family, merged, counts, settings)
         self.places = {label: at for at, label in enumerate(self.table.values.labels)}
         self.places |= dict.fromkeys(rare, self.places.get(RARE, 0))
         self.unseen = len(self.table.values)
@@ -61,19 +65,19 @@ class LabelColumn:
         self.read, refuse = label_reader(column), settings.unseen == "error"
         self.coder = Coder(column, self.places, self.places[None], self.unseen, refuse=refuse)
 
-    def code_of(self, value: Any) -> int:
+    def code_of(self, value: object) -> int:
         """Return the code of a value as people write it."""
         return self.code(self.read(value))
 
-    def code(self, label: Any) -> int:
-        """Return the code of a label; of one that was never met, the last, if that is no error."""
+    def code(self, label: Label) -> int:
+        """Return the code of a label; of one that was never seen, the last, if that is no error."""
         code = self.places.get(label, self.unseen)
         if code == self.unseen and self.settings.unseen == "error" and label is not None:
             raise unseen_error(self.column.name, label)
         return code
 
 
-def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
+def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
     """Return the table with its rarest values as one, if it has more than so many; and which those are."""
     known = [at for at, label in enumerate(table.values.labels) if label is not None]
     if most is None or len(known) <= most:
@@ -90,7 +94,10 @@ def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Any]]:
 
 
 class TableModel:
-    """P(class | row) for rows of a table, estimated from counts under a schema."""
+    """P(class | row) for rows of a table by textbook naive Bayes, estimated from counts under a schema."""
+
+    joint_terms: str = ""
+    no_interval: str | None = None
 
     def __init__(
         self,
@@ -107,85 +114,107 @@ class TableModel:
             LabelColumn(c, counts.columns[c.name], counts, settings, max_categories) for c in schema.of_kind("labels")
         ]
         numbers = schema.of_kind("numbers")
-        # Whether a number is missing says something, too, if missing values shall: a flag beside the number.
-        self.gaps = [
-            (at, gap_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"
+        # Where missing values count, whether a number is missing is a flag beside the number.
+        self.missing_flags = [
+            (at, missing_table(counts, c, settings)) for at, c in enumerate(numbers) if settings.missing == "value"
         ]
         self.numbers = by_family(numbers)
-        likelihoods: dict[str, Any] = {}
-        if self.labels or self.gaps:
-            tables = (*(column.table for column in self.labels), *(table for _, table in self.gaps))
+        self.number_likelihoods: dict[str, NumberLikelihoods] = {}
+        likelihoods: dict[str, Likelihood] = {}
+        if self.labels or self.missing_flags:
+            tables = (*(column.table for column in self.labels), *(table for _, table in self.missing_flags))
             likelihoods[LABELS] = LogTables(counts.classes, tables)
         for key, (family, columns) in self.numbers.items():
             moments = joined_moments([counts.columns[column.name] for column in columns], counts.classes)
-            likelihoods[key] = likelihood(family, moments, counts, settings)
+            found = number_likelihoods(family, moments, counts, settings)
+            likelihoods[key] = self.number_likelihoods[key] = found
         for column in schema.of_kind("vectors"):
-            found: Any = likelihood(column.family, counts.columns[column.name], counts, settings)
-            likelihoods[column.name] = Densely(found) if column.family.statistic is Moments else found
-        self.words = {c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)}
-        self.readers: dict[str, Any] = {name: table.lexicon for name, table in self.words.items()}
-        # What the text book says of each column; answers are asked of the model, which may weigh more than that.
-        self.book = self.model = Model(counts.classes, log_prior, likelihoods, None, scale, bias)
+            of_column = likelihood(column.family, counts.columns[column.name], counts, settings)
+            dense = column.family.statistic is Moments
+            likelihoods[column.name] = SparseNumbers(of_column) if dense else of_column
+        self.words: dict[str, WordTable] = {
+            c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)
+        }
+        # The lexicon of counted texts is the reader that counted them.
+        self.readers = {name: cast(TextReader, table.lexicon) for name, table in self.words.items()}
+        self.textbook = NaiveModel(counts.classes, log_prior, likelihoods, None, scale, bias)
+        # Answers are scored by this one, which other kinds of models replace.
+        self.scorer: AdditiveModel[ScoreTerm] = self.textbook
         self._numbers = {k: [(c.name, number_reader(c)) for c in cs] for k, (_, cs) in self.numbers.items()}
         self._codes: list[tuple[str, Reader]] = [(one.column.name, one.code_of) for one in self.labels]
-        self._codes += [(numbers[at].name, gap_reader(numbers[at])) for at, _ in self.gaps]
+        self._codes += [(numbers[at].name, missing_reader(numbers[at])) for at, _ in self.missing_flags]
 
     # -- single columns -----------------------------------------------------------------------------------------
 
-    def table_of(self, name: str) -> LogTable:
-        """Return what was estimated of a column of labels."""
-        return self.labels[self.place_of_labels(name)].table
+    @cached_property
+    def parts(self) -> dict[str, ColumnPart]:
+        """Each column by itself, in the order of the schema."""
+        return {column.name: self._part(column) for column in self.schema}
 
-    def place_of_labels(self, name: str) -> int:
-        """Return where a column of labels stands among those."""
-        return self._places_of_labels[name]
+    def _part(self, column: Column) -> ColumnPart:
+        if column.name in self._places_of_labels:
+            place = self._places_of_labels[column.name]
+            return LabelPart(column, place, self.labels[place].table)
+        if column.name in self.number_parts:
+            return self.number_parts[column.name]
+        return VectorPart(column, self.textbook.likelihoods[column.name])
 
     @cached_property
     def _places_of_labels(self) -> dict[str, int]:
         return {one.column.name: at for at, one in enumerate(self.labels)}
 
-    def part_of_number(self, name: str) -> tuple[str, int]:
-        """Return which part of the model holds a column of numbers, and where it stands there."""
-        return self._parts_of_numbers[name]
-
     @cached_property
-    def _parts_of_numbers(self) -> dict[str, tuple[str, int]]:
-        groups = self.numbers.items()
-        return {column.name: (key, at) for key, (_, columns) in groups for at, column in enumerate(columns)}
-
-    def gap_of(self, name: str) -> tuple[int, LogTable] | None:
-        """Return where among the codes it stands whether a number is missing, and what that says; None if nothing."""
-        return self._gaps_of_numbers.get(name)
-
-    @cached_property
-    def _gaps_of_numbers(self) -> dict[str, tuple[int, LogTable]]:
+    def number_parts(self) -> dict[str, NumberPart]:
+        """Each column of numbers by itself."""
         numbers, first = self.schema.of_kind("numbers"), len(self.labels)
-        return {numbers[at].name: (first + place, table) for place, (at, table) in enumerate(self.gaps)}
+        flags = {
+            numbers[at].name: LabelPart(numbers[at], first + place, table)
+            for place, (at, table) in enumerate(self.missing_flags)
+        }
+        return {
+            column.name: NumberPart(column, key, at, self.number_likelihoods[key], flags.get(column.name))
+            for key, (_, columns) in self.numbers.items()
+            for at, column in enumerate(columns)
+        }
+
+    @property
+    def label_tables(self) -> dict[str, LogTable]:
+        """The likelihood of each column of labels."""
+        return {one.column.name: one.table for one in self.labels}
+
+    @property
+    def number_summaries(self) -> dict[str, tuple[Floats, Floats, Floats]]:
+        """Of each column of numbers: how many each class has, their means and sums of squared deviations, [class]."""
+        return {name: part.summary for name, part in self.number_parts.items()}
+
+    def label_codes(self, columns: Matrices) -> Codes:
+        """Return the codes of the columns of labels, [row, column]."""
+        codes: Codes = columns[LABELS][:, : len(self.labels)]
+        return codes
 
     # -- cells as the kernels read them -------------------------------------------------------------------------
 
-    def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
+    def read(self, frame: Frame, begin: int, end: int, threads: int) -> Matrices:
         """Return some rows of a frame, a matrix for each part of the model."""
-        out: dict[str, Any] = {}
+        out: Matrices = {}
         for key, (_, columns) in self.numbers.items():
             out[key] = memory.kernel_matrix(block_numbers(frame, columns, begin, end))
-        if self.labels or self.gaps:
+        if self.labels or self.missing_flags:
             codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
-            gaps = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.gaps]
-            out[LABELS] = np.column_stack([codes, *gaps]).astype(np.int32) if gaps else codes
+            missing = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.missing_flags]
+            out[LABELS] = np.column_stack([codes, *missing]).astype(np.int32) if missing else codes
         for column in self.schema.of_kind("vectors"):
             out[column.name] = wide_cells(frame, column, self.readers.get(column.name), begin, end, threads)
         return out
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
         column = self.schema.of_kind("numbers")[at]
-        return frame.columns[column.name].numbers(begin, end)
+        numbers: Floats = frame.columns[column.name].numbers(begin, end)
+        return numbers
 
-    def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def read_rows(self, rows: Sequence[Mapping[str, object]]) -> Matrices:
         """Return rows given as dicts, a matrix for each part of the model."""
-        out: dict[str, Any] = {
-            key: np.array(cells_of(rows, read), dtype=np.float64) for key, read in self._numbers.items()
-        }
+        out: Matrices = {key: np.array(cells_of(rows, read), dtype=np.float64) for key, read in self._numbers.items()}
         if self._codes:
             out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
         for name, reader in self.readers.items():
@@ -194,40 +223,36 @@ class TableModel:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def answer(self, ask: Any, source: Any, threads: int, **how: Any) -> Any:
-        """Return what the model says about all rows; ask is a method of Model."""
-        parts = self.each_block(lambda _, columns: ask(self.model, columns, threads, **how), source, threads)
+    def answer(self, ask: Callable[..., AnyArray], source: TableLike, threads: int, **how: object) -> AnyArray:
+        """Return the answers about all rows; `ask` is a method of `AdditiveModel`."""
+        parts = self.each_block(lambda _, columns: ask(self.scorer, columns, threads, **how), source, threads)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def by_word(self) -> dict[str, Any]:
-        """Return what scores the words of texts one by one, by column."""
-        said = {name: self.model.likelihoods.get(name) for name in self.words}
-        return {name: likelihood for name, likelihood in said.items() if hasattr(likelihood, "by_word")}
-
-    def log_density(self, source: Any, threads: int) -> Floats:
-        """Return log P(row) of all rows, whatever their classes; a number is more than the bin it lies in."""
-        density: Floats = self.answer(lambda model, *rows: model.log_density(*rows), source, threads)
+    def log_density(self, source: TableLike, threads: int) -> Floats:
+        """Return log P(row) of all rows by textbook naive Bayes; of a number in a bin, its density there counts too."""
+        blocks = self.each_block(lambda _, columns: self.textbook.log_density(columns, threads), source, threads)
+        density = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         for column in self.schema.of_kind("labels"):
             if isinstance(column.family, Bins):
                 density = density + column.family.log_within(numbers_in(source, column))
         return density
 
-    def each_block(self, ask: Ask, source: Any, threads: int) -> list[Any]:
-        """Return what is asked of all rows, as many at a time as are read at once; ask is told which they are."""
+    def each_block(self, ask: Ask[T], source: TableLike, threads: int) -> list[T]:
+        """Return what a function returns for each block of rows; it gets which rows they are, and their matrices."""
         if not isinstance(source, Frame):
             return [self._ask(ask, slice(0, len(source)), self.read_rows(source))]
         blocks = [slice(begin, min(begin + ROWS, source.rows)) for begin in range(0, max(source.rows, 1), ROWS)]
         return [self._ask(ask, rows, self.read(source, rows.start, rows.stop, threads)) for rows in blocks]
 
-    def _ask(self, ask: Ask, rows: slice, columns: dict[str, Any]) -> Any:
-        if not columns:  # no column is used: the prior speaks alone
+    def _ask(self, ask: Ask[T], rows: slice, columns: Matrices) -> T:
+        if not columns:  # no column is used: the prior is all there is
             columns = {LABELS: np.empty((rows.stop - rows.start, 0), dtype=np.int32)}
         try:
             return ask(rows, columns)
         except RowRefused as error:
             raise self._named(columns, error.row, rows.start) or error from None
 
-    def _named(self, columns: dict[str, Any], row: int, begin: int) -> InvalidInput | None:
+    def _named(self, columns: Matrices, row: int, begin: int) -> InvalidInput | None:
         """Return the error that names the column of a number that is not finite."""
         for key, (_, numbers) in self.numbers.items():
             line = np.asarray(columns[key][row], dtype=np.float64)
@@ -236,24 +261,105 @@ class TableModel:
                 return infinite_cell(begin + row, name)
         return None
 
+    # -- why, and how good --------------------------------------------------------------------------------------
 
-def numbers_in(source: Any, column: Column) -> Floats:
+    def contributions(self, columns: Matrices, threads: int) -> Contributions:
+        """Return the contribution of each column to the score of each row, [row, column, class]."""
+        each = [part.contributions(columns, threads) for part in self.parts.values()]
+        rows = len(next(iter(columns.values()))) if not each else len(each[0])
+        return Contributions(np.stack(each, axis=1) if each else np.zeros((rows, 0, len(self.classes))), None)
+
+    def leave_one_out(self, rows: CountedRows) -> Floats:
+        """Return the log joint [row, class] of rows that were counted, each left out."""
+        before, which = rows.priors()
+        out: Floats = before.take(which, axis=0)
+        try:
+            for name, found in self.textbook.likelihoods.items():
+                out += found.leave_one_out(rows.columns[name], rows.y, rows.weights, rows.threads)
+        except InvalidInput:
+            self._check_counted(rows)
+            raise
+        ruled_out = np.flatnonzero(out[:, 0] == -np.inf)
+        ruled_out = ruled_out[np.isneginf(out[ruled_out]).all(axis=1)]
+        out[ruled_out] = before[which[ruled_out]]  # every class is ruled out: only the prior is left
+        return out
+
+    def _check_counted(self, rows: CountedRows) -> None:
+        """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
+        y, w = rows.y, rows.row_weights
+        for at, label in enumerate(self.labels):
+            table, code = label.table, rows.columns[LABELS][:, at]
+            n = table.left.n  # the last line is that of values never seen
+            never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
+            if len(never):
+                raise InvalidInput(
+                    RowNumber(rows.begin + never[0]),
+                    f" was never counted: its value in column {label.column.name!r} was not counted as often with its "
+                    f"class, {table.classes.labels[y[never[0]]]!r}. {GIVE}",
+                    column=label.column.name,
+                )
+            alone = np.flatnonzero((take_away(table.left.met[code], w) == 0) & (code >= 0))
+            if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
+                raise InvalidInput(
+                    RowNumber(rows.begin + alone[0]),
+                    f" is the only one with its value in column {label.column.name!r}: without it, the value was not "
+                    "seen. Set ",
+                    Setting("unseen", "skip"),
+                    " to ignore such values, or ",
+                    Setting("unseen", "smooth"),
+                    " to smooth them.",
+                    column=label.column.name,
+                )
+        for key, (_, numbers) in self.numbers.items():
+            found = np.argwhere(np.isinf(rows.columns[key]))
+            if len(found):
+                row, at = (int(i) for i in found[0])
+                what = f" was never counted: {numbers[at].name!r} is infinite. {GIVE}"
+                raise InvalidInput(RowNumber(rows.begin + row), what, column=numbers[at].name)
+
+    @property
+    def _textbook_texts(self) -> dict[str, TextTerm]:
+        # The family of a column of texts is Words, whose likelihood of texts is such a term.
+        return {name: cast(TextTerm, self.textbook.likelihoods[name]) for name in self.words}
+
+    def text_terms(self) -> dict[str, TextTerm]:
+        """Return the terms that are sums over words, by column of texts."""
+        # So is every term that another model has for such a column.
+        return {name: cast(TextTerm, self.scorer.terms[name]) for name in self.words}
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[str, str]] | None:
+        """The pairs of columns with a contribution beyond both: None, for there are no joint terms."""
+        return None
+
+    @property
+    def leaves_out_weights(self) -> bool:
+        """Whether leave-one-out takes a row out of fitted weights: there are none."""
+        return False
+
+    def summary_lines(self) -> list[str]:
+        """Return what was fitted beside the counts: nothing."""
+        return []
+
+
+def numbers_in(source: TableLike, column: Column) -> Floats:
     """Return the numbers of a column in all rows of a frame, or in a few dicts."""
     if isinstance(source, Frame):
-        return source.columns[column.name].numbers(0, source.rows)
+        numbers: Floats = source.columns[column.name].numbers(0, source.rows)
+        return numbers
     return np.array(cells_of(source, [(column.name, number_reader(column))]), dtype=np.float64)[:, 0]
 
 
-def gap_table(counts: Counts, column: Column, settings: Settings) -> LogTable:
-    """Return what it says whether a number is missing: rows of each class with and without one."""
+def missing_table(counts: Counts, column: Column, settings: Settings) -> LogTable:
+    """Return the likelihood of whether a number is missing: rows of each class with and without one."""
     there = counts.columns[column.name].on(counts.classes).n[:, 0]
     n = np.column_stack([there, np.maximum(counts.rows - there, 0.0)])
     table = Table(counts.classes, Axis.declared([False, True]), n)
-    return Categorical(column.family.smoothing).estimate(table, counts.rows, counts.classes, settings)  # type: ignore[attr-defined]
+    return label_likelihood(Categorical(column.family.smoothing), table, counts, settings)
 
 
-def gap_reader(column: Column) -> Reader:
-    """Return what tells whether a number is missing."""
+def missing_reader(column: Column) -> Reader:
+    """Return a reader that tells whether a number is missing."""
     number = number_reader(column)
     return lambda value: np.isnan(number(value))
 

@@ -11,16 +11,15 @@ import numpy as np
 from .._types import Codes, Floats
 from ..counting.rows import Rows
 from ..counting.sampled_rows import sample_places
-from ..data.column import Column
 from ..data.schema import Schema
-from ..families.categorical import LogTable, LogTables
 from ..stats import Axis, Counts
-from .calibration import LARGEST, SMALLEST, Fit, Rated, fitted
-from .joint.learned import Learned
-from .leave_one_out import PriorWithout, left, left_joint, some, truth_of
-from .refined.offsets import Moved, Refined
+from .calibration import Calibration, ScoredRows, fit_calibration
+from .joint.joint_fit import JointFit
+from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
+from .recipe import RECIPE
+from .refined.refined_fit import Offsets, RefinedFit
 from .scorer import softened
-from .table_model import LABELS, TableModel
+from .table_model import TableModel
 
 # The λ that are tried; where several are as good, the one nearest to 1 is taken.
 GRID = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0)
@@ -35,7 +34,7 @@ SWEEPS = 3
 Smoothing = float | dict[str, float]  # one λ for all columns, or one for each
 
 
-class Book(NamedTuple):
+class TextbookScores(NamedTuple):
     """How well the text-book model answers the rows that weights were fitted on, each left out."""
 
     log_loss: float
@@ -60,9 +59,9 @@ class Tuning:
     loss_before: float | None = None
     loss_after: float | None = None
     rows: float = 0.0
-    learned: Learned | None = None  # how strongly columns taken together are believed
-    book: Book | None = None  # beside it, the text book on the same rows
-    refined: Refined | None = None  # how far single values are adjusted
+    learned: JointFit | None = None  # how strongly columns taken together are believed
+    textbook: TextbookScores | None = None  # beside it, the text book on the same rows
+    refined: RefinedFit | None = None  # how far single values are adjusted
     declined: float | None = None  # the loss expected of the joint model, if the textbook's was no greater and is kept
 
     def bias_of(self, classes: Axis) -> Floats | None:
@@ -77,9 +76,9 @@ class Tuning:
         bias = self.bias_of(classes)
         beside: dict[str, Any] = {} if self.refined is None else {"refined": self.refined.to_json()}
         if self.learned is not None:
-            beside = {"learned": self.learned.to_json(), "book": list(self.book or ())}
+            beside = {"learned": self.learned.to_json(), "textbook": list(self.textbook or ())}
         if self.declined is not None:
-            beside = {"declined": self.declined, "book": list(self.book or ())}
+            beside = {"declined": self.declined, "textbook": list(self.textbook or ())}
         return {
             "smoothing": self.smoothing, "scale": self.scale, "bias": None if bias is None else bias.tolist(),
             "calibrated": self.calibrated, "fresh": self.fresh, "held_out": self.held_out,
@@ -87,23 +86,25 @@ class Tuning:
         } | beside  # fmt: skip
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], classes: Axis, moved: Mapping[str, Moved] | None = None) -> Tuning:
+    def from_json(cls, data: Mapping[str, Any], classes: Axis, moved: Mapping[str, Offsets] | None = None) -> Tuning:
         """Return the tuning that to_json described, with how far values moved."""
         bias = None if data["bias"] is None else np.array([float(by) for by in data["bias"]])
-        if (bias is not None and len(bias) != len(classes)) or not SMALLEST <= data["scale"] <= LARGEST:
+        if (bias is not None and len(bias) != len(classes)) or not RECIPE.least_scale <= data[
+            "scale"
+        ] <= RECIPE.largest_scale:
             raise KeyError("bias or scale")
         own: dict[str, Any] = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
-            own["learned"] = Learned.from_json(data["learned"], len(classes))
-        if "book" in data:
-            own["book"] = Book(*map(float, data["book"]))
+            own["learned"] = JointFit.from_json(data["learned"], len(classes))
+        if "textbook" in data:
+            own["textbook"] = TextbookScores(*map(float, data["textbook"]))
         if "declined" in data:
             own["declined"] = float(data["declined"])
         if "refined" in data:
-            own["refined"] = Refined.from_json(data["refined"], len(classes), moved or {})
+            own["refined"] = RefinedFit.from_json(data["refined"], len(classes), moved or {})
         return cls(**(dict(data) | own))
 
-    def say_smoothing(self) -> list[str]:
+    def smoothing_lines(self) -> list[str]:
         """Say how much is smoothed, if that was chosen."""
         if isinstance(self.smoothing, dict):
             each = ", ".join(f"{name} {by:g}" for name, by in list(self.smoothing.items())[:8])
@@ -112,32 +113,32 @@ class Tuning:
             return [f"smoothing: {self.smoothing:g} for every column, chosen by leaving each row out"]
         return []
 
-    def say_book(self, usual: bool) -> list[str]:
+    def textbook_lines(self, usual: bool) -> list[str]:
         """Compare the joint model with the textbook model; usual says whether the prior is the class proportions."""
-        if self.learned is None or self.book is None:
+        if self.learned is None or self.textbook is None:
             return []
-        book = f"a leave-one-out log loss of {self.book.log_loss:.3g} and accuracy {self.book.accuracy:.1%}"
-        ours = f"{self.loss_after:.3g} (corrected) and {self.learned.right:.1%} (weights fitted on these rows)"
+        book = f"a leave-one-out log loss of {self.textbook.log_loss:.3g} and accuracy {self.textbook.accuracy:.1%}"
+        ours = f"{self.loss_after:.3g} (corrected) and {self.learned.accuracy:.1%} (weights fitted on these rows)"
         other = "cross_validate, which fits weights anew in each fold, says how good it is on others"
         shares = "" if usual else ", classes being as frequent as they are among them,"
         return [f"on these rows{shares} the textbook model has {book}; the joint model has {ours}; {other}"]
 
-    def say_declined(self, usual: bool) -> list[str]:
+    def declined_lines(self, usual: bool) -> list[str]:
         """Say why the textbook model is kept where a joint model was fitted; usual as above."""
-        if self.declined is None or self.book is None:
+        if self.declined is None or self.textbook is None:
             return []
         rows = "" if self.held_out else f" on {self.rows:.10g} rows"
         rows += "" if usual else ", classes being as frequent as they are among them,"
         kept = f"columns: each for itself, as in the textbook model: leave-one-out log loss{rows}"
-        both = f"is {self.book.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
+        both = f"is {self.textbook.log_loss:.3g}, and {self.declined:.3g} for the joint model, corrected"
         more = "more rows, or weights that stand for numbers of rows, may help it"
         if not self.fresh:
             more = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
         return [f"{kept} {both}, which was not kept; {more}"]
 
-    def say(self) -> list[str]:
+    def summary_lines(self) -> list[str]:
         """Say what was chosen, and what it was worth."""
-        lines = self.say_smoothing()
+        lines = self.smoothing_lines()
         if self.calibrated:
             biases = ", with a bias for each class" if self.bias is not None else ""
             stale = "" if self.fresh else "; rows or settings have changed since"
@@ -166,14 +167,14 @@ class Task(NamedTuple):
     prior: PriorWithout
     threads: int
     grid: Sequence[float]
-    fit: Callable[[Rated], Fit]  # how sure to be; fitted, or as it is set
+    fit: Callable[[ScoredRows], Calibration]  # how sure to be; fitted, or as it is set
 
-    def rated(self, smoothing: Smoothing) -> Rated:
+    def rated(self, smoothing: Smoothing) -> ScoredRows:
         """Return the log joints of a sample of the rows, each left out, under some smoothing."""
         rows = sample(self.rows, MOST_SCORES // len(self.counts.classes), self.make(1.0).schema, self.threads)
         truth = truth_of(rows, self.counts)
-        joint = left_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
-        return Rated.of(joint, truth, rows.weights)
+        joint = leave_one_out_log_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
+        return ScoredRows.of(joint, truth, rows.weights)
 
 
 def tuned(task: Task, smoothing: float | None, calibrated: bool) -> Tuning:
@@ -186,13 +187,18 @@ def tuned(task: Task, smoothing: float | None, calibrated: bool) -> Tuning:
     found: Smoothing | None = 1.0 if smoothing is None else None
     if smoothing is None and (chosen := smoothing_of(task)) != 1.0:
         other = task.rated(chosen)
-        if (better := task.fit(other)).paid < fit.paid:
+        if (better := task.fit(other)).penalized_loss < fit.penalized_loss:
             rated, fit, found = other, better, chosen
     return judged(usual, rated, fit, task.counts.classes, calibrated, found)
 
 
 def judged(
-    before: Rated, after: Rated, fit: Fit, classes: Axis, calibrated: bool, smoothing: Smoothing | None
+    before: ScoredRows,
+    after: ScoredRows,
+    fit: Calibration,
+    classes: Axis,
+    calibrated: bool,
+    smoothing: Smoothing | None,
 ) -> Tuning:
     """Return a fit beside what the same rows cost without it."""
     rows = float(before.weights.sum())
@@ -204,14 +210,14 @@ def judged(
 
 def held_out(model: TableModel, joint: Floats, truth: Codes, weights: Floats | None, biased: bool) -> Tuning:
     """Return how sure to be about rows that were never counted."""
-    rated = Rated.of(joint, truth, weights)
-    return replace(judged(rated, rated, fitted(rated, biased), model.classes, True, None), held_out=True)
+    rated = ScoredRows.of(joint, truth, weights)
+    return replace(judged(rated, rated, fit_calibration(rated, biased), model.classes, True, None), held_out=True)
 
 
 def sample(rows: Rows, most: int, schema: Schema, threads: int) -> Rows:
     """Return a sample of the rows: all, if they are few enough."""
     most = min(max(most, FEWEST_ROWS), MOST_ROWS)
-    return rows if rows.target.rows <= most else some(rows, sample_places(rows, most, schema, threads))
+    return rows if rows.target.rows <= most else rows_at(rows, sample_places(rows, most, schema, threads))
 
 
 # -- how much to smooth ----------------------------------------------------------------------------------------------
@@ -225,7 +231,7 @@ class Terms(NamedTuple):
     truth: Codes
     weights: Floats | None
 
-    def rated(self, which: Sequence[int]) -> Rated:
+    def rated(self, which: Sequence[int]) -> ScoredRows:
         """Return the log joints with such a λ for each column."""
         return self.with_one(self.without(which, None), 0.0)
 
@@ -234,12 +240,12 @@ class Terms(NamedTuple):
         parts = [self.said[at][place] for place, at in enumerate(which) if place != column]
         return np.asarray(sum(parts, self.before))
 
-    def with_one(self, others: Floats, said: Any) -> Rated:
+    def with_one(self, others: Floats, said: Any) -> ScoredRows:
         """Return the log joints with what one column says added to all others."""
         joint = others + said
         ruled_out = np.isneginf(joint).all(axis=1)
         joint[ruled_out] = self.before[ruled_out]
-        return Rated.of(joint, self.truth, self.weights)
+        return ScoredRows.of(joint, self.truth, self.weights)
 
 
 def smoothing_of(task: Task) -> Smoothing:
@@ -247,16 +253,16 @@ def smoothing_of(task: Task) -> Smoothing:
     grid, schema = task.grid, task.make(1.0).schema
     cells = len(task.counts.classes) * max(len(schema), 1)
     small = task._replace(rows=sample(task.rows, min(MOST_TERMS // cells, ROWS_FOR_SMOOTHING), schema, task.threads))
-    free = [column.name for column in schema if column.family.smoothing is None]  # type: ignore[attr-defined]
+    free = [column.name for column in schema if column.family.smoothing is None]
     if small.rows.target.rows * cells > MOST_TERMS or len(free) < 2:
-        costs = [task.fit(small.rated(by)).paid for by in grid]
+        costs = [task.fit(small.rated(by)).penalized_loss for by in grid]
         return grid[first_least(costs)]
     terms = terms_of(small, grid)
-    costs = [task.fit(terms.rated([at] * len(schema))).paid for at in range(len(grid))]
+    costs = [task.fit(terms.rated([at] * len(schema))).penalized_loss for at in range(len(grid))]
     best = first_least(costs)
     which = descended(terms, [best] * len(schema), [column.name in free for column in schema], task.fit)
     own = sum(at != best for at in which)
-    if not own or task.fit(terms.rated(which)).paid + PRICE * own >= costs[best] - 1e-9:
+    if not own or task.fit(terms.rated(which)).penalized_loss + PRICE * own >= costs[best] - 1e-9:
         return grid[best]
     return {column.name: grid[at] for column, at in zip(schema, which, strict=True) if column.name in free}
 
@@ -267,7 +273,7 @@ def first_least(costs: Sequence[float]) -> int:
     return next(at for at, cost in enumerate(costs) if cost <= least + 1e-9 * max(abs(least), 1.0))
 
 
-def descended(terms: Terms, start: list[int], free: list[bool], fit: Callable[[Rated], Fit]) -> list[int]:
+def descended(terms: Terms, start: list[int], free: list[bool], fit: Callable[[ScoredRows], Calibration]) -> list[int]:
     """Return a λ for each column that may have its own, column by column downhill, as sure as at the start."""
     scale, bias, _ = fit(terms.rated(start))
     which = list(start)
@@ -295,37 +301,13 @@ def terms_of(task: Task, grid: Sequence[float]) -> Terms:
         model = task.make(by)
         blocks = model.each_block(
             lambda at, columns, model=model: [  # type: ignore[misc]
-                left_by(model, column, columns, truth[at], w[at]) for column in model.schema
+                part.leave_one_out(columns, truth[at], w[at]) for part in model.parts.values()
             ],
             task.rows.source,
             task.threads,
         )
         said.append([np.concatenate(parts) for parts in zip(*blocks, strict=True)])
-    return Terms(task.prior(left(task.counts, truth, w)), said, truth, weights)
-
-
-def left_by(model: TableModel, column: Column, columns: dict[str, Any], y: Codes, w: Floats) -> Floats:
-    """Return what one column says about each class, each row left out, [row, class]."""
-    if column.kind == "vectors":
-        return model.model.likelihoods[column.name].leave_one_out(columns[column.name], y, w)
-    if column.kind == "labels":
-        return left_by_codes(model, model.table_of(column.name), columns, model.place_of_labels(column.name), y, w)
-    key, at = model.part_of_number(column.name)
-    likelihood: Any = model.model.likelihoods[key]
-    x = np.ascontiguousarray(columns[key][:, at : at + 1])
-    scores: Floats = likelihood.column(at).leave_one_out(x, y, w)
-    for place, (number, table) in enumerate(model.gaps, len(model.labels)):
-        if model.schema.of_kind("numbers")[number] == column:
-            scores = scores + left_by_codes(model, table, columns, place, y, w)
-    return scores
-
-
-def left_by_codes(
-    model: TableModel, table: LogTable, columns: dict[str, Any], place: int, y: Codes, w: Floats
-) -> Floats:
-    """Return what one column of codes says about each class, each row left out."""
-    codes = np.ascontiguousarray(columns[LABELS][:, place : place + 1])
-    return LogTables(model.classes, (table,)).leave_one_out(codes, y, w)
+    return Terms(task.prior(remaining_rows(task.counts, truth, w)), said, truth, weights)
 
 
 def smoothed(schema: Schema, smoothing: Smoothing) -> Schema:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .._threads import allowed
@@ -19,7 +18,7 @@ from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
 from ..counting import arrays as memory
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..model.estimate import estimate
-from ..model.scorer import Model
+from ..model.scorer import AdditiveModel, NaiveModel
 from ..stats import Axis, Counts, CountsAccumulator
 from .array_api import Foreign, to_numpy, to_place_of
 from .class_codes import codes_among, encode_classes
@@ -35,15 +34,13 @@ AnyAccumulator: TypeAlias = Any
 class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A naive Bayes classifier over one matrix."""
 
-    threads: int | None
+    n_jobs: int | None
     n_features_in_: int
     _counted: FittedCounts
     _kinds = "fiub"  # of types that are taken as they are; s stands for sparse
     _place: Foreign | None = None  # of the rows it was fitted with, if they came from another library than NumPy
 
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        "threads": [None, Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [None, Integral]}
 
     # -- what each classifier defines ----------------------------------------------------------------------------
 
@@ -182,7 +179,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         sample_weight: ColumnLike,
         learned: FittedCounts | None,
     ) -> Self:
-        weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.threads, cell_count(X))
+        weights, threads = validated_weights(sample_weight, X.shape[0]), allowed(self.n_jobs, cell_count(X))
         self._check_parameters(len(classes))
         if learned is None:
             axis = Axis.numbered(len(classes))
@@ -232,7 +229,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return learned.assumptions
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> NaiveModel:
         learned = self._learned
         if learned.model is None:
             family, settings, log_prior, fallback = self._assumptions
@@ -255,9 +252,9 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
         rows = X if plain else memory.kernel_matrix(self._check_X(X))
-        threads = allowed(self.threads, cell_count(rows) * len(self._counted.classes))
+        threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
-            return ask(model, {COLUMN: rows}, threads, holes=False, **how)
+            return ask(model, {COLUMN: rows}, threads, missing=False, **how)
         except RowRefused:
             self._check_X(X)  # raises scikit-learn's error, unless the user told scikit-learn not to look
             return ask(model, {COLUMN: rows}, threads, **how)
@@ -279,7 +276,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Unnormalized log probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.log_joint, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.log_joint, X, dtype=self._answer_type(X))
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Return log probabilities, log P(class | row).
@@ -294,7 +291,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Log probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.log_posterior, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.log_posterior, X, dtype=self._answer_type(X))
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Return probabilities, P(class | row).
@@ -309,7 +306,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples, n_classes)
             Probabilities, classes in the order of `classes_`.
         """
-        return self._answer(Model.posterior, X, dtype=self._answer_type(X))
+        return self._answer(AdditiveModel.posterior, X, dtype=self._answer_type(X))
 
     def predict(self, X: TableLike) -> AnyArray:
         """Return the most probable class of each row.
@@ -326,8 +323,8 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         classes = self._learned.classes
         if classes.dtype == INT64:
-            return self._answer(Model.most_probable, X, labels=classes)
-        found: AnyArray = classes[self._answer(Model.most_probable, X)]
+            return self._answer(AdditiveModel.most_probable, X, labels=classes)
+        found: AnyArray = classes[self._answer(AdditiveModel.most_probable, X)]
         return found
 
 

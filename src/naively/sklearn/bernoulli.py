@@ -34,8 +34,8 @@ class BernoulliNB(DiscreteNB):
         Whether classes are as probable as they are frequent, or all alike.
     class_prior : array-like of shape (n_classes,), optional
         Probability of each class.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class BernoulliNB(DiscreteNB):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: npt.ArrayLike | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
-        self.threads = threads
+        self.n_jobs = n_jobs
 
     @property
     def _kinds(self) -> str:  # type: ignore[override]

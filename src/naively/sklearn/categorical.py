@@ -44,8 +44,8 @@ class CategoricalNB(DiscreteNB):
         Probability of each class.
     min_categories : int or array-like of shape (n_features,), optional
         How many codes each column has at least.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class CategoricalNB(DiscreteNB):
         fit_prior: bool = True,
         class_prior: npt.ArrayLike | None = None,
         min_categories: int | npt.ArrayLike | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.min_categories = min_categories
 
     def _check_X(self, X: TableLike) -> Matrix:
@@ -125,7 +125,7 @@ class CategoricalNB(DiscreteNB):
         X = X[rows] if weights is None else X[rows][weights[rows] > 0]  # a row of no weight was never there
         if not len(X):
             return accumulator
-        least, largest = memory.ranges(memory.kernel_matrix(X), allowed(self.threads))
+        least, largest = memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))
         if least.min() < 0:
             raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
         return accumulator.grown(affordable_sizes(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._types import AnyArray, Floats
 from ..families import Family, Settings
-from ..model.scorer import Model
+from ..model.scorer import NaiveModel
 from ..stats import Counts, CountsAccumulator
 
 # The parameters of a classifier by name, each of its own type.
@@ -41,7 +41,7 @@ class FittedCounts:
         """Note that rows were added, and the parameters to estimate with from now on."""
         self.parameters = parameters
         self.assumptions: Assumptions | None = None
-        self.model: Model | None = None
+        self.model: NaiveModel | None = None
         self._counts: Counts | None = None
 
     @property

@@ -36,8 +36,8 @@ class GaussianNB(BaseNB):
         Probability of each class; by default their share of the rows.
     var_smoothing : float, default=1e-9
         Share of the largest variance of all columns that is added to every variance.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class GaussianNB(BaseNB):
     }
 
     def __init__(
-        self, *, priors: npt.ArrayLike | None = None, var_smoothing: float = 1e-9, threads: int | None = None
+        self, *, priors: npt.ArrayLike | None = None, var_smoothing: float = 1e-9, n_jobs: int | None = None
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
-        self.threads = threads
+        self.n_jobs = n_jobs
 
     def _check_parameters(self, classes: int) -> None:
         if self.priors is not None:
@@ -84,7 +84,7 @@ class GaussianNB(BaseNB):
     ) -> MomentsAccumulator:
         if weights is None or weights.max() <= HEAVY:
             return accumulator  # numbers alone are checked while they are counted
-        farthest = np.maximum(*map(np.abs, memory.ranges(memory.kernel_matrix(X), allowed(self.threads))))
+        farthest = np.maximum(*map(np.abs, memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))))
         if np.log10(weights.max()) + 2 * np.log10(np.maximum(farthest.max(), 1.0)) > 300:
             raise InvalidInput(
                 f"Column {int(farthest.argmax())} holds {farthest.max():g} in rows that weigh up to {weights.max():g}; "

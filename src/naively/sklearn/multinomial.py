@@ -70,8 +70,8 @@ class MultinomialNB(WordsNB):
         Whether classes are as probable as they are frequent, or all alike.
     class_prior : array-like of shape (n_classes,), optional
         Probability of each class.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class MultinomialNB(WordsNB):
         force_alpha: bool = True,
         fit_prior: bool = True,
         class_prior: npt.ArrayLike | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
-        self.threads = threads
+        self.n_jobs = n_jobs
 
     def _family(self, parameters: Parameters) -> Words:
         return Words()
@@ -120,8 +120,8 @@ class ComplementNB(WordsNB):
         Probability of each class; its logarithm is added to the scores.
     norm : bool, default=False
         Whether the weights of each class are divided by their sum.
-    threads : int, optional
-        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use.
+    n_jobs : int, optional
+        How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
     Attributes
     ----------
@@ -149,13 +149,13 @@ class ComplementNB(WordsNB):
         fit_prior: bool = True,
         class_prior: npt.ArrayLike | None = None,
         norm: bool = False,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.norm = norm
 
     def _family(self, parameters: Parameters) -> Words:

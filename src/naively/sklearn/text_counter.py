@@ -67,7 +67,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
     ----------
     analyzer : {"word", "char", "char_wb"}, default="word"
         Words (two letters, digits or underscores or more), characters in a row, or those within words.
-    ngrams : (int, int), default=(1, 1)
+    ngram_range : (int, int), default=(1, 1)
         The fewest and the most words or characters that make one token together.
     lowercase : bool, default=True
         Make letters small first, as ``str.lower`` does.
@@ -78,9 +78,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
     rules : {"python", "unicode"}, default="python"
         What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
         emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
-    preprocess : callable, optional
+    preprocessor : callable, optional
         A function from text to text that is called before all else.
-    tokenize : callable, optional
+    tokenizer : callable, optional
         A function from text to its words, instead of the rules above.
     stop_words : "english" or list of str, optional
         Words that are passed over.
@@ -99,7 +99,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         Keep so many words, the most frequent ones.
     dtype : type, optional
         The type of the counts: int64 by default, float64 with ``log``.
-    threads : int, optional
+    n_jobs : int, optional
         How many threads to use; all CPUs by default.
 
     Attributes
@@ -122,13 +122,13 @@ class TextCounter(TransformerMixin, BaseEstimator):
         self,
         *,
         analyzer: str = "word",
-        ngrams: tuple[int, int] = (1, 1),
+        ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         cjk: str = "pairs",
         marks: bool = False,
         rules: str = "python",
-        preprocess: Callable[[str], str] | None = None,
-        tokenize: Callable[[str], Iterable[str]] | None = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
         stop_words: str | Iterable[str] | None = None,
         vocabulary: Mapping[str, int] | Iterable[str] | None = None,
         hash_width: int | None = None,
@@ -138,16 +138,16 @@ class TextCounter(TransformerMixin, BaseEstimator):
         max_df: float = 1.0,
         max_features: int | None = None,
         dtype: npt.DTypeLike | None = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.analyzer = analyzer
-        self.ngrams = ngrams
+        self.ngram_range = ngram_range
         self.lowercase = lowercase
         self.cjk = cjk
         self.marks = marks
         self.rules = rules
-        self.preprocess = preprocess
-        self.tokenize = tokenize
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
         self.stop_words = stop_words
         self.vocabulary = vocabulary
         self.hash_width = hash_width
@@ -157,7 +157,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         self.max_df = max_df
         self.max_features = max_features
         self.dtype = dtype
-        self.threads = threads
+        self.n_jobs = n_jobs
 
     def fit(self, X: TableLike, y: ColumnLike = None) -> TextCounter:
         """Learn the vocabulary.
@@ -259,7 +259,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
             self._known = given
             return given.reader.read(X), given
         self._check_limits()
-        reader = TextReader(self._tokens(), threads=self.threads)
+        reader = TextReader(self._tokens(), threads=self.n_jobs)
         rows = reader.read(X, learn=True)
         if not len(reader):
             raise InvalidInput(
@@ -281,11 +281,11 @@ class TextCounter(TransformerMixin, BaseEstimator):
         if self.hash_width is not None:
             if self.vocabulary is not None:
                 raise InvalidSetting("vocabulary and hash_width exclude each other; set one of them.")
-            return KnownWords(TextReader(self._tokens(), threads=self.threads))
+            return KnownWords(TextReader(self._tokens(), threads=self.n_jobs))
         if self.vocabulary is None:
             return None
         names = vocabulary_names(self.vocabulary)
-        return KnownWords(TextReader(self._tokens(), names, threads=self.threads), given=names)
+        return KnownWords(TextReader(self._tokens(), names, threads=self.n_jobs), given=names)
 
     def _tokens(self) -> Tokens:
         """Return the settings that say what a token is."""
@@ -294,15 +294,15 @@ class TextCounter(TransformerMixin, BaseEstimator):
             raise InvalidSetting(Setting("analyzer", self.analyzer), " is not known; give 'word', 'char' or 'char_wb'.")
         return Tokens(
             unit=unit,  # type: ignore[arg-type]
-            ngrams=self.ngrams,
+            ngram_range=self.ngram_range,
             lowercase=self.lowercase,
             cjk=self.cjk,  # type: ignore[arg-type]
             marks=self.marks,
             rules=self.rules,  # type: ignore[arg-type]
             stop_words=stop_words_of(self.stop_words),
             hash_width=self.hash_width,
-            preprocess=self.preprocess,
-            tokenize=self.tokenize,
+            preprocessor=self.preprocessor,
+            tokenizer=self.tokenizer,
         )
 
     def _check_limits(self) -> None:
@@ -340,7 +340,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
     def _matrix(self, rows: TokenRows, known: KnownWords) -> Matrix:
         """Return what was read as a sparse matrix."""
         times = "once" if self.binary else "log" if self.log else "all"
-        starts, columns, values = rows.matrix(known.columns, times, allowed(self.threads))
+        starts, columns, values = rows.matrix(known.columns, times, allowed(self.n_jobs))
         if self.binary and self.log:
             values = np.log1p(values)
         values = values.view(np.float64 if self.log else np.int64)  # by its usual name, whatever C++ calls it

@@ -73,7 +73,7 @@ class TextReader:
         """Return the numbers of all rows as ``TokenRows``, behind those of other rows if there are some."""
         threads = self.threads if threads is None else threads
         rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             for starts, found in self._lists(X, holes, first):
                 self._words.read_lists(starts, found, rows, learn, allowed(threads, found.bytes))
             return rows
@@ -97,7 +97,7 @@ class TextReader:
         """Add each row to the sums of its class and return these. A missing text contributes nothing."""
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             rows = self.read(X, learn=learn, holes=True, first=first, threads=threads)
             return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
         begin = 0
@@ -139,7 +139,7 @@ class TextReader:
         With ``lengths`` of the tokens, Σ times² · lengths[number] of each row comes beside it.
         """
         threads = self.threads if threads is None else threads
-        if self.tokens.tokenize is not None:
+        if self.tokens.tokenizer is not None:
             return self._score_rows(X, table, times, lengths, first, threads)
         found, squared = [], []
         for texts in self._texts(X, True, first):
@@ -167,7 +167,7 @@ class TextReader:
     def spans(self, text: str) -> list[Token]:
         """Return the tokens of one text that have a number, and where they lie in it."""
         if self.tokens.calls:
-            raise InvalidInput("Where tokens lie is known only without preprocess and tokenize.")
+            raise InvalidInput("Where tokens lie is known only without preprocessor and tokenizer.")
         found = self._words.spans(_kernels.TextColumn.strings([text]))
         if not text.isascii():
             coded = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
@@ -246,7 +246,7 @@ class TextReader:
         self.__dict__ = fresh.__dict__
 
     def _texts(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
-        change = self.tokens.preprocess
+        change = self.tokens.preprocessor
         if change is None:
             yield from kernel_texts(X, holes=holes, first=first)
             return
@@ -265,19 +265,19 @@ class TextReader:
 
     def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
-        text = text if tokens.preprocess is None else self._changed(tokens.preprocess, text, row)
-        given = tokens.tokenize(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
+        text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
+        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
         good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
         found = list(given) if good else []
         if not good or not all(isinstance(token, str) for token in found):
-            raise InvalidInput(RowNumber(row), f": tokenize gave {found if good else given!r}; it must give strings.")
+            raise InvalidInput(RowNumber(row), f": tokenizer gave {found if good else given!r}; it must give strings.")
         return found
 
     @staticmethod
     def _changed(change: Callable[[str], str], text: str, row: int) -> str:
         changed = change(text)
         if not isinstance(changed, str):
-            raise InvalidInput(RowNumber(row), f": preprocess gave {changed!r}; it must give a string.")
+            raise InvalidInput(RowNumber(row), f": preprocessor gave {changed!r}; it must give a string.")
         return changed
 
 

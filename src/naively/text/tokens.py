@@ -29,7 +29,7 @@ class Tokens:
     ----------
     unit : "words", "characters" or "inside"
         Words, characters in a row, or characters in a row that do not cross the end of a word.
-    ngrams : pair of int
+    ngram_range : pair of int
         The fewest and the most words (or characters) that make one token together.
     lowercase : bool
         Whether letters are made small first.
@@ -49,20 +49,21 @@ class Tokens:
         Words that are passed over.
     hash_width : int, optional
         So many columns, one of which each token gets by its hash, instead of a growing list of words.
-    preprocess, tokenize : callable, optional
-        Functions of a string that are called first, and instead of all rules above but ``ngrams`` and ``lowercase``.
+    preprocessor, tokenizer : callable, optional
+        Functions of a string that are called first, and instead of all rules above but ``ngram_range`` and
+        ``lowercase``.
     """
 
     unit: Unit = "words"
-    ngrams: tuple[int, int] = (1, 1)
+    ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
     cjk: Literal["pairs", "words"] = "pairs"
     marks: bool = False
     rules: Literal["python", "unicode"] = "python"
     stop_words: tuple[str, ...] = ()
     hash_width: int | None = None
-    preprocess: Callable[[str], str] | None = None
-    tokenize: Callable[[str], Iterable[str]] | None = None
+    preprocessor: Callable[[str], str] | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
         if self.unit not in ("words", "characters", "inside"):
@@ -71,26 +72,26 @@ class Tokens:
             raise InvalidSetting(Setting("cjk", self.cjk), " is not known; give 'pairs' or 'words'.")
         if self.rules not in ("python", "unicode"):
             raise InvalidSetting(Setting("rules", self.rules), " is not known; give 'python' or 'unicode'.")
-        check_ngrams(self.ngrams)
+        check_ngrams(self.ngram_range)
         check_hash_width(self.hash_width)
         if self.stop_words and self.unit != "words":
             raise InvalidSetting(f"stop_words are words, but the unit is {self.unit!r}; give one of the two.")
-        if self.tokenize is not None and self.unit != "words":
-            raise InvalidSetting(f"tokenize finds words, but the unit is {self.unit!r}; give one of the two.")
+        if self.tokenizer is not None and self.unit != "words":
+            raise InvalidSetting(f"tokenizer finds words, but the unit is {self.unit!r}; give one of the two.")
 
     @property
     def in_parts(self) -> bool:
         """Whether the name of a token may be several words with spaces between them."""
-        return self.unit == "words" and self.ngrams[1] > 1 and self.tokenize is None
+        return self.unit == "words" and self.ngram_range[1] > 1 and self.tokenizer is None
 
     @property
     def calls(self) -> bool:
         """Whether functions of Python take part, which may fail at any row."""
-        return self.preprocess is not None or self.tokenize is not None
+        return self.preprocessor is not None or self.tokenizer is not None
 
     def reader(self) -> _kernels.TokenReader:
         """Return a compiled reader that knows no word yet."""
-        least, most = self.ngrams
+        least, most = self.ngram_range
         pairs, width = self.cjk == "pairs", self.hash_width or 0
         manner = (self.unit, bool(self.lowercase), bool(self.marks), pairs, least, most, width)
         return _kernels.TokenReader(*manner, self.rules == "unicode")
@@ -137,16 +138,16 @@ def setting_from_json(name: str, value: Json) -> Json:
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_ngrams(ngrams: tuple[int, int]) -> None:
+def check_ngrams(ngram_range: tuple[int, int]) -> None:
     """Refuse what is no range of numbers of words."""
     try:
-        least, most = ngrams
+        least, most = ngram_range
         good = int(least) == least and int(most) == most and 1 <= least <= most <= MOST_IN_A_ROW
     except (TypeError, ValueError):
         good = False
     if not good:
         raise InvalidSetting(
-            Setting("ngrams", ngrams),
+            Setting("ngram_range", ngram_range),
             f" is no range; give the fewest and the most words in a row, such as (1, 2), up to {MOST_IN_A_ROW}.",
         )
 

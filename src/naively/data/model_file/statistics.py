@@ -201,7 +201,7 @@ def stored_tokens(entry: JsonObject) -> Tokens:
         tokens = Tokens.from_json(entry)
     except InvalidSetting as error:
         raise ValueError(str(error)) from None
-    functions = (function for function in (tokens.preprocess, tokens.tokenize) if function is not None)
+    functions = (function for function in (tokens.preprocessor, tokens.tokenizer) if function is not None)
     need(all(map(callable, functions)), "texts are taken apart by what is no function")
     return tokens
 

@@ -1,9 +1,8 @@
-"""How columns taken together are learned: a first look, a second count, and weights from rows left out."""
+"""Fitting the joint model: bins from some rows, counts of pairs in a second pass, weights by leave-one-out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -20,63 +19,61 @@ from ...data.grid import Grid
 from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting
-from ..leave_one_out import some
-from .binning import look, most_features
-from .learned import OWN_PAIRS, ROWS, Learned, Rated, fitting, imagined_of, learn
-from .linear import ROWS as RIDGE_ROWS
-from .model import TogetherModel
-from .other_columns import CLEAR, REST
-from .screening import Screened
-from .terms import OF_NUMBERS, OF_PAIRS, Sample, pairs_of
+from ..leave_one_out import hard_labels, rows_at
+from ..recipe import RECIPE, Recipe
+from .binning import grid_of, most_features
+from .joint_fit import JointFit
+from .model import JointModel
+from .pair_terms import column_pairs
+from .screening import Screening
+from .term_counts import TermCounts
+from .term_kinds import kind_of
+from .terms import JointSample
+from .weight_fitting import TermGains, effective_weights, fit_weights
 
-# Fewer rows show too little of how columns go together, and weighing the evidence for more classes takes too long: the
-# text book speaks alone.
-FEWEST, MOST_CLASSES = 50, 300
-# A fold of a table that has enough rows is fitted like the table, so that what is scored is what is kept. Half of the
-# fewest rows are 25, and folds of a splitter may leave less; with fewer than this there is nothing to fit.
-FEWEST_IN_FOLDS = 10
-# What the evidence of the sample may take together, in numbers of 4 bytes; but some rows are looked at in any case.
-CELLS, SOME = 1 << 25, 250
-# Probabilities that are worked out again and again: of many classes fewer rows are looked at.
-ANSWERS = 1 << 19
+# What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
+MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
+# Probabilities that are computed in each step: of many classes fewer rows are used.
+MOST_PROBABILITIES = 1 << 19
 
 
-def enough(rows: Rows, numbers: int = 0, fewest: int = FEWEST) -> bool:
-    """Tell whether rows show how columns go together: many, of several classes, each with one label.
+def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Recipe = RECIPE) -> bool:
+    """Tell whether rows are enough to fit weights: many, of several classes, each with one label.
 
     Numbers that are all used must be affordable at once; labels can be left out of it.
     """
+    fewest = recipe.fewest_rows if fewest is None else fewest
     if isinstance(rows.target, SoftLabels) or rows.target.rows < fewest:
         return False
     classes = len(np.unique(rows.target.codes))
-    return 1 < classes <= MOST_CLASSES and numbers < most_features(classes)
+    return 1 < classes <= recipe.most_classes and numbers < most_features(classes, recipe)
 
 
-def alone(model: str, rows: Floats, numbers: int, labels: str) -> str:
-    """Say that the textbook model answers, and why what was asked for was not fitted.
+def why_textbook(model: str, rows: Floats, numbers: int, labels: str, recipe: Recipe = RECIPE) -> str:
+    """Return that textbook naive Bayes answers, and why what was asked for was not fitted.
 
-    Rows are those of each class; labels says whether they are given, soft or missing.
+    Rows are those of each class; labels are "given", "soft" or "missing".
     """
-    what = "joint terms were" if model == "auto" else "adjustments of values were"
-    why = why_alone(rows, numbers if model == "refined" else 0, labels)
-    return f"columns: each contributes by itself, as in the textbook model; {what} not fitted: {why}"
+    what = "joint terms were" if model == "auto" else "offsets of values were"
+    why = obstacle_to_fitting(rows, numbers if model == "refined" else 0, labels, recipe)
+    return f"columns: each contributes by itself, as in textbook naive Bayes; {what} not fitted: {why}"
 
 
-def why_alone(rows: Floats, numbers: int, labels: str) -> str:
-    """Say what stood in the way of fitting joint terms, or adjustments of values."""
+def obstacle_to_fitting(rows: Floats, numbers: int, labels: str, recipe: Recipe) -> str:
+    """Return what stood in the way of fitting joint terms, or offsets of values."""
     classes, total = int((rows > 0).sum()), float(rows.sum())
     if labels == "missing":
-        return "rows without a label were learned, too"
+        return "rows without a label were used, too"
     if labels == "soft":
         return "labels are soft; they need one label for each row"
     if classes < 2:
         return "all rows are of one class"
-    if classes > MOST_CLASSES:
-        return f"there are {classes:,} classes, and at most {MOST_CLASSES} can be"
-    if numbers >= (most := most_features(classes)):
-        return f"there are {numbers:,} columns of numbers, and fewer than {most:,} can be taken together"
-    if total < FEWEST:
-        return f"there are {total:.10g} rows; fit, or calibrate with, at least {FEWEST}"
+    if classes > recipe.most_classes:
+        return f"there are {classes:,} classes, and at most {recipe.most_classes} can be"
+    if numbers >= (most := most_features(classes, recipe)):
+        return f"there are {numbers:,} columns of numbers, and offsets can be fitted for fewer than {most:,}"
+    if total < recipe.fewest_rows:
+        return f"there are {total:.10g} rows; fit, or calibrate with, at least {recipe.fewest_rows}"
     return "rows were counted column by column; calibrate(X, y) with all of them fits it"
 
 
@@ -86,16 +83,18 @@ def count_together(
     threads: int,
     blocks: Blocks | None = None,
     used: Sequence[str] | None = None,
+    recipe: Recipe = RECIPE,
 ) -> str | None:
-    """Count columns together, after they were counted one by one; return a remark if not all could be afforded.
+    """Count pairs of columns, after columns were counted one by one; return a remark if not all could be afforded.
 
     The rows are all that were counted, or a sample of them; then blocks give all of them again. Used are the columns
-    that are counted so, if not all are.
+    that are counted in pairs, if not all are.
     """
     if blocks is None:
-        codes = counter.classes.codes(rows.target.labels)[rows.target.codes]  # type: ignore[union-attr]
+        target = hard_labels(rows)
+        codes = counter.classes.codes(target.labels)[target.codes]
         check_all(counter, codes, rows.weights)
-    grid, remark = laid_out(counter, rows, threads, used)
+    grid, remark = fitted_grid(counter, rows, threads, used, recipe)
     if blocks is None:
         blocks = [(frame_of(rows.source), codes, rows.weights, None)]
     count_jointly([counter], grid, blocks, threads)
@@ -114,84 +113,95 @@ def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> No
         )
 
 
-def laid_out(
-    counter: TableCounter, rows: Rows, threads: int, used: Sequence[str] | None = None
+def fitted_grid(
+    counter: TableCounter, rows: Rows, threads: int, used: Sequence[str] | None = None, recipe: Recipe = RECIPE
 ) -> tuple[Grid, str | None]:
-    """Return how columns are laid out to be counted together, and a remark if not all can be afforded."""
+    """Return the bins and labels that are counted in pairs, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at = sample_places(rows, ROWS, counter.schema, threads)
+    at = sample_places(rows, recipe.sample_rows, counter.schema, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
     numbers = np.asarray(block_numbers(seen, of_numbers, 0, seen.rows), dtype=np.float64)
     labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
-    return first_look(counter, of_numbers, numbers, fitting(weights[at]), labels)
+    return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights[at]), labels, recipe)
 
 
-def first_look(
-    counter: TableCounter, of_numbers: Sequence[Column], numbers: Floats, weights: Floats, of_labels: Sequence[int]
+def grid_of_sample(
+    counter: TableCounter,
+    of_numbers: Sequence[Column],
+    numbers: Floats,
+    weights: Floats,
+    of_labels: Sequence[int],
+    recipe: Recipe,
 ) -> tuple[Grid, str | None]:
-    """Return how columns are laid out, from some of the rows; of labels, from all that were counted."""
+    """Return the bins from some of the rows; labels from all that were counted."""
     labels = []
     for at in of_labels:
         column, words = counter.of_labels[at], counter.words[at]
         met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
         known = {label: n for label, n in zip(words.places, met.tolist(), strict=True) if label is not None}
-        order = sorted(known, key=lambda label: (-known[label], str(label)))  # as often as it is met, then by name
+        order = sorted(known, key=lambda label: (-known[label], str(label)))  # by frequency, then by name
         labels.append((column.name, order, np.array([known[label] for label in order])))
     names = [column.name for column in of_numbers]
-    return look(names, numbers, weights, labels, len(counter.classes))
+    return grid_of(names, numbers, weights, labels, len(counter.classes), recipe)
 
 
-def looked_at(
-    model: TogetherModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
+def weight_sample(
+    model: JointModel, counter: TableCounter, rows: Rows, y: Codes, threads: int
 ) -> tuple[Rows, Codes, Floats, Places]:
-    """Return the rows that weights are fitted on, their classes, what they weigh, and which they are."""
-    frame, most = frame_of(rows.source), affordable(model)
+    """Return the rows that weights are fitted on, their classes, their weights, and which they are."""
+    frame, most = frame_of(rows.source), affordable_rows(model)
     at = sample_places(rows, most, counter.schema, threads)
-    if frame.rows > min(most, RIDGE_ROWS):
-        # The ridge of the joint evidence is chosen on the first rows, whatever the order of the table.
+    if frame.rows > min(most, model.recipe.linear_rows):
+        # The ridge of linear terms is chosen on the first rows, whatever the order of the table.
         at = at[content_order(counter, frame if len(at) == frame.rows else frame.take(at), y[at], threads)]
-        rows, y = some(rows, at), y[at]
+        rows, y = rows_at(rows, at), y[at]
     return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights, at
 
 
-def weights_of(
-    model: TogetherModel, rows: Rows, y: Codes, weights: Floats, threads: int, screened: Screened | None = None
-) -> Learned:
-    """Return how strongly each piece of evidence is believed, from rows that were counted, each left out.
+def fit_joint(
+    model: JointModel, rows: Rows, y: Codes, weights: Floats, threads: int, screening: Screening | None = None
+) -> JointFit:
+    """Return the weights of terms by leave-one-out log loss, from rows that were counted.
 
-    Where columns were chosen on these rows, a column counts as missing in those without which it was not chosen.
+    Where columns were screened on these rows, a column counts as missing in those without which it was not chosen.
     """
-    columns = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads)
-    some = slice(0, min(RIDGE_ROWS, max(ANSWERS // (4 * len(model.classes)), SOME)))
-    for name, words in model.wording.items():
-        told = (columns[name][some], y[some], weights[some], model.counted.prior, model.copies)
-        model.imagined[name] = imagined_of(words, *told)
+    columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
+    some = slice(0, min(recipe.linear_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
+    for name, column in model.wide_columns.items():
+        part = (columns[name][some], y[some], weights[some])
+        pseudo = column.fitted_pseudo_count(*part, model.counts.prior, model.copies, recipe)
+        if pseudo is not None:
+            model.pseudo_texts[name] = pseudo
     sample = model.sample(columns, y, weights)
-    if screened is not None:
-        sample = without_noise(sample, model.counted.prior).shown(screened.mask(model.counted.grid))
-    return learn(model.counted, sample)
+    if screening is not None:
+        sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
+    return fit_weights(model.counts, sample)
 
 
-def without_noise(sample: Sample, prior: Floats) -> Sample:
-    """Return rows without what the columns say that have no weight of their own, where that shows no clear gain."""
-    said = sample.wide.get(REST)
-    if said is None:
-        return sample
-    p = np.repeat(np.exp(prior)[:, None], len(sample.y), axis=1).astype(np.float32)
-    clear = Rated(p, sample.y, fitting(sample.weights, sample.copies)).gain(said.astype(np.float32)) > CLEAR
-    return sample if clear else replace(sample, wide={piece: by for piece, by in sample.wide.items() if piece != REST})
+def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:
+    """Return rows without terms of screened kinds that show no clear gain."""
+    p = np.repeat(np.exp(counts.prior)[:, None], len(sample.y), axis=1).astype(np.float32)
+    gains = TermGains(p, sample.y, effective_weights(sample.weights, sample.copies))
+    noise = [
+        term
+        for term, values in sample.wide.items()
+        if kind_of(term).screened and not gains.of(values.astype(np.float32)) > counts.recipe.rest_least_gain
+    ]
+    return sample.without(noise) if noise else sample
 
 
-def affordable(model: TogetherModel) -> int:
-    """Return of how many rows the evidence can be afforded."""
-    grid, classes = model.counted.grid, len(model.classes)
-    pieces = (
-        (len(OF_NUMBERS) + 1) * len(grid.numbers)
+def affordable_rows(model: JointModel) -> int:
+    """Return on how many rows weights can be fitted."""
+    grid, recipe = model.counts.grid, model.recipe
+    pairs = len(column_pairs(grid, recipe.pair_bins[0], recipe.pair_bins))
+    terms = (
+        (len(recipe.value_bins) + 1) * len(grid.numbers)
         + len(grid.labels)
-        + min(len(pairs_of(grid, OF_PAIRS[0])), OWN_PAIRS) * len(OF_PAIRS)
+        + min(pairs, recipe.own_pairs) * len(recipe.pair_bins)
         + 8
     )
-    return int(np.clip(min(CELLS // pieces, ANSWERS) // classes, SOME, ROWS))
+    most = min(MOST_CELLS // terms, MOST_PROBABILITIES) // len(model.classes)
+    return int(np.clip(most, FEWEST_SAMPLED, recipe.sample_rows))

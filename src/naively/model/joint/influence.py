@@ -1,4 +1,4 @@
-"""How far the weights of the evidence would move without a row: leave-one-out for the weights themselves.
+"""How far the weights of the terms would move without a row: leave-one-out for the weights themselves.
 
 Weights are fitted on rows that are left out of the counts, but each of these rows took part in fitting them. Without
 row i they would move by about (H - Hᵢ)⁻¹ gᵢ, with H the curvature of the penalised loss, and gᵢ and Hᵢ the slope and
@@ -12,98 +12,99 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ..._types import Codes, Floats, Singles
-from .terms import Piece
-
-# Classes that are looked at for each row: its own, and those that are most likely.
-LIKELY = 16
+from ..._types import Floats, JsonObject, Mask, Singles
+from .associations import HeldOutRows
+from .term_kinds import kind_of
+from .terms import Term, TermValues
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class WeightInfluence:
     """The inverse curvature of the loss that weights and biases were fitted by; weights that are 0 are held there."""
 
-    pieces: tuple[Piece, ...]  # all that had a weight to fit
+    terms: tuple[Term, ...]  # all that had a weight to fit
     free: tuple[int, ...]  # which of them are not 0
     inverse: Floats  # of those, and of the biases
-    share: float  # what a row of weight 1 weighed in the fit: less if it was looked at only perhaps
+    share: float  # what a row of weight 1 weighed in the fit: less than 1 on a sample
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], sizes: Mapping[Piece, float], free: Any, curve: Any, share: float) -> Doubt:
-        """Return the doubt about weights, given the curvature; sizes are what evidence was divided by."""
+    def of(
+        cls, terms: Sequence[Term], sizes: Mapping[Term, float], free: Mask, curve: Floats, share: float
+    ) -> WeightInfluence:
+        """Return the influence of rows, given the curvature; sizes are what terms were divided by."""
         at = tuple(int(one) for one in np.flatnonzero(free))
         scale = np.ones(len(curve))
-        scale[: len(at)] = [1 / sizes.get(pieces[one], 1.0) for one in at]
+        scale[: len(at)] = [1 / sizes.get(terms[one], 1.0) for one in at]
         inverse = scale[:, None] * np.linalg.inv(curve) * scale
-        return cls(tuple(pieces), at, inverse.astype(np.float32).astype(np.float64), share)
+        return cls(tuple(terms), at, inverse.astype(np.float32).astype(np.float64), share)
 
     @cached_property
-    def place(self) -> dict[Piece, int]:
-        """Where each piece that has a weight stands."""
-        return {self.pieces[at]: place for place, at in enumerate(self.free)}
+    def place(self) -> dict[Term, int]:
+        """Where each term that has a weight stands."""
+        return {self.terms[at]: place for place, at in enumerate(self.free)}
 
     @cached_property
-    def held(self) -> set[Piece]:
-        """Pieces whose own weight is 0."""
-        return set(self.pieces) - set(self.place)
+    def held(self) -> set[Term]:
+        """Terms whose own weight is 0."""
+        return set(self.terms) - set(self.place)
 
-    def without_own(self, scores: Floats, evidence: Singles, y: Codes, weights: Floats) -> Floats:
-        """Return scores [class, row] under the weights that each row would leave behind; evidence: [row, class, piece].
+    def without_own(self, scores: Floats, terms: Singles, rows: HeldOutRows, likely: int) -> Floats:
+        """Return scores [class, row] under the weights without each row; terms are [row, class, term].
 
-        The weights say how much of each row is left out.
+        Of the classes, the row's own and the most likely ones are considered, so many of them.
         """
+        y, weights = rows
         at = np.arange(scores.shape[1])[:, None]
         p = np.exp(scores - scores.max(axis=0)).T
         p /= p.sum(axis=1, keepdims=True)
         error = p.copy()
         error[at[:, 0], y] -= 1.0
         # Classes that were neither likely nor right have next to no part in the row's slope and curvature.
-        few = np.argsort(-np.abs(error), axis=1)[:, :LIKELY]
+        few = np.argsort(-np.abs(error), axis=1)[:, :likely]
         p, error, some = p[at, few], error[at, few], np.arange(few.shape[1])
-        size, w = evidence.shape[2], self.share * weights[:, None]
-        turned = evidence[at, few] @ self.inverse[:size] + self.inverse[size:][few]
-        q = evidence @ turned[:, :, :size].transpose(0, 2, 1) + turned[:, :, size:].transpose(0, 2, 1)
+        size, w = terms.shape[2], self.share * weights[:, None]
+        turned = terms[at, few] @ self.inverse[:size] + self.inverse[size:][few]
+        q = terms @ turned[:, :, :size].transpose(0, 2, 1) + turned[:, :, size:].transpose(0, 2, 1)
         curve = (w * p)[:, :, None] * (np.eye(len(some)) - p[:, None, :])
         inner = np.eye(len(some)) - curve @ q[at[:, :, None], few[:, :, None], some]
         moved = q @ np.linalg.solve(inner, (w * error)[:, :, None])
         return np.asarray(scores + moved[:, :, 0].T)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return it as plain data."""
         upper = self.inverse[np.triu_indices(len(self.inverse))].astype("<f4")
-        pieces = [[p.kind, p.level, list(p.columns)] for p in self.pieces]
+        terms = [[term.kind, term.level, list(term.columns)] for term in self.terms]
         data = b64encode(upper.tobytes()).decode("ascii")
-        return {"pieces": pieces, "free": list(self.free), "inverse": data, "share": self.share}
+        return {"pieces": terms, "free": list(self.free), "inverse": data, "share": self.share}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], classes: int) -> Doubt:
+    def from_json(cls, data: JsonObject, classes: int) -> WeightInfluence:
         """Return what to_json described."""
-        pieces = tuple(Piece(kind, level, tuple(columns)) for kind, level, columns in data["pieces"])
+        terms = tuple(Term(kind, level, tuple(columns)) for kind, level, columns in data["pieces"])
         free, upper = tuple(int(at) for at in data["free"]), np.frombuffer(b64decode(data["inverse"]), dtype="<f4")
         size = len(free) + classes
-        known = len(upper) == size * (size + 1) // 2 and all(0 <= at < len(pieces) for at in free)
+        known = len(upper) == size * (size + 1) // 2 and all(0 <= at < len(terms) for at in free)
         if not known or not np.isfinite(upper).all() or not 0 < float(data["share"]) < np.inf:
             raise KeyError("doubt")
         inverse = np.zeros((size, size))
         inverse[np.triu_indices(size)] = upper
-        return cls(pieces, free, inverse + np.triu(inverse, 1).T, float(data["share"]))
+        return cls(terms, free, inverse + np.triu(inverse, 1).T, float(data["share"]))
 
 
-class Gathered:
-    """Evidence of rows put together to that of each fitted weight, [row, class, piece]."""
+class WeightedValues:
+    """The values of terms by the fitted weight that they count with, [row, class, weight]."""
 
-    def __init__(self, doubt: Doubt, classes: int, rows: int) -> None:
-        self.doubt, self.x = doubt, np.zeros((rows, classes, len(doubt.free)), dtype=np.float32)
+    def __init__(self, influence: WeightInfluence, classes: int, rows: int) -> None:
+        self.influence, self.x = influence, np.zeros((rows, classes, len(influence.free)), dtype=np.float32)
 
-    def add(self, piece: Piece, said: Singles | Floats, shared: float = 1.0) -> None:
-        """Add a piece of evidence [class, row] where it has a weight of its own, and where its block has one."""
-        at, block = self.doubt.place.get(piece), Piece(*piece.block)
+    def add(self, term: Term, values: TermValues, shared: float = 1.0) -> None:
+        """Add a term [class, row] where it has a weight of its own, and where its block has one."""
+        at, block = self.influence.place.get(term), term.block
         if at is not None:
-            self.x[:, :, at] += said.T
-        among = piece.kind == "pair" or (at is None and piece not in self.doubt.held)
-        if piece != block and among and (at := self.doubt.place.get(block)) is not None:
-            self.x[:, :, at] += shared * said.T
+            self.x[:, :, at] += values.T
+        among = kind_of(term).selected or (at is None and term not in self.influence.held)
+        if term != block and among and (at := self.influence.place.get(block)) is not None:
+            self.x[:, :, at] += shared * values.T

@@ -1,63 +1,59 @@
-"""Joint evidence: a linear score of all features at once, which does not count twice what two columns both say.
+"""Linear discriminant scores of all features at once: what two columns have in common is not counted twice.
 
 With one scatter within the classes for all of them, the log-density of a normal distribution is linear in the features
-up to what all classes share: so it splits into columns. A ridge on the scatter, chosen on rows left out, keeps what few
-rows show from being trusted. What is added to all rows splits into columns, too, so that a hole says nothing at all.
+up to what all classes share: so it splits into columns. A ridge on the scatter, chosen by leave-one-out, shrinks what
+few rows show. The constants split into columns, too, so that a missing value contributes nothing at all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._types import Floats
+from ..._types import Codes, Floats, Places, Singles
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
-from .values import Taken
-
-RIDGES = (1.0, 10.0, 100.0)
-# Rows on which the ridge is chosen, and how strongly the evidence may be believed there.
-ROWS, BELIEF = 5000, np.geomspace(0.05, 1.5, 8)
+from ..recipe import Recipe
+from .associations import HeldOutRows
 
 
 @dataclass(frozen=True)
 class Centring:
-    """Flags of a column measured from their shares among the rows that have one: a hole then says nothing at all."""
+    """Flags of a column, centred at their proportions among the rows that have a value: a missing one is 0 then."""
 
-    columns: tuple[tuple[slice, Floats], ...]  # the flags of each column, and their shares
+    columns: tuple[tuple[slice, Floats], ...]  # the flags of each column, and their proportions
 
     def of(self, x: Floats) -> Floats:
-        """Return features [..., feature] with the flags of each column measured so."""
+        """Return features [..., feature] with the flags of each column centred."""
         out = np.array(x, dtype=np.float64)
         for flags, shares in self.columns:
             out[..., flags] -= out[..., flags].sum(axis=-1, keepdims=True) * shares
         return out
 
     def back(self, slopes: Floats) -> Floats:
-        """Return the slopes [feature, ...] of the features as they are, given those of the measured ones."""
+        """Return the slopes [feature, ...] of the features as they are, given those of the centred ones."""
         out = np.array(slopes)
         for flags, shares in self.columns:
             out[flags] -= np.tensordot(shares, out[flags], 1)
         return out
 
 
-class Turned(NamedTuple):
-    """Rows along the axes of the scatter, and which of their columns are holes, [row, column]."""
+class RotatedRows(NamedTuple):
+    """Rows along the axes of the scatter, and which of their columns are missing, [row, column]."""
 
     rows: Floats
-    holes: Floats
+    missing: Floats
 
-    def some(self, rows: npt.NDArray[np.intp]) -> Turned:
+    def some(self, rows: Places) -> RotatedRows:
         """Return some of the rows."""
-        return Turned(self.rows[rows], self.holes[rows])
+        return RotatedRows(self.rows[rows], self.missing[rows])
 
 
-def by_column(grid: Grid, constants: Floats) -> Floats:
-    """Return the sum of what is said of the features of each column, [column, class]."""
+def sums_by_column(grid: Grid, constants: Floats) -> Floats:
+    """Return the sum over the features of each column, [column, class]."""
     out = np.array([constants[grid.flags(at)].sum(axis=0) for at in range(len(grid.names))]).reshape(
         -1, constants.shape[1]
     )
@@ -66,11 +62,12 @@ def by_column(grid: Grid, constants: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearScores:
     """Linear scores of some of the features."""
 
     joint: JointCounts
-    features: npt.NDArray[np.intp]
+    features: Places
+    recipe: Recipe
 
     @cached_property
     def rows(self) -> Floats:
@@ -79,7 +76,7 @@ class Linear:
 
     @cached_property
     def centring(self) -> Centring:
-        """How flags are measured."""
+        """How flags are centred."""
         grid, first, columns = self.joint.grid, int(self.features[0]), []
         met = self.joint.products[:, 0].sum(axis=0)
         for at in range(len(grid.names)):
@@ -107,51 +104,52 @@ class Linear:
         width, axes = np.linalg.eigh(scatter)
         return np.maximum(width, 0.0), axes
 
-    def turned(self, x: Floats, holes: Floats) -> Turned:
+    def rotated(self, x: Singles | Floats, missing: Floats) -> RotatedRows:
         """Return rows of features along the axes of the scatter; the axes are centred, which is as good."""
-        return Turned(x @ self.centring.back(self._axes[1]).astype(x.dtype), holes)
+        return RotatedRows(x @ self.centring.back(self._axes[1]).astype(x.dtype), missing)
 
-    def left(self, rows: Turned, taken: Taken, ridge: float) -> Floats:
-        """Return the score of each class and row as if the row had not been counted, up to what all classes share."""
-        turned, holes = rows
-        narrow, means, y = 1 / (self._axes[0] + ridge), self.means @ self._axes[1], taken.y
+    def scores_left_out(self, rows: RotatedRows, out: HeldOutRows, ridge: float) -> Floats:
+        """Return the score of each class and row with the row left out, up to what all classes share."""
+        turned, missing = rows
+        narrow, means, y = 1 / (self._axes[0] + ridge), self.means @ self._axes[1], out.y
         own, enough = self.rows[y], self.rows[y] >= 2
-        more = np.where(enough, own / np.maximum(own - taken.weights, 1e-9), 1.0)  # how much further the own mean lies
-        lost = np.where(enough, taken.weights * more, 0.0)  # of the scatter, in the direction of the row
+        more = np.where(enough, own / np.maximum(own - out.weights, 1e-9), 1.0)  # how much further the own mean lies
+        lost = np.where(enough, out.weights * more, 0.0)  # of the scatter, in the direction of the row
         # Products under the narrowed scatter: of rows with themselves, with means, and of means with each other.
         squares, crossed, between = (turned * turned) @ narrow, (means * narrow) @ turned.T, (means * narrow) @ means.T
-        mine = crossed.reshape(-1)[taken.own]
+        mine = crossed.reshape(-1)[out.own]
         far = squares - 2 * crossed + np.diag(between)[:, None]
         along = squares - crossed - mine + between[:, y]
-        rest = np.maximum(1 - lost * far.reshape(-1)[taken.own], 1e-3)
+        rest = np.maximum(1 - lost * far.reshape(-1)[out.own], 1e-3)
         far += (lost / rest) * along**2
-        far.reshape(-1)[taken.own] *= more**2
+        far.reshape(-1)[out.own] *= more**2
         scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
-        return scores - self.by_column(self.coefficients(ridge)[1]).T @ holes.T if holes.any() else scores
+        return scores - self.by_column(self.coefficients(ridge)[1]).T @ missing.T if missing.any() else scores
 
-    def best_ridge(self, turned: Turned, taken: Taken, weights: Floats, prior: Floats) -> float:
-        """Return the ridge under which rows left out are answered best, however strongly the scores are believed."""
+    def best_ridge(self, rows: RotatedRows, out: HeldOutRows, weights: Floats, prior: Floats) -> float:
+        """Return the ridge of least leave-one-out log loss, under the best of several weights of the scores."""
         losses = []
-        for ridge in RIDGES:
-            scores = self.left(turned, taken, ridge)
-            losses.append(min(log_loss(prior[:, None] + belief * scores, taken.y, weights) for belief in BELIEF))
-        return RIDGES[int(np.argmin(losses))]
+        for ridge in self.recipe.linear_ridges:
+            scores = self.scores_left_out(rows, out, ridge)
+            tried = (log_loss(prior[:, None] + by * scores, out.y, weights) for by in self.recipe.linear_weights)
+            losses.append(min(tried))
+        return self.recipe.linear_ridges[int(np.argmin(losses))]
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
-        """Return what each feature adds to each class, [feature, class]: by its size, and by being there."""
+        """Return the slope of each feature and its constant, [feature, class]."""
         width, axes = self._axes
         slopes = self.rows.sum() * axes @ (self.means @ axes / (width + ridge)).T
         return self.centring.back(slopes), -0.5 * self.means.T * slopes
 
     def by_column(self, constants: Floats) -> Floats:
-        """Return what is added if a column is there, [column, class], given the same of each feature."""
+        """Return the constant of each column, [column, class], given those of its features."""
         whole = np.zeros((self.joint.grid.features, len(self.rows)))
         whole[self.features] = constants
-        return by_column(self.joint.grid, whole)
+        return sums_by_column(self.joint.grid, whole)
 
 
-def log_loss(scores: Floats, y: Any, weights: Floats) -> float:
-    """Return the mean log-loss of scores [class, row]."""
+def log_loss(scores: Floats, y: Codes, weights: Floats) -> float:
+    """Return the mean log loss of scores [class, row]."""
     below = scores - scores.max(axis=0)
     own = below[y, np.arange(len(y))]
     return float(weights @ (np.log(np.exp(below).sum(axis=0)) - own) / weights.sum())

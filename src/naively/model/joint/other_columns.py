@@ -1,97 +1,138 @@
-"""The columns that get no weight of their own: the textbook's evidence of all of them, with one weight.
+"""The columns that get no weight of their own: their log-likelihoods in textbook naive Bayes, with one weight for all.
 
-Where hundreds of columns each tell next to nothing, none of them shows a gain on its own, and yet all of them together
-may predict the class well. Where they hold nothing but noise, their weight is 0 and they are not used.
+Where hundreds of columns each predict next to nothing, none of them shows a gain on its own, and yet all of them
+together may predict the class well. Where they hold nothing but noise, their weight is 0 and they are not used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._types import Codes, Floats, Places
+from ..._types import Codes, Floats, Matrices, Places
 from ...counting.column_moments import joined_moments
 from ...families import Settings
 from ...families.categorical import LogTables
-from ...families.family import scores_of
+from ...families.family import ColumnLikelihoods, Missing, ScoreTerm, scores_of
 from ...stats import Axis, Counts
-from ..estimate import likelihood
-from ..table_model import INSIDE, LABELS, LabelColumn, TableModel, gap_table
-from .terms import Piece
+from ..column_parts import INSIDE, LABELS
+from ..estimate import number_likelihoods
+from ..table_model import LabelColumn, TableModel, missing_table
+from .terms import LeaveOneOut, Term, TermKind, TermValues
+from .weighted_terms import WeightedTerm
 
-REST = Piece("rest", None)
-# Evidence that no chance makes so well once in fifty, in nats (half of a χ² of one degree of freedom, of one sign).
-CLEAR = 2.0
+if TYPE_CHECKING:
+    from .model import JointModel
 
-
-class Part(NamedTuple):
-    """Some columns that are read as one matrix: what they say, where they stand in it, and their names."""
-
-    likelihood: Any
-    places: Places
-    names: tuple[str, ...]
-
-    def each(self) -> Iterator[Any]:
-        """Give what each column says alone."""
-        if isinstance(self.likelihood, LogTables):
-            yield from (LogTables(self.likelihood.classes, (table,)) for table in self.likelihood.tables)
-        else:
-            yield from (self.likelihood.column(at) for at in range(len(self.places)))
+REST = Term("rest", None)
 
 
 @dataclass(frozen=True)
-class Rest:
-    """What the textbook model says of columns that are not on the grid, by the matrix that they are read from."""
+class OtherGroup:
+    """Some columns that are read as one matrix: their likelihood, their places in it, and their names."""
+
+    likelihood: ColumnLikelihoods
+    places: Places
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OtherColumns:
+    """Textbook naive Bayes for the columns that are not on the grid, by the matrix that they are read from."""
 
     classes: Axis
-    parts: Mapping[str, Part]
+    groups: Mapping[str, OtherGroup]
 
-    def cells(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+    def cells(self, columns: Matrices) -> Matrices:
         """Return the matrices of these columns alone, given those of all."""
         return {
-            f"{INSIDE}rest {key}": np.asfortranarray(columns[key][:, part.places]) for key, part in self.parts.items()
+            matrix_name(key): np.asfortranarray(columns[key][:, group.places]) for key, group in self.groups.items()
         }
 
-    def left(self, columns: Mapping[str, Any], y: Codes, weights: Floats) -> Floats:
-        """Return what these columns say of rows, so much of each left out of the counts, [class, row]."""
+    def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
+        """Return the log-likelihood of rows, so much of each left out of the counts, [class, row]."""
         found = (
-            part.likelihood.leave_one_out(columns[f"{INSIDE}rest {key}"], y, weights)
-            for key, part in self.parts.items()
+            group.likelihood.leave_one_out(columns[matrix_name(key)], y, weights) for key, group in self.groups.items()
         )
         return np.asarray(sum(found, np.zeros((len(y), len(self.classes)))).T)
 
-    def said(self, columns: Mapping[str, Any], threads: int) -> Iterator[tuple[str, Floats]]:
-        """Give what each of these columns says of rows, [row, class], with its name; numbers may speak twice."""
-        for key, part in self.parts.items():
-            for at, (name, alone) in enumerate(zip(part.names, part.each(), strict=True)):
-                yield (
-                    name,
-                    scores_of(alone, np.ascontiguousarray(columns[f"{INSIDE}rest {key}"][:, at : at + 1]), threads),
-                )
+    def contributions(self, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
+        """Give the log-likelihood of each of these columns, [row, class], by name; numbers may come twice."""
+        for key, group in self.groups.items():
+            for at, name in enumerate(group.names):
+                cells = np.ascontiguousarray(columns[matrix_name(key)][:, at : at + 1])
+                yield name, scores_of(group.likelihood.column(at), cells, threads)
 
 
-def rest_of(book: TableModel, counts: Counts, used: set[str], missing: Any, most: int | None) -> Rest:
-    """Return what the textbook says of the columns that are not used, under its usual settings.
+def matrix_name(key: str) -> str:
+    """Return the name of the matrix of the other columns among those of a matrix."""
+    return f"{INSIDE}rest {key}"
 
-    Where missing values count, a number that is not used says that it is missing, too: among the labels, by its name.
+
+class RestTerm(TermKind):
+    """The log-likelihoods of all other columns."""
+
+    name = "other columns"
+    beside = "all other columns together"
+    screened = True
+    sum_rank = 7
+
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term is that of all other columns."""
+        return term.kind == REST.kind
+
+    def title(self, term: Term) -> str:
+        """Return what a term is, in words."""
+        return "all other columns"
+
+    def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
+        """Give the term of rows left out."""
+        yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
+
+    def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:
+        """Give the term of all other columns, if there are some."""
+        if model.others is not None:
+            yield REST, model.others.leave_one_out(columns, y, out)
+
+    def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
+        """Return the weighted log-likelihood of each matrix."""
+        if model.others is None:
+            return {}
+        groups = model.others.groups.items()
+        return {matrix_name(key): WeightedTerm(group.likelihood, weights[REST]) for key, group in groups}
+
+    def contributions(self, model: JointModel, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
+        """Give the weighted log-likelihood of each column."""
+        if model.others is not None:
+            weight = model.weights[REST]
+            for name, scores in model.others.contributions(columns, threads):
+                yield name, weight * scores
+
+
+def other_columns(book: TableModel, counts: Counts, used: set[str], missing: Missing, most: int | None) -> OtherColumns:
+    """Return textbook naive Bayes for the columns that are not used, under its default settings.
+
+    Where missing values count, so does whether a number is missing: among the labels, under its name.
     """
-    settings, parts = Settings(missing=missing), {}
+    settings = Settings(missing=missing)
+    groups: dict[str, OtherGroup] = {}
     for key, (family, columns) in book.numbers.items():
         at = np.array([at for at, column in enumerate(columns) if column.name not in used], dtype=np.intp)
         if len(at):
             names = tuple(columns[place].name for place in at)
             moments = joined_moments([counts.columns[name] for name in names], counts.classes)
-            parts[key] = Part(likelihood(family, moments, counts, settings), at, names)
+            groups[key] = OtherGroup(number_likelihoods(family, moments, counts, settings), at, names)
     labels = [(at, one.column) for at, one in enumerate(book.labels) if one.column.name not in used]
     tables = [LabelColumn(column, counts.columns[column.name], counts, settings, most).table for _, column in labels]
     numbers = book.schema.of_kind("numbers")
-    gaps = [(at, numbers[number]) for at, (number, _) in enumerate(book.gaps, len(book.labels))]
-    gaps = [(at, column) for at, column in gaps if column.name not in used]
-    tables += [gap_table(counts, column, settings) for _, column in gaps]
+    flags = [(at, numbers[number]) for at, (number, _) in enumerate(book.missing_flags, len(book.labels))]
+    flags = [(at, column) for at, column in flags if column.name not in used]
+    tables += [missing_table(counts, column, settings) for _, column in flags]
     if tables:
-        places, names = zip(*((at, column.name) for at, column in (*labels, *gaps)), strict=True)
-        parts[LABELS] = Part(LogTables(counts.classes, tuple(tables)), np.array(places, dtype=np.intp), names)
-    return Rest(counts.classes, parts)
+        places, names = zip(*((at, column.name) for at, column in (*labels, *flags)), strict=True)
+        likelihood = LogTables(counts.classes, tuple(tables))
+        groups[LABELS] = OtherGroup(likelihood, np.array(places, dtype=np.intp), names)
+    return OtherColumns(counts.classes, groups)

@@ -1,7 +1,8 @@
-"""What a number says under a bell curve for each class: as much as bins do, from fewer rows, if it has that shape.
+"""Student-t densities of a number for each class, read off at the middle of each fine bin.
 
-The curves are averaged over what their centre and width may be (Student's t), and read off at the middle of each fine
-bin: so they are a table like any other, and no number says more than so much however far out it lies.
+A density needs fewer rows than bins do, where the numbers have its shape. It is averaged over what its centre and width
+may be, given the numbers of the class and a few pseudo-rows. Read off at bins it is a table like any other, and no
+number counts against a class by more than a bound.
 """
 
 from __future__ import annotations
@@ -12,53 +13,57 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..._types import Codes, Floats, Singles
-from .values import Taken, less
+from ..recipe import Recipe
+from .associations import HeldOutRows, counts_without
 
-# Rows imagined at the middle of all numbers, and as wide as half of them; what a number may say at most, in nats.
-AT_MIDDLE, IMAGINED, WIDE, MOST = 0.5, 1.5, 0.5, 8.0
-NONE = 1e-9  # fewer numbers, or rows, than that are what rounding leaves of none
+NO_ROWS = 1e-9  # fewer numbers, or rows, than that are what rounding leaves of none
 
 
-class Bell(NamedTuple):
+class StudentTDensities(NamedTuple):
     """How many numbers each class has, their sums and the sums of their squares, on the scale of the grid."""
 
     n: Floats
     sums: Floats
     squares: Floats
     middles: Floats  # of the fine bins
+    recipe: Recipe
 
-    def said(self) -> Floats:
-        """Return what each fine bin says, [class, bin]."""
-        n, sums, squares = (part[:, None] for part in self[:3])
-        return at_most(log_density(n, sums, squares, self.middles))
+    def scores(self) -> Floats:
+        """Return the log density of each fine bin, [class, bin], below that of the best class."""
+        n, sums, squares = (part[:, None] for part in (self.n, self.sums, self.squares))
+        return bounded(log_student_t(n, sums, squares, self.middles, self.recipe), self.recipe.t_most_nats)
 
-    def left(self, x: Floats, fine: Codes, taken: Taken) -> Singles:
-        """Return what the fine bin of each row says as if its number had not been counted, [class, row].
+    def scores_left_out(self, x: Floats, fine: Codes, out: HeldOutRows) -> Singles:
+        """Return the same of the fine bin of each row, its number left out of the counts, [class, row].
 
-        A hole, which lies in bin -1, says nothing.
+        A missing number, which lies in bin -1, contributes nothing.
         """
-        y, w = taken.y, np.where(fine >= 0, taken.weights, 0.0)
-        n, sums, squares = (part[:, None] for part in self[:3])
-        out = log_density(n, sums, squares, self.middles).take(fine, axis=1)
-        without = (less(self.n[y], w), self.sums[y] - w * x, self.squares[y] - w * x * x)
-        out.reshape(-1)[taken.own] = log_density(*without, self.middles[fine])
-        out = at_most(out)
-        out[:, fine < 0] = 0.0
-        return out.astype(np.float32)
+        y, w = out.y, np.where(fine >= 0, out.weights, 0.0)
+        n, sums, squares = (part[:, None] for part in (self.n, self.sums, self.squares))
+        found = log_student_t(n, sums, squares, self.middles, self.recipe).take(fine, axis=1)
+        without = (counts_without(self.n[y], w), self.sums[y] - w * x, self.squares[y] - w * x * x)
+        found.reshape(-1)[out.own] = log_student_t(*without, self.middles[fine], self.recipe)
+        found = bounded(found, self.recipe.t_most_nats)
+        found[:, fine < 0] = 0.0
+        return found.astype(np.float32)
 
 
-def log_density(n: Floats, sums: Floats, squares: Floats, x: Floats) -> Floats:
-    """Return log P(x) given n numbers with these sums, and those imagined."""
-    there = n > NONE
+def log_student_t(n: Floats, sums: Floats, squares: Floats, x: Floats, recipe: Recipe) -> Floats:
+    """Return the log density at x of the next number, given n numbers with these sums, and pseudo-rows.
+
+    The posterior predictive of a normal distribution with unknown centre and variance, up to a constant.
+    """
+    at_centre, rows = recipe.t_centre_rows, recipe.t_variance_rows
+    there = n > NO_ROWS
     mean = np.where(there, sums / np.where(there, n, 1.0), 0.0)
-    scatter = np.maximum(squares - sums * mean, 0.0) + n * AT_MIDDLE / (n + AT_MIDDLE) * mean**2
-    freedom = n + IMAGINED
-    width = (scatter + IMAGINED * WIDE) * (1 + 1 / (n + AT_MIDDLE))
+    scatter = np.maximum(squares - sums * mean, 0.0) + n * at_centre / (n + at_centre) * mean**2
+    freedom = n + rows
+    width = (scatter + rows * recipe.t_variance) * (1 + 1 / (n + at_centre))
     base = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(width)
-    far = (x - sums / (n + AT_MIDDLE)) ** 2 / width
+    far = (x - sums / (n + at_centre)) ** 2 / width
     return np.asarray(base - (freedom + 1) / 2 * np.log1p(far))
 
 
-def at_most(said: Floats) -> Floats:
-    """Return evidence [class, ...] that speaks against no class more than it may."""
-    return np.asarray(np.maximum(said - said.max(axis=0), -MOST))
+def bounded(scores: Floats, most: float) -> Floats:
+    """Return log densities [class, ...] below that of the best class, by so much at most."""
+    return np.asarray(np.maximum(scores - scores.max(axis=0), -most))

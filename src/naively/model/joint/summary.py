@@ -1,57 +1,39 @@
-"""What is believed, in words: each kind of evidence with its weight."""
+"""The joint model in words: each kind of term with its weight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .levels import DENSITY, EACH, NEAR
-from .terms import BELL, Piece
-from .words import WAYS
-
-NAMES = {
-    ("value", BELL): "each number by a bell curve",
-    ("value", 0): "each number by its finest bins",
-    ("value", "labels"): "each column of labels",
-    ("value", EACH): "each level",
-    ("value", NEAR): "each level with a neighbour",
-    ("value", DENSITY): "each level by a density over all levels",
-    ("rare", BELL): "numbers of rare classes by the textbook",
-    ("rare", "labels"): "labels of rare classes by the textbook",
-    ("pair", 0): "each pair of columns",
-    ("rest", None): "all other columns",
-    ("linear", "numbers"): "all columns at once",
-    ("linear", "bins"): "all columns at once, numbers by bins",
-}
-# What speaks beside single columns and pairs of them, by the kind of its pieces.
-BESIDE = {
-    "linear": "all columns at once",
-    "rest": "all other columns together",
-    "rare": "rare classes as in the textbook model",
-}
+from .term_kinds import TERM_KINDS, kind_of
+from .terms import Term
 
 
-def name_of(piece: Piece) -> str:
-    """Return the kind of a piece of evidence, in words."""
-    if piece.kind in WAYS:
-        return f"{piece.kind} of {piece.level}"
-    if piece.kind == "vectors":
-        return f"column {piece.level}"
-    usual = f"each {'number' if piece.kind == 'value' else 'pair of columns, numbers'} by {piece.level} bins"
-    return NAMES.get(piece.block, usual)
+def described_terms(weights: Mapping[Term, float], owners: Sequence[str]) -> list[str]:
+    """Return which columns, pairs and other terms have a weight; owners are columns by place."""
+    columns = {name for term in weights for name in kind_of(term).columns_of(term, owners)}
+    pairs = {term.columns for term in weights if kind_of(term).selected}
+    parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
+    parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
+    return parts + [kind.beside for kind in TERM_KINDS if kind.beside and any(map(kind.holds, weights))]
 
 
-def said_of_weights(weights: Mapping[Piece, float]) -> str:
-    """Return each kind of evidence with its weight, or with the least and the greatest where they differ."""
+def so_many(number: int, thing: str) -> str:
+    """Return so many things, in words."""
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def described_weights(weights: Mapping[Term, float]) -> str:
+    """Return each kind of term with its weight, or with the least and the greatest where they differ."""
     kinds: dict[str, list[float]] = {}
-    for piece, weight in weights.items():
-        kinds.setdefault(name_of(piece), []).append(weight)
+    for term, weight in weights.items():
+        kinds.setdefault(kind_of(term).title(term), []).append(weight)
     order = sorted(kinds, key=lambda name: (-max(kinds[name]), name))
     return "; ".join(f"{name} {span(kinds[name])}" for name in order) or "none"
 
 
 def span(weights: Iterable[float]) -> str:
-    """Return weights as one number if they are alike, and by the least and the greatest otherwise."""
+    """Return weights as one number if they are equal, and by the least and the greatest otherwise."""
     least, greatest = (f"{edge:.2g}" for edge in (np.min(list(weights)), np.max(list(weights))))
     return least if least == greatest else f"{least} to {greatest}"

@@ -1,132 +1,56 @@
-"""Pieces of evidence, each read off the counts: which there are, and what each says of rows left out."""
+"""Terms of the joint model: their names, and what every kind of term provides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._types import Codes, Floats, Singles
+from ..._types import Codes, Floats, Mask, Matrices, Singles
 from ...counting.weights import left_out_weights
-from ...data.grid import Cells, Grid
-from ...stats.pairs import JointCounts
-from .binning import ROUGH, WIDER
-from .levels import FEWEST, Levels
-from .linear import ROWS as RIDGE_ROWS
-from .linear import Linear, Turned
-from .rare_classes import Rare, of_labels_left
-from .student_t import Bell
-from .values import EXACT, Taken, of_pairs_left, of_values_left
+from ...data.grid import Cells
+from ...families.family import ScoreTerm
+from .associations import HeldOutRows
+from .term_counts import TermCounts
 
-# Numbers are read off bins of two widths, the finer as they are counted (0); and off a bell curve.
-OF_NUMBERS, OF_PAIRS = (WIDER, 0), (ROUGH, 0)
-BELL = "bell"
+if TYPE_CHECKING:
+    from .model import JointModel
+    from .tables import TableBuilder
 
 
-class Piece(NamedTuple):
-    """The name of a piece of evidence: its kind, the bins it is read off, and its columns by place on the grid."""
+class Term(NamedTuple):
+    """The name of a term: its kind, at which resolution it is read, and its columns by place on the grid."""
 
-    kind: str  # "value", "pair", "linear", "rare", "rest", "vectors", or one of those in which words speak
-    level: Any
-    columns: tuple[Any, ...] = ()
+    kind: str
+    level: str | int | None
+    columns: tuple[int, ...] = ()
 
     @property
-    def block(self) -> tuple[str, Any]:
-        """The pieces that share a weight at first."""
-        return (self.kind, self.level)
+    def block(self) -> Term:
+        """The block of terms that share a weight at first."""
+        return Term(self.kind, self.level)
+
+
+TermValues = Singles | Floats  # the values of a term for some rows, [class, row]
+Terms = dict[Term, Singles]
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What pieces of evidence are read off: columns together, and each column of labels alone, [class, label]."""
-
-    joint: JointCounts
-    tables: Sequence[Floats]
-    ordered: Sequence[int] = ()  # how many values of each table are levels that have an order; they come first
-
-    def levels_of(self, at: int) -> Levels | None:
-        """Return a column of labels as one of levels, if it is one."""
-        size = self.ordered[at] if at < len(self.ordered) else 0
-        return Levels(self.tables[at], size) if size >= FEWEST else None
-
-    @property
-    def grid(self) -> Grid:
-        """How columns are laid out."""
-        grid: Grid = self.joint.grid
-        return grid
-
-    @cached_property
-    def prior(self) -> Floats:
-        """How probable each class is before, as logarithms."""
-        rows = self.joint.products[:, 0, 0]
-        return np.asarray(np.log((rows + 1) / (rows.sum() + len(rows))))
-
-    @cached_property
-    def rare(self) -> Rare:
-        """Which classes have few rows."""
-        return Rare(self.joint.products[:, 0, 0])
-
-    def fine(self, at: int) -> Floats:
-        """Return the counts of the fine bins of a number, [class, bin]."""
-        begin, end = self.grid.fine_offsets[at : at + 2]
-        return self.joint.fine[:, begin:end]
-
-    def bell(self, at: int) -> Bell:
-        """Return the bell curves of a number."""
-        last = self.grid.features - len(self.grid.numbers) + at
-        sums, squares = self.joint.products[:, 0, last], self.joint.products[:, last, last]
-        return Bell(self.fine(at).sum(axis=1), sums, squares, np.array(self.grid.numbers[at].middles))
-
-    def levels(self, at: int, bins: int) -> Codes:
-        """Return the bin of each fine one, at a level."""
-        number = self.grid.numbers[at]
-        return np.array(number.wider if bins else range(len(number.wider)), dtype=np.int32)
-
-    def pair_levels(self, at: int, bins: int) -> Codes:
-        """Return the level of each code of a column in pairs: labels and fine levels are themselves."""
-        flags = self.grid.flags(at)
-        if at >= len(self.grid.numbers) or not bins:
-            return np.arange(flags.stop - flags.start, dtype=np.int32)
-        return np.array(self.grid.numbers[at].rough[: flags.stop - flags.start], dtype=np.int32)
-
-    def pair(self, i: int, j: int, bins: int) -> Floats:
-        """Return how often two values were met together, [class, value, value]."""
-        n = self.joint.products[:, self.grid.flags(i), self.grid.flags(j)]
-        n = summed(n, self.pair_levels(i, bins), 1)
-        return summed(n, self.pair_levels(j, bins), 2)
-
-    def linear(self, which: str) -> Linear:
-        """Return the joint evidence of some features: all, or those that are no bins of numbers."""
-        first = 1 if which == "bins" else 1 + int(self.grid.offsets[len(self.grid.numbers)])
-        return Linear(self.joint, np.arange(first, self.grid.features))
-
-
-def summed(n: Floats, to: Codes, axis: int) -> Floats:
-    """Return counts of values put together along an axis."""
-    if len(to) == (to[-1] + 1 if len(to) else 0):
-        return n
-    starts = np.flatnonzero(np.diff(to, prepend=-1))  # bins put together are neighbours
-    return np.add.reduceat(n, starts, axis=axis)
-
-
-@dataclass(frozen=True)
-class Sample:
+class JointSample:
     """Rows that were counted, as they are scored."""
 
-    labels: Codes  # [row, column of labels]: places among all labels of the column, -1 for a hole
+    labels: Codes  # [row, column of labels]: places among all labels of the column, -1 if missing
     cells: Cells
     y: Codes
     weights: Floats
-    wide: Mapping[Piece, Floats]  # what vectors and texts say, each row left out, [class, row]
-    imagined: Mapping[str, float]  # by column of texts, how many are imagined with each word
+    wide: Mapping[Term, Floats]  # terms of vectors and texts, each row left out, [class, row]
+    pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
 
-    def shown(self, mask: npt.NDArray[np.bool_]) -> Sample:
+    def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
         cells, numbers = self.cells, self.cells.fine.shape[1]
         fine = np.where(mask[:, :numbers], cells.fine, np.int32(-1))
@@ -135,131 +59,127 @@ class Sample:
         labels[:, : kept.shape[1]][~kept] = -1
         return replace(self, labels=labels, cells=Cells(fine, np.asfortranarray(codes), level))
 
+    def without(self, terms: Collection[Term]) -> JointSample:
+        """Return the same rows without some terms of vectors and texts."""
+        return replace(self, wide={term: values for term, values in self.wide.items() if term not in terms})
+
     @property
     def out(self) -> Floats:
         """How much of each row is left out."""
         return left_out_weights(self.weights, self.copies)
 
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """A sample of rows, each left out of the counts: what the values of terms are computed from."""
+
+    counts: TermCounts
+    sample: JointSample
+    ridges: dict[str, float] = field(default_factory=dict)  # what terms choose on these rows, or chose before
+    cache: dict[Term, Singles] = field(default_factory=dict)  # values that several kinds of terms need
+
     @property
-    def taken(self) -> Taken:
-        """The rows as they are left out, one at a time."""
-        return Taken(self.y, self.out)
+    def rows(self) -> HeldOutRows:
+        """The rows as they are left out."""
+        return HeldOutRows(self.sample.y, self.sample.out)
 
 
-class Left:
-    """Pieces of evidence of a sample of rows, [class, row], each row left out of the counts."""
+class TermKind(ABC):
+    """One kind of term: its values for rows left out, its place in the scores, and how its weight is fitted.
 
-    def __init__(self, counted: Counted, sample: Sample) -> None:
-        self.counted, self.grid, self.sample, self.taken = counted, counted.grid, sample, sample.taken
-        self._bells: dict[int, Singles] = {}
+    A new kind is a class of its own in a file of its own, registered in `term_kinds`.
+    """
 
-    def values(self) -> Iterator[tuple[Piece, Singles]]:
-        """Give what each column says alone; numbers by bins of several widths."""
-        for bins in OF_NUMBERS:
-            for at in range(len(self.grid.numbers)):
-                to = self.counted.levels(at, bins)
-                codes = np.append(to, np.int32(-1))[self.sample.cells.fine[:, at]]
-                n = summed(self.counted.fine(at), to, 1)
-                if n.shape[1] > 1:
-                    yield Piece("value", bins, (at,)), of_values_left(n, codes, self.taken)
-        for at, number in enumerate(self.grid.numbers):
-            if number.scale:
-                yield Piece("value", BELL, (at,)), self._bell(at)
-        for at, n in enumerate(self.counted.tables):
-            column, codes = (len(self.grid.numbers) + at,), self.sample.labels[:, at]
-            if (levels := self.counted.levels_of(at)) is not None:
-                for kind, said in levels.left(codes, self.taken):
-                    yield Piece("value", kind, column), said
-            else:
-                yield Piece("value", "labels", column), of_values_left(n, codes, self.taken)
+    name: ClassVar[str]  # for `Recipe.left_out`
+    # Whether terms are of single columns: of very many, only those of the largest gain have a weight of their own.
+    single: ClassVar[bool] = False
+    # Whether there are too many terms to hold at once: those of clear gain get a weight of their own, all share
+    # another.
+    selected: ClassVar[bool] = False
+    # Whether there must be a clear gain on rows where columns were screened.
+    screened: ClassVar[bool] = False
+    # What the terms are beside those of single columns and pairs, for the summary.
+    beside: ClassVar[str] = ""
+    # The order in which kinds are added up, to leave-one-out scores and to tables: bits of a sum depend on its order.
+    sum_rank: ClassVar[int] = 9
+    table_rank: ClassVar[int] = 9
 
-    def rare(self) -> Iterator[tuple[Piece, Singles]]:
-        """Give what columns say of rare classes by the textbook, numbers and labels apart; of other classes nothing."""
-        rare = self.counted.rare
-        if not rare.classes:
-            return
-        by = rare.left(self.taken)
-        for level, said in ((BELL, self._rare_numbers()), ("labels", self._rare_labels())):
-            if said.any():
-                yield Piece("rare", level), said * by
+    @abstractmethod
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term is of this kind."""
 
-    def _rare_numbers(self) -> Singles:
-        out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
-        for at, number in enumerate(self.grid.numbers):
-            if number.scale:
-                said = self.counted.rare.lifted(self._bell(at))
-                out += np.where(self.sample.cells.fine[:, at] >= 0, said, np.float32(0.0))
-        return out
+    @abstractmethod
+    def title(self, term: Term) -> str:
+        """Return what a term is, in words."""
 
-    def _bell(self, at: int) -> Singles:
-        """Return what a number says by its bell curves; kept where rare classes ask for it once more."""
-        if at in self._bells:
-            return self._bells[at]
-        x, fine = self.sample.cells.level[:, at], self.sample.cells.fine[:, at]
-        said = self.counted.bell(at).left(x, fine, self.taken)
-        if self.counted.rare.classes:
-            self._bells[at] = said
-        return said
+    # -- fitting weights ----------------------------------------------------------------------------------------
 
-    def _rare_labels(self) -> Singles:
-        out = np.zeros((len(self.counted.prior), len(self.taken.y)), dtype=np.float32)
-        for at, n in enumerate(self.counted.tables):
-            for label in self.counted.rare.classes:
-                out[label] += of_labels_left(n, label, self.sample.labels[:, at], self.taken)
-        return out
+    def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
+        """Give the terms of rows left out; what is chosen on these rows is put into `held.ridges`."""
+        yield from ()
 
-    def linear(self, which: str) -> tuple[Singles, float]:
-        """Return the joint evidence of some features, and its ridge."""
-        linear, turned = self._turned(which)
-        some = np.arange(min(len(turned.rows), RIDGE_ROWS))
-        weights = self.sample.weights[some]
-        ridge = linear.best_ridge(turned.some(some), self.taken.some(some), weights, self.counted.prior)
-        return linear.left(turned, self.taken, ridge).astype(np.float32), ridge
+    def start_group(self, block: Term) -> str | None:
+        """Return the group of blocks that describe the same columns and start with a weight of 1 together."""
+        return None
 
-    def _turned(self, which: str) -> tuple[Linear, Turned]:
-        linear, cells = self.counted.linear(which), self.sample.cells
-        holes = np.hstack([cells.fine < 0, cells.codes[:, len(self.grid.numbers) :] < 0]).astype(np.float64)
-        return linear, linear.turned(features(self.grid, cells, int(linear.features[0])), holes)
+    def start(self, block: Term) -> float:
+        """Return the weight of a block before any row is seen, if it is in no group."""
+        return 0.0
 
-    def linear_under(self, which: str, ridge: float) -> Floats:
-        """Return the joint evidence of some features under a ridge."""
-        linear, turned = self._turned(which)
-        return linear.left(turned, self.taken, ridge)
+    def pull(self, block: Term, start: float) -> float:
+        """Return the value that the ridge pulls the weight of a block towards."""
+        return start
 
-    def pairs(self, bins: int) -> Iterator[tuple[Piece, Singles]]:
-        """Give what each pair of columns says beyond both."""
-        codes, levels = self.sample.cells.codes, {}
-        for i, j in pairs_of(self.grid, bins):
-            for at in (i, j):
-                if at not in levels:
-                    levels[at] = np.append(self.counted.pair_levels(at, bins), np.int32(-1))[codes[:, at]]
-            said = of_pairs_left(self.counted.pair(i, j, bins), levels[i], levels[j], self.taken)
-            yield Piece("pair", bins, (i, j)), said
+    def scaled(self, term: Term, values: TermValues) -> tuple[Singles, float]:
+        """Return values as weights are fitted to them, and what they were divided by."""
+        return np.asarray(values, dtype=np.float32), 1.0
 
+    def column_alone(self, term: Term, held: LeaveOneOut) -> bool:
+        """Tell whether a term stands for its column where each column counts by itself."""
+        return False
 
-def pairs_of(grid: Grid, bins: int) -> list[tuple[int, int]]:
-    """Return the pairs of columns that are looked at; those without bins of numbers at the first level only."""
-    told = [at for at in range(len(grid.names)) if grid.offsets[at + 1] - grid.offsets[at] > 1]
-    pairs = list(combinations(told, 2))
-    return pairs if bins == OF_PAIRS[0] else [(i, j) for i, j in pairs if i < len(grid.numbers)]
+    # -- selected kinds -----------------------------------------------------------------------------------------
 
+    def levels(self, counts: TermCounts) -> Sequence[int]:
+        """Return the resolutions at which terms are selected."""
+        return ()
 
-def linear_kinds(grid: Grid) -> tuple[str, ...]:
-    """Return which joint evidence there is: of the numbers as they are, and of their bins, too."""
-    bins, flags = (any(column.size for column in part) for part in (grid.numbers, grid.labels))
-    if not grid.numbers:
-        return ("bins",) if flags else ()
-    return ("numbers", "bins") if bins else ("numbers",)
+    def at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[Term, Singles]]:
+        """Give the terms of a resolution, each row left out."""
+        yield from ()
 
+    def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
+        """Return all terms of a resolution."""
+        return []
 
-def features(grid: Grid, cells: Cells, first: int = 0) -> Any:
-    """Return the features of rows from some feature on, [row, feature]."""
-    size = grid.features - first
-    out = np.zeros((len(cells), size), dtype=np.float64 if len(cells) * size <= EXACT else np.float32)
-    out[:, : 1 - min(first, 1)] = 1.0
-    for at in range(len(grid.names)):
-        if grid.flags(at).start >= first:
-            known = np.flatnonzero(cells.codes[:, at] >= 0)
-            out[known, grid.flags(at).start - first + cells.codes[known, at]] = 1.0
-    out[:, size - len(grid.numbers) :] = cells.level
-    return out
+    def divisor(self, counts: TermCounts) -> int:
+        """Return what terms are divided by where all share a weight."""
+        return 1
+
+    # -- scoring ------------------------------------------------------------------------------------------------
+
+    def leave_one_out(self, held: LeaveOneOut, weights: Mapping[Term, float]) -> Iterator[tuple[Term, TermValues]]:
+        """Give the terms of rows left out, as fitted before; those without a weight may be left out."""
+        yield from self.fit(held)
+
+    def add_tables(self, tables: TableBuilder) -> None:
+        """Add the weighted terms to the tables that rows are scored by."""
+        return  # a kind may have terms of the score instead
+
+    def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:
+        """Give terms that are computed from cells rather than from the grid, each row left out, [class, row]."""
+        yield from ()
+
+    def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
+        """Return the terms of the score that are not in the tables, by the matrix that each reads."""
+        return {}
+
+    def contributions(self, model: JointModel, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
+        """Give the contributions that are not in the tables, [row, class], by column."""
+        yield from ()
+
+    # -- the summary --------------------------------------------------------------------------------------------
+
+    def columns_of(self, term: Term, owners: Sequence[str]) -> set[str]:
+        """Return the columns that a term is of, if it is of single columns; owners are columns by place."""
+        return {owners[term.columns[0]]} if self.single else set()

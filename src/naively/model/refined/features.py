@@ -1,36 +1,44 @@
-"""The values that may be adjusted, as features of rows: labels, bins and levels of numbers, words, flags."""
+"""The values that have offsets, as features of rows: labels, bins and levels of numbers, words, flags."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from ..._types import Codes, Floats
+from ..._types import Codes, Floats, Hashes, Label, Longs, Mask, Matrix, Places, SparseMatrix
 from ...stats.hashing import mix_hashes
 
 LEVEL = "level"
 
 
-class Adjustable(NamedTuple):
-    """A column whose values may be adjusted: what they are called, and how often each was met; None if always."""
+class OffsetColumn(NamedTuple):
+    """A column whose values have offsets: their names and their counts; no counts if every row has them."""
 
     name: str
-    kind: str  # "labels", "numbers" or "vectors"
-    values: Sequence[Any]
+    values: Sequence[Label]
     met: Floats | None
+    levels: Mask  # whether each value is the level of a number
+    places: Callable[[Sequence[Label]], Places]  # where some of the values stand among them, -1 for those that do not
 
     def __len__(self) -> int:
         return len(self.values)
 
 
-def scaled_words(x: Any) -> Any:
-    """Return occurrences of words as they are weighed: log(1 + x), every row brought to length 1.
+def value_places(values: Sequence[Label]) -> Callable[[Sequence[Label]], Places]:
+    """Return what finds the places of labels among values."""
+    if isinstance(values, range):  # columns of a matrix, which are their own places
+        return lambda labels: np.array(list(labels), dtype=np.intp)
+    place = {value: at for at, value in enumerate(values)}
+    return lambda labels: np.array([place.get(label, -1) for label in labels], dtype=np.intp)
 
-    A word met twice says less than twice as much, and a long text is not surer than a short one for its length alone.
+
+def scaled_words(x: Matrix) -> SparseMatrix:
+    """Return counts of words as they are scored: log(1 + x), every row brought to length 1.
+
+    A word that occurs twice counts less than twice as much, and a long text is no surer for its length alone.
     """
     x = sparse.csr_array(x)
     data = np.log1p(x.data.astype(np.float64))
@@ -40,8 +48,8 @@ def scaled_words(x: Any) -> Any:
     return sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
 
 
-def flags_of(codes: Codes, sizes: Sequence[int], levels: Floats | None = None) -> Any:
-    """Return codes as flags, a column of codes after the other; of numbers, their level comes behind their bins.
+def flags_of(codes: Codes, sizes: Sequence[int], levels: Floats | None = None) -> SparseMatrix:
+    """Return codes as flags, one column of codes after the other; the level of a number comes after its bins.
 
     A code that is none of its column has no flag.
     """
@@ -58,10 +66,10 @@ def flags_of(codes: Codes, sizes: Sequence[int], levels: Floats | None = None) -
     return sparse.csr_array((data[there], at[there].astype(np.int64), indptr), shape=(n, int(offsets[-1])))
 
 
-def kept_values(columns: Sequence[Adjustable], most: int) -> npt.NDArray[np.int64]:
-    """Return which of all values are adjusted: those met in two rows or more, and of too many the commonest.
+def values_with_offsets(columns: Sequence[OffsetColumn], most: int) -> Longs:
+    """Return which of all values have offsets: those in two rows or more, and of too many the most frequent.
 
-    What a single row holds tells nothing about others.
+    What a single row holds predicts nothing about others.
     """
     met = [np.full(len(column), np.inf) if column.met is None else column.met for column in columns]
     often = np.concatenate([*met, np.zeros(0)])
@@ -71,8 +79,8 @@ def kept_values(columns: Sequence[Adjustable], most: int) -> npt.NDArray[np.int6
     return kept
 
 
-def row_hashes(parts: Sequence[Any]) -> npt.NDArray[np.uint64]:
-    """Return a number for each row that looks random and follows from what the row holds, wherever it stands."""
+def row_hashes(parts: Sequence[Matrix]) -> Hashes:
+    """Return a hash of the content of each row."""
     out = np.zeros(parts[0].shape[0], dtype=np.uint64)
     for part in parts:
         if sparse.issparse(part):

@@ -1,43 +1,62 @@
-"""A model of adjusted values, over the same rows and the same reading as the text book's."""
+"""The refined model: naive Bayes with an offset for each value, fitted to rows left out of the counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
-from ..._types import Codes, Floats
+from ..._types import Codes, Floats, Longs, Mask, Matrices, SparseMatrix
+from ...counting.wide import counts_words
 from ...data.column import Column
 from ...data.frame import Frame
 from ...data.grid import Cells, Grid
 from ...data.schema import Schema
 from ...families import Bernoulli, Settings, Words
 from ...families.categorical import LogTable
-from ...families.family import scores_of
-from ...families.texts import Kept, TextWeights
-from ...families.wide import there, total
+from ...families.family import ScoreTerm, TextTerm, scores_of
+from ...families.texts import TextWeights
+from ...families.wide import weighted_row_sums
+from ...families.word_counts import WordWeights
 from ...stats import Axis, Counts
-from ..joint.lookup import Lookups, Slopes
-from ..joint.model import Scores, Weighed
-from ..joint.words import Wording, wordings
-from ..table_model import INSIDE, LABELS, RARE, TableModel
-from .features import LEVEL, Adjustable, flags_of, kept_values, scaled_words
-from .offsets import Moved, Refined
-from .optimize import Block
-from .wide_features import Both, Scaled, Wide, words_without
+from ..column_parts import INSIDE, LABELS
+from ..joint.tables import CodeTables, Slopes
+from ..joint.weighted_terms import WeightedTerm
+from ..joint.word_terms import WordAssociations, word_associations
+from ..protocols import Contributions, CountedRows
+from ..recipe import RECIPE, Recipe
+from ..scorer import AdditiveModel
+from ..table_model import RARE, TableModel
+from .features import LEVEL, OffsetColumn, flags_of, value_places, values_with_offsets
+from .offset_problem import OffsetRows
+from .refined_fit import Offsets, RefinedFit
+from .wide_columns import (
+    FlagOffsets,
+    RefinedColumn,
+    TextOffsets,
+    VectorTerm,
+    WordOffsets,
+    bounded_below,
+    vector_offsets,
+    word_offsets,
+)
 
 BINS, LEVELS, NUMBERS = INSIDE + "bins", INSIDE + "levels", "numbers"
-# What no row of a class holds rules it out in the text book; here it speaks as strongly as this, in logarithms.
-STRONGEST = 30.0
-# Adjustments that are fitted: a number for each value and class.
-PARAMETERS = 1 << 21
+# Offsets that are fitted: one for each value and class. A limit of memory.
+MOST_OFFSETS = 1 << 21
 
 
 class RefinedModel(TableModel):
-    """P(class | row) by naive Bayes with the evidence of single values adjusted."""
+    """P(class | row) by naive Bayes with offsets of single values.
+
+    Without a fit there are no offsets yet: the model then computes what they are fitted to.
+    """
+
+    joint_terms = "offsets of its values, fitted with all columns together"
+    no_interval = "has offsets of values"
 
     def __init__(
         self,
@@ -47,326 +66,290 @@ class RefinedModel(TableModel):
         log_prior: Floats,
         max_categories: int | None,
         grid: Grid,
-        refined: Refined | None = None,
+        fit: RefinedFit | None = None,
         prior_shift: Floats | None = None,
         scale: float = 1.0,
+        recipe: Recipe = RECIPE,
     ) -> None:
         super().__init__(counts, schema, settings, log_prior, max_categories)
         names = {column.name for column in schema.of_kind("numbers")}
         self.grid = Grid(tuple(bins for bins in grid.numbers if bins.name in names), ())
-        self.counts, self.refined, self.shift = counts, refined, prior_shift
-        if refined is not None:
-            self.model = self._scores(refined, scale)
+        self.counts, self.fit, self.shift, self.recipe = counts, fit, prior_shift, recipe
+        self._texts: dict[str, TextTerm] = {}
+        if fit is not None:
+            self.scorer = self._scorer_of(fit, scale)
 
-    # -- what is adjusted -----------------------------------------------------------------------------------------
+    # -- values with offsets --------------------------------------------------------------------------------------
 
     @property
-    def _label_tables(self) -> list[tuple[str, LogTable]]:
+    def _flag_tables(self) -> list[tuple[str, LogTable]]:
+        """The columns of labels, and whether numbers are missing, by the names of their offsets."""
         numbers = self.schema.of_kind("numbers")
         return [
             *((label.column.name, label.table) for label in self.labels),
-            *((f"{numbers[at].name} (missing)", table) for at, table in self.gaps),
+            *((f"{numbers[at].name} (missing)", table) for at, table in self.missing_flags),
         ]
 
     @cached_property
-    def adjustable(self) -> list[Adjustable]:
-        """The columns whose values may be adjusted, as their features stand side by side."""
-        out = [
-            Adjustable(name, "labels", table.values.labels, np.where(rare(table), 0.0, table.n.sum(axis=0)))
-            for name, table in self._label_tables
-        ]
-        out += [
-            Adjustable(bins.name, "numbers", [*map(str, range(bins.size)), LEVEL], None) for bins in self.grid.numbers
-        ]
-        for column in self._wide:
-            table, values = self.counts.columns[column.name], self._values_of(column)
-            texts = isinstance(values, Kept)  # words are numbered there as they were met
-            met = table.texts[:, values.numbers] if texts else table.n  # type: ignore[attr-defined]
-            out.append(Adjustable(column.name, "vectors", values, met.sum(axis=0)))
-        return out
-
-    def _values_of(self, column: Column) -> Sequence[Any]:
-        """Return the values of a wide column that speak: columns of vectors, or words."""
-        if column.name in self.wording:
-            return self.wording[column.name].kept
-        said: Any = self.book.likelihoods[column.name]
-        return said.words if isinstance(said, TextWeights) else self.counts.columns[column.name].values.labels
+    def _label_offsets(self) -> list[OffsetColumn]:
+        return [label_offsets(name, table) for name, table in self._flag_tables]
 
     @cached_property
-    def wording(self) -> dict[str, Wording]:
-        """What is counted of the words of texts."""
-        return wordings(self.schema, self.counts, self.classes)
+    def _number_offsets(self) -> list[OffsetColumn]:
+        return [number_offsets(bins.name, bins.size) for bins in self.grid.numbers]
 
-    @property
-    def _wide(self) -> list[Column]:
-        """The columns of words and flags."""
-        return [c for c in self.schema.of_kind("vectors") if isinstance(c.family, (Words, Bernoulli))]
+    @cached_property
+    def word_associations(self) -> dict[str, WordAssociations]:
+        """The words of each column of texts that has terms of words."""
+        return word_associations(self.schema, self.counts, self.classes)
+
+    @cached_property
+    def wide_columns(self) -> list[RefinedColumn]:
+        """The columns of texts and vectors."""
+        return [self._wide_column(column) for column in self.schema.of_kind("vectors")]
+
+    def _wide_column(self, column: Column) -> RefinedColumn:
+        name, family, table = column.name, column.family, self.counts.columns[column.name]
+        likelihood = self.textbook.likelihoods[name]
+        if name in self.word_associations:
+            return TextOffsets(self.word_associations[name], table, self.recipe)
+        if isinstance(family, Bernoulli):
+            return FlagOffsets(name, likelihood, table, family.threshold)
+        if not isinstance(family, Words):
+            return VectorTerm(name, likelihood)
+        # What the family Words estimates: of texts a likelihood of texts, which holds that of their words.
+        text = cast(TextWeights, likelihood) if counts_words(column) else None
+        words = likelihood if text is None else text.inner
+        offsets = vector_offsets(name, table) if text is None else word_offsets(name, text.words, table)
+        bag = None if family.complement or family.bernoulli else cast(WordWeights, words)
+        return WordOffsets(name, likelihood, bag, text, offsets, self.recipe)
+
+    @cached_property
+    def offset_columns(self) -> list[OffsetColumn]:
+        """The columns whose values have offsets, as their features stand side by side."""
+        wide = (column.offset_column for column in self.wide_columns)
+        return [*self._label_offsets, *self._number_offsets, *(one for one in wide if one is not None)]
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of columns for which naive Bayes counts more or less: labels, numbers, each column of vectors.
-
-        The words of a text speak in several ways.
-        """
-        kinds = ["labels"] * (LABELS in self.book.likelihoods) + [NUMBERS] * bool(self.numbers)
-        for name in (column.name for column in self.schema.of_kind("vectors")):
-            kinds += [f"{way} of {name}" for way in self.wording[name].ways] if name in self.wording else [name]
-        return kinds
+        """The terms of naive Bayes that have a weight: labels, numbers, each column of vectors, the terms of words."""
+        kinds = ["labels"] * (LABELS in self.textbook.likelihoods) + [NUMBERS] * bool(self.numbers)
+        return kinds + [kind for column in self.wide_columns for kind in column.kinds]
 
     @cached_property
-    def kept(self) -> Any:
-        """Which of all values are adjusted."""
-        return kept_values(self.adjustable, max(PARAMETERS // max(len(self.classes), 1), 1))
+    def kept(self) -> Longs:
+        """Which of all values have offsets."""
+        return values_with_offsets(self.offset_columns, max(MOST_OFFSETS // max(len(self.classes), 1), 1))
 
     @cached_property
-    def levels(self) -> Any:
+    def levels(self) -> Mask:
         """Whether each of the values kept is the level of a number."""
-        of = ([v == LEVEL for v in c.values] if c.kind == "numbers" else [False] * len(c) for c in self.adjustable)
-        return np.array([level for column in of for level in column], dtype=bool)[self.kept]
+        whole: Mask = np.concatenate([*(column.levels for column in self.offset_columns), np.zeros(0, dtype=bool)])
+        return whole[self.kept]
 
-    def moved(self, by: Floats) -> dict[str, Moved]:
-        """Return how far the values of each column moved, given [value kept, class]."""
+    def offsets(self, by: Floats) -> dict[str, Offsets]:
+        """Return the offsets of each column, given [value kept, class]."""
         found, begin = {}, 0
-        for column in self.adjustable:
+        for column in self.offset_columns:
             at = np.flatnonzero((self.kept >= begin) & (self.kept < begin + len(column)))
             at = at[by[at].any(axis=1)]
             own = [column.values[place - begin] for place in self.kept[at].tolist()]
             if own:
                 axis = Axis.declared(own)
-                # Half the digits are plenty, and take half the room in a file.
+                # Single precision is plenty, and takes half the room in a file.
                 table = by[at].astype(np.float32).astype(np.float64)
-                order = axis.places(own)
                 laid = np.zeros((len(self.classes), len(own)))
-                laid[:, order] = table.T
-                found[column.name] = Moved(axis, laid)
+                laid[:, axis.places(own)] = table.T
+                found[column.name] = Offsets(axis, laid)
             begin += len(column)
         return found
 
+    def _offsets_of(self, fit: RefinedFit, column: OffsetColumn) -> Floats:
+        """Return the offset of each value of a column, [value, class]."""
+        out = np.zeros((len(column), len(self.classes)))
+        if column.name in fit.offsets:
+            offsets = fit.offsets[column.name]
+            places = column.places(offsets.values.labels)
+            out[places[places >= 0]] = offsets.table.T[places >= 0]
+        return out
+
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def read(self, frame: Frame, begin: int, end: int, threads: int) -> dict[str, Any]:
-        """Return some rows of a frame, a matrix for each part of both models."""
-        return self._laid(super().read(frame, begin, end, threads), end - begin, threads)
+    def read(self, frame: Frame, begin: int, end: int, threads: int) -> Matrices:
+        """Return some rows of a frame, a matrix for each term of both models."""
+        return self._with_bins(super().read(frame, begin, end, threads), end - begin, threads)
 
-    def read_rows(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return rows given as dicts, a matrix for each part of both models."""
-        return self._laid(super().read_rows(rows), len(rows), 1)
+    def read_rows(self, rows: Sequence[Mapping[str, object]]) -> Matrices:
+        """Return rows given as dicts, a matrix for each term of both models."""
+        return self._with_bins(super().read_rows(rows), len(rows), 1)
 
-    def _laid(self, columns: dict[str, Any], rows: int, threads: int) -> dict[str, Any]:
-        cells = self._cells(columns, rows, threads)
-        plain = (c for c in self._wide if isinstance(c.family, Words) and c.name not in self.wording)
-        words = {said_of(c): scaled_words(self._bag(c, columns)) for c in plain}
-        return {**columns, BINS: cells.codes, LEVELS: cells.level, **words}
+    def _with_bins(self, columns: Matrices, rows: int, threads: int) -> Matrices:
+        cells, out = self._cells(columns, rows, threads), dict(columns)
+        out |= {BINS: cells.codes, LEVELS: cells.level}
+        for column in self.wide_columns:
+            out |= column.cells(columns)
+        return out
 
-    def _bag(self, column: Column, columns: dict[str, Any]) -> Any:
-        """Return the words of rows as a matrix."""
-        said: Any = self.book.likelihoods[column.name]
-        return said.matrix(columns[column.name]) if isinstance(said, TextWeights) else columns[column.name]
-
-    def _cells(self, columns: dict[str, Any], rows: int, threads: int) -> Cells:
+    def _cells(self, columns: Matrices, rows: int, threads: int) -> Cells:
         """Return the bins and levels of numbers."""
         out = np.empty((rows, len(self.grid.numbers)), order="F")
         for at, bins in enumerate(self.grid.numbers):
-            key, place = self.part_of_number(bins.name)
-            out[:, at] = columns[key][:, place]
+            part = self.number_parts[bins.name]
+            out[:, at] = columns[part.key][:, part.place]
         return self.grid.encode(out, np.empty((rows, 0), dtype=np.int32), threads)
 
-    def features(self, columns: dict[str, Any]) -> Any:
-        """Return the values of rows that are adjusted, [row, value kept]."""
+    def features(self, columns: Matrices) -> SparseMatrix:
+        """Return the values of rows that have offsets, [row, value kept]."""
         codes = columns.get(LABELS, np.empty((len(columns[BINS]), 0), dtype=np.int32))
-        parts = [flags_of(codes, [len(table.values) for _, table in self._label_tables])]
+        parts = [flags_of(codes, [len(column) for column in self._label_offsets])]
         parts.append(flags_of(columns[BINS], [bins.size for bins in self.grid.numbers], columns[LEVELS]))
-        for column in self._wide:
-            if column.name in self.wording:
-                parts.append(self.wording[column.name].flags(columns[column.name]))
-            elif isinstance(column.family, Words):
-                parts.append(columns[said_of(column)])
-            else:
-                parts.append(sparse.csr_array(there(columns[column.name], threshold_of(column)), dtype=np.float64))
+        parts += [column.features(columns) for column in self.wide_columns if column.offset_column is not None]
         whole = sparse.csr_array(sparse.hstack([part for part in parts if part.shape[1]] or parts[:1], format="csr"))
         return whole if len(self.kept) == whole.shape[1] else whole[:, self.kept]
 
-    def block(self, columns: dict[str, Any], y: Codes, weights: Floats, threads: int) -> Block:
+    def offset_rows(self, columns: Matrices, y: Codes, weights: Floats, threads: int) -> OffsetRows:
         """Return rows that were counted as they are left out."""
-        book = [centred(said) for said in self.without(columns, y, np.minimum(weights, 1.0), threads)]
-        stacked = np.stack(book) if book else np.zeros((0, len(y), len(self.classes)))
-        return Block(self.features(columns), stacked, y, weights)
+        naive = [self._centred(part) for part in self._naive_left_out(columns, y, np.minimum(weights, 1.0), threads)]
+        stacked = np.stack(naive) if naive else np.zeros((0, len(y), len(self.classes)))
+        return OffsetRows(self.features(columns), stacked, y, weights)
 
-    def without(self, columns: dict[str, Any], y: Codes, w: Floats, threads: int) -> list[Floats]:
-        """Return what naive Bayes says of rows, each left out, by kind of column, [row, class]."""
-        out, books = [], self.book.likelihoods
-        if LABELS in books:
-            out.append(books[LABELS].leave_one_out(columns[LABELS], y, w, threads))
+    def _naive_left_out(self, columns: Matrices, y: Codes, w: Floats, threads: int) -> list[Floats]:
+        """Return the terms of naive Bayes for rows, each left out, [row, class], in the order of `kinds`."""
+        out, likelihoods = [], self.textbook.likelihoods
+        if LABELS in likelihoods:
+            out.append(likelihoods[LABELS].leave_one_out(columns[LABELS], y, w, threads))
         if self.numbers:
-            out.append(sum(books[key].leave_one_out(columns[key], y, w, threads) for key in self.numbers))  # type: ignore[arg-type]
-        for column in self.schema.of_kind("vectors"):
-            said: Any = books[column.name]
-            if column.name in self.wording:
-                left = self.wording[column.name].left(columns[column.name], y, w)
-                out += [part.T.astype(np.float64) for part in left.values()]
-            elif plain_words(column):
-                bag, scaled = self._bag(column, columns), columns[said_of(column)]
-                out.append(words_without(of_bag(said), bag, scaled, y, w, threads))
-            else:
-                out.append(said.leave_one_out(columns[column.name], y, w, threads))
+            each = (likelihoods[key].leave_one_out(columns[key], y, w, threads) for key in self.numbers)
+            out.append(np.asarray(sum(each)))
+        for column in self.wide_columns:
+            out += column.leave_one_out(columns, y, w, threads)
         return out
+
+    def _centred(self, scores: Floats) -> Floats:
+        """Return scores [row, class] without what all classes share, none of which rules out a class."""
+        scores = bounded_below(scores, self.recipe.strongest_value) if np.isneginf(scores).any() else scores
+        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
 
     # -- answers --------------------------------------------------------------------------------------------------
 
-    def _scores(self, refined: Refined, scale: float) -> Scores:
-        said: dict[str, Any] = {}
-        if LABELS in self.book.likelihoods:
-            said[LABELS] = Lookups(self.classes, tuple(self._label_lookups(refined)))
+    def _scorer_of(self, fit: RefinedFit, scale: float) -> AdditiveModel[ScoreTerm]:
+        terms: dict[str, ScoreTerm] = {}
+        if LABELS in self.textbook.likelihoods:
+            terms[LABELS] = self._label_term
         for key in self.numbers:
-            said[key] = Weighed(self.book.likelihoods[key], refined.book[NUMBERS])
-        by_number = [self._moved_on(refined, a.name, a.values) for a in self.adjustable if a.kind == NUMBERS]
-        said[BINS] = Lookups(self.classes, tuple(table[:-1] for table in by_number))
-        said[LEVELS] = Slopes(self.classes, np.array([table[-1] for table in by_number]).reshape(-1, len(self.classes)))
-        for column in self.schema.of_kind("vectors"):
-            said |= self._wide_scores(refined, column)
-        prior = refined.bias if self.shift is None else refined.bias + self.shift
-        return Scores(self.classes, prior, said, scale=scale, book=self.book)
+            terms[key] = WeightedTerm(self.textbook.likelihoods[key], fit.naive_weights[NUMBERS])
+        terms[BINS], terms[LEVELS] = self._bin_term, self._level_term
+        for column in self.wide_columns:
+            values = column.offset_column
+            offsets = np.zeros((0, len(self.classes))) if values is None else self._offsets_of(fit, values)
+            found, text = column.score_terms(fit.naive_weights, offsets)
+            terms |= found
+            self._texts |= {} if text is None else {column.name: text}
+        prior = fit.bias if self.shift is None else fit.bias + self.shift
+        return AdditiveModel(self.classes, prior, terms, scale=scale)
 
-    def _label_lookups(self, refined: Refined) -> list[Floats]:
-        """Return what each label says: naive Bayes as much as it counts, and its adjustment; values never met last."""
-        times, out = refined.book["labels"], []
-        for name, table in self._label_tables:
-            logs = np.vstack([table.log_p.T, table.log_unseen])
-            moved = self._moved_on(refined, name, table.values.labels)
-            out.append(times * held_back(logs) + np.vstack([moved, np.zeros((1, len(self.classes)))]))
-        return out
+    @cached_property
+    def _label_term(self) -> CodeTables:
+        """The contribution of each label: weighted naive Bayes, and its offset; values never seen last."""
+        assert self.fit is not None
+        weight, out = self.fit.naive_weights["labels"], []
+        for (_, table), column in zip(self._flag_tables, self._label_offsets, strict=True):
+            logs = bounded_below(np.vstack([table.log_p.T, table.log_unseen]), self.recipe.strongest_value)
+            offsets = np.vstack([self._offsets_of(self.fit, column), np.zeros((1, len(self.classes)))])
+            out.append(weight * logs + offsets)
+        return CodeTables(self.classes, tuple(out))
 
-    def _wide_scores(self, refined: Refined, column: Column) -> dict[str, Any]:
-        likelihood: Any = self.book.likelihoods[column.name]
-        if column.name in self.wording:
-            words = self.wording[column.name]
-            mix = {way: refined.book[f"{way} of {column.name}"] for way in words.ways}
-            return {column.name: words.weighed(mix, moved=self._moved_on(refined, column.name, words.kept))}
-        times = refined.book[column.name]
-        if column not in self._wide:
-            return {column.name: Weighed(likelihood, times)}
-        moved = self._moved_on(refined, column.name, self._values_of(column))
-        if plain_words(column):
-            table = times * held_back(of_bag(likelihood).log_p.T) + moved
-            return {said_of(column): Wide(self.classes, table)}
-        if isinstance(column.family, Words):
-            return {column.name: Weighed(likelihood, times), said_of(column): Wide(self.classes, moved)}
-        wide = Wide(self.classes, moved, threshold_of(column))
-        return {column.name: Both(Weighed(likelihood, times), wide)}
+    @cached_property
+    def _bin_term(self) -> CodeTables:
+        """The offsets of the bins of numbers."""
+        assert self.fit is not None
+        offsets = (self._offsets_of(self.fit, column)[:-1] for column in self._number_offsets)
+        return CodeTables(self.classes, tuple(offsets))
 
-    def _moved_on(self, refined: Refined, name: str, values: Sequence[Any]) -> Floats:
-        """Return how far each of these values moved, [value, class]."""
-        out = np.zeros((len(values), len(self.classes)))
-        if name in refined.moved:
-            moved = refined.moved[name]
-            if isinstance(values, Kept):
-                columns = values.places(moved.values.labels)
-                out[columns[columns >= 0]] = moved.table.T[columns >= 0]
-                return out
-            if isinstance(values, range):
-                out[np.array(list(moved.values.labels), dtype=np.int64)] = moved.table.T
-                return out
-            place = {value: at for at, value in enumerate(values)}
-            known = [(place[v], at) for at, v in enumerate(moved.values.labels) if v in place]
-            for to, at in known:
-                out[to] = moved.table[:, at]
-        return out
+    @cached_property
+    def _level_term(self) -> Slopes:
+        """The offsets of the levels of numbers."""
+        assert self.fit is not None
+        offsets = [self._offsets_of(self.fit, column)[-1] for column in self._number_offsets]
+        return Slopes(self.classes, np.array(offsets).reshape(-1, len(self.classes)))
 
     # -- why, and how good ----------------------------------------------------------------------------------------
 
-    def left(self, columns: dict[str, Any], y: Codes, weights: Floats) -> Floats:
-        """Return the scores of rows that were counted, each left out; the adjustments stay as they are."""
-        assert self.refined is not None
-        book = self.without(columns, y, np.minimum(weights, 1.0), 1)
-        scores = sum(
-            (self.refined.book[kind] * centred(said) for kind, said in zip(self.kinds, book, strict=True)), 0.0
+    def leave_one_out(self, rows: CountedRows) -> Floats:
+        """Return the log joint of rows that were counted, each left out; the offsets stay as they are."""
+        assert self.fit is not None
+        naive = self._naive_left_out(rows.columns, rows.y, np.minimum(rows.row_weights, 1.0), 1)
+        weighted = (
+            self.fit.naive_weights[kind] * self._centred(part) for kind, part in zip(self.kinds, naive, strict=True)
         )
-        tables = [self._moved_on(self.refined, a.name, a.values) for a in self.adjustable]
-        moved = np.vstack([*tables, np.zeros((0, len(self.classes)))])[self.kept]
-        return np.asarray(self.model.log_prior + scores + total(self.features(columns), moved))
+        tables = [self._offsets_of(self.fit, column) for column in self.offset_columns]
+        offsets = np.vstack([*tables, np.zeros((0, len(self.classes)))])[self.kept]
+        scores = sum(weighted, 0.0)
+        features = self.features(rows.columns)
+        return np.asarray(self.scorer.log_prior + scores + weighted_row_sums(features, offsets))
 
-    def said(self, columns: dict[str, Any], threads: int) -> tuple[Floats, Floats]:
-        """Return the contribution of each column to each class, [row, column, class].
+    def contributions(self, columns: Matrices, threads: int) -> Contributions:
+        """Return the contribution of each column to the score of each row.
 
-        The second is the part of the first that comes from adjustments of labels and numbers, which were fitted for all
-        columns at once; those of words stand beside each word.
+        The joint part comes from offsets of labels and numbers, which were fitted for all columns at once; those of
+        words stand beside each word.
         """
-        assert self.refined is not None
+        assert self.fit is not None
         out, joint = (np.zeros((len(columns[BINS]), len(self.schema), len(self.classes))) for _ in range(2))
         place = {name: at for at, name in enumerate(self.schema.names)}
-        numbers, parts = self.schema.of_kind("numbers"), self.model.likelihoods
-        owners = [*(label.column.name for label in self.labels), *(numbers[at].name for at, _ in self.gaps)]
-        moved = [self._moved_on(self.refined, name, table.values.labels) for name, table in self._label_tables]
-        for at, name in enumerate(owners):
-            table = parts[LABELS].tables[at]  # type: ignore[attr-defined]
-            codes = columns[LABELS][:, at]
+        self._add_labels(out, joint, columns, place)
+        bins, levels = self._bin_term, self._level_term
+        for at, number in enumerate(self.grid.numbers):
+            own = np.ascontiguousarray(columns[BINS][:, at : at + 1])
+            by = scores_of(bins.column(at), own, threads) + columns[LEVELS][:, at : at + 1] * levels.table[at]
+            out[:, place[number.name]] += by
+            joint[:, place[number.name]] += by
+        for name, part in self.number_parts.items():
+            naive = WeightedTerm(part.likelihoods.column(part.place), self.fit.naive_weights[NUMBERS])
+            own = np.ascontiguousarray(columns[part.key][:, part.place : part.place + 1])
+            out[:, place[name]] += scores_of(naive, own, threads)
+        for column in self.wide_columns:
+            for key in column.matrices:
+                if key in self.scorer.terms:
+                    out[:, place[column.name]] += scores_of(self.scorer.terms[key], columns[key], threads)
+        return Contributions(out, joint)
+
+    def _add_labels(self, out: Floats, joint: Floats, columns: Matrices, place: Mapping[str, int]) -> None:
+        """Add the contributions of labels, and their part by offsets."""
+        assert self.fit is not None
+        numbers = self.schema.of_kind("numbers")
+        owners = [*(label.column.name for label in self.labels), *(numbers[at].name for at, _ in self.missing_flags)]
+        tables = self._label_term.tables if owners else ()
+        for at, (name, table) in enumerate(zip(owners, tables, strict=True)):
+            offsets, codes = self._offsets_of(self.fit, self._label_offsets[at]), columns[LABELS][:, at]
             known = np.flatnonzero((codes >= 0) & (codes < len(table)))
             out[known, place[name]] += table[codes[known]]
-            known = known[codes[known] < len(moved[at])]
-            joint[known, place[name]] += moved[at][codes[known]]
-        for at, bins in enumerate(self.grid.numbers):
-            own = np.ascontiguousarray(columns[BINS][:, at : at + 1])
-            by = scores_of(Lookups(self.classes, (parts[BINS].tables[at],)), own, threads)  # type: ignore[attr-defined, arg-type]
-            by = by + columns[LEVELS][:, at : at + 1] * parts[LEVELS].table[at]  # type: ignore[attr-defined]
-            out[:, place[bins.name]] += by
-            joint[:, place[bins.name]] += by
-        for key, (_, group) in self.numbers.items():
-            for at, column in enumerate(group):
-                book = Weighed(self.book.likelihoods[key].column(at), self.refined.book[NUMBERS])  # type: ignore[attr-defined]
-                own = np.ascontiguousarray(columns[key][:, at : at + 1])
-                out[:, place[column.name]] += scores_of(book, own, threads)  # type: ignore[arg-type]
-        for column in self.schema.of_kind("vectors"):
-            for key in (column.name, said_of(column)):
-                if key in parts:
-                    out[:, place[column.name]] += scores_of(parts[key], columns[key], threads)
-        return out, joint
+            known = known[codes[known] < len(offsets)]
+            joint[known, place[name]] += offsets[codes[known]]
 
-    def by_word(self) -> dict[str, Any]:
-        """Return what scores the words of texts one by one, by column."""
-        found, said = super().by_word(), self.model.likelihoods
-        for column in (column for column in self._wide if said_of(column) in said and column.name in self.words):
-            bag: Any = self.book.likelihoods[column.name]
-            found[column.name] = Scaled(bag, said[said_of(column)], found.get(column.name))  # type: ignore[arg-type]
-        return found
+    def text_terms(self) -> dict[str, TextTerm]:
+        """Return the terms that are sums over words, by column of texts."""
+        return dict(self._texts)
 
     @property
-    def pairs(self) -> dict[str, tuple[str, str]]:
-        """The pairs of columns that say something beyond both: none."""
+    def pairs(self) -> Mapping[str, tuple[str, str]] | None:
+        """The pairs of columns with a contribution beyond both: none."""
         return {}
 
-
-def said_of(column: Column) -> str:
-    """Return the name of the words of a column as they are weighed."""
-    return f"{column.name} (words)"
-
-
-def plain_words(column: Column) -> bool:
-    """Tell whether a column holds words that speak for their own class, and only by being there."""
-    return isinstance(column.family, Words) and not (column.family.complement or column.family.bernoulli)
+    def summary_lines(self) -> list[str]:
+        """Return how many values have offsets, and the held-out log loss with them."""
+        return [] if self.fit is None else self.fit.describe()
 
 
-def of_bag(likelihood: Any) -> Any:
-    """Return the likelihood of a bag of words, which that of texts holds."""
-    return likelihood.inner if isinstance(likelihood, TextWeights) else likelihood
+def label_offsets(name: str, table: LogTable) -> OffsetColumn:
+    """Return the labels of a column with offsets: not the one that stands for all rare values."""
+    labels = table.values.labels
+    rare = np.array([value is RARE for value in labels], dtype=bool)
+    met = np.where(rare, 0.0, table.n.sum(axis=0))
+    return OffsetColumn(name, labels, met, np.zeros(len(labels), dtype=bool), value_places(labels))
 
 
-def threshold_of(column: Column) -> float | None:
-    """Return above what a cell of a column of flags is there."""
-    return column.family.threshold if isinstance(column.family, Bernoulli) else None
-
-
-def rare(table: LogTable) -> Any:
-    """Tell which values of a table stand for several."""
-    return np.array([value is RARE for value in table.values.labels], dtype=bool)
-
-
-def held_back(logs: Floats) -> Floats:
-    """Return logarithms [value, class] none of which rules out a class."""
-    best = np.where(np.isneginf(logs).all(axis=1), 0.0, logs.max(axis=1, initial=-np.inf))
-    return np.asarray(np.maximum(logs, best[:, None] - STRONGEST))
-
-
-def centred(said: Floats) -> Floats:
-    """Return what is said of rows [row, class] without what all classes share."""
-    said = held_back(said) if np.isneginf(said).any() else said
-    return np.asarray(said - said.mean(axis=1, keepdims=True))
+def number_offsets(name: str, bins: int) -> OffsetColumn:
+    """Return the bins of a number and its level, which all have offsets."""
+    values = [*map(str, range(bins)), LEVEL]
+    return OffsetColumn(name, values, None, np.array([v == LEVEL for v in values]), value_places(values))

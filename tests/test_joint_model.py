@@ -19,8 +19,7 @@ import naively as nv
 from naively import _kernels
 from naively.data.model_file import file as store_file
 from naively.errors import InvalidInput, InvalidSetting, StaleWarning, UnreadableFile
-from naively.estimator import fit_files as files
-from naively.model.joint.model import TogetherModel
+from naively.model.joint.model import JointModel
 
 from .tables import penguins
 
@@ -79,7 +78,7 @@ SETTINGS = [
 def test_evidence_adds_up_by_columns_and_pairs(params):
     X, y = penguins()
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
-    assert isinstance(nb._table_model, TogetherModel)
+    assert isinstance(nb.fitted_.model, JointModel)
     evidence = nb.explain(X)
     assert np.allclose(evidence.log_joint, nb.predict_joint_log_proba(X), atol=1e-9)
     assert np.allclose(evidence.probabilities, nb.predict_proba(X), atol=1e-9)
@@ -302,7 +301,7 @@ def test_weights_of_other_columns_are_not_kept(fitted, tmp_path):
     _, X, y = fitted
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     nb.columns = ["island", "sex"]
-    with pytest.warns(StaleWarning, match="text-book"):
+    with pytest.warns(StaleWarning, match="textbook"):
         before = nb.predict_proba(X)
     twin = kept(nb, tmp_path)
     assert np.array_equal(twin.predict_proba(X), before)
@@ -361,7 +360,7 @@ def test_the_text_book_is_one_setting_away(fitted):
     book = nv.NaiveBayes(model="textbook").fit(X, y)
     with pytest.raises(InvalidSetting, match="textbook"):
         nb.predict_interval(X)
-    with pytest.raises(InvalidSetting, match="held out"):
+    with pytest.raises(InvalidSetting, match="held-out"):
         nb.calibrate(X, y, held_out=True)
     nb.model = "textbook"
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
@@ -383,7 +382,7 @@ def test_rows_without_a_label_are_left_to_the_text_book():
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
     nb, book = (nv.NaiveBayes(model=model, **params).fit(X, y) for model in ("auto", "textbook"))
     assert np.array_equal(nb.predict_proba(X), book.predict_proba(X))
-    assert "joint terms were not fitted: rows without a label were learned, too" in nb.summary()
+    assert "joint terms were not fitted: rows without a label were used, too" in nb.summary()
 
 
 def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):
@@ -397,7 +396,7 @@ def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):
 
 def test_each_fold_weighs_its_evidence_anew():
     X, y = penguins()
-    auto, book = (nv.cross_validate(X, y, model=model, folds=5) for model in ("auto", "textbook"))
+    auto, book = (nv.cross_validate(X, y, model=model, cv=5) for model in ("auto", "textbook"))
     assert auto.brier < book.brier
     assert auto.accuracy > book.accuracy
 
@@ -449,19 +448,19 @@ def test_a_model_from_a_file_is_that_from_memory(fitted, in_a_file):
 
 def test_folds_of_a_file_are_answered_by_models_of_their_own(in_a_file):
     steps, nb, alone = [], nv.NaiveBayes(model="auto"), nv.NaiveBayes(model="auto")
-    done = files.fit(nb, in_a_file, "species", folds=5, progress=lambda *told: steps.append(told[1:]))
-    files.fit(alone, in_a_file, "species")
+    done = nv.fit_files(nb, in_a_file, "species", cv=5, progress=lambda *told: steps.append(told[1:]))
+    nv.fit_files(alone, in_a_file, "species")
     assert done.rows == len(load_penguins())
     assert nb.counts_.agrees(alone.counts_, 1e-9)
     size = in_a_file.stat().st_size
     assert np.allclose(steps, [(size, 3 * size), (size, size)], rtol=0.01)  # after one pass all rows are known
-    book = files.fit(nv.NaiveBayes(model="textbook"), in_a_file, "species", folds=5)
+    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
     assert done.scores.log_loss < book.scores.log_loss
 
 
 def test_counts_of_single_files_hold_no_pairs(in_a_file, tmp_path):
     nb = nv.NaiveBayes(model="auto")
-    files.fit(nb, in_a_file, "species", keep_counts=tmp_path)
+    nv.fit_files(nb, in_a_file, "species", keep_counts=tmp_path)
     assert nb.counts_.joint is None
     assert "Counts that are kept are those of single columns" in nb.summary()
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.model.joint.model import TogetherModel
+from naively.estimator.reports import summary_of_tuning
+from naively.model.joint.model import JointModel
 
 MIB = 1 << 20
 
@@ -113,7 +114,7 @@ LEFT_OUT = {
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_what_cannot_be_afforded_is_left_out_and_said(name):
     nb = fitted(name)[0]
-    assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *nb._said_of_tuning()])
+    assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
 
 
 WEIGHTS = {
@@ -129,7 +130,7 @@ WEIGHTS = {
 def test_extreme_weights_are_answered(name):
     X, y = table(lambda y: numbers(300, 3, y).join(words(300, 2, 3, y)), 300, 2)
     nb = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=WEIGHTS[name])
-    assert isinstance(nb._table_model, TogetherModel)
+    assert isinstance(nb.fitted_.model, JointModel)
     p = nb.predict_proba(X)
     assert np.isfinite(p).all()
     assert np.allclose(p.sum(axis=1), 1)

@@ -12,9 +12,14 @@ import pytest
 import naively as nv
 from naively.data.frame import frame_of
 from naively.errors import StaleWarning
-from naively.model.joint.learned import ROWS
-from naively.model.joint.terms import OF_PAIRS, Left, Piece, linear_kinds
-from naively.model.tuning import Book
+from naively.estimator import tuner
+from naively.model.joint.label_terms import LabelTerms
+from naively.model.joint.linear_terms import LinearTerms
+from naively.model.joint.number_terms import BinTerms, DensityTerms
+from naively.model.joint.pair_terms import PairTerms
+from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.recipe import RECIPE
+from naively.model.tuning import TextbookScores
 
 CLASSES, FRESH = 3, 20_000
 
@@ -170,7 +175,7 @@ WAYS = {
 def kept():
     """Let the joint model be kept, though columns that are independent are the textbook's own case."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nv.NaiveBayes, "_by_the_book", lambda self, *rest: Book(9.0, 0.0))
+        patch.setattr(tuner, "_textbook_scores", lambda *given: TextbookScores(9.0, 0.0))
         yield
 
 
@@ -185,7 +190,7 @@ def as_it_is(request, kept):
 def test_answers_do_not_depend_on_how_the_table_is_written(as_it_is, way):
     """Of more rows than weights are fitted on, a sample is drawn by what is written in the cells."""
     X, y, nb = as_it_is
-    bound = 1e-6 if len(X) <= ROWS or way in ("rows", "columns") else 0.05
+    bound = 1e-6 if len(X) <= RECIPE.sample_rows or way in ("rows", "columns") else 0.05
     order = np.random.default_rng(0).permutation(len(X)) if way == "rows" else np.arange(len(X))
     other, asked = WAYS[way](X, order), np.argsort(order)[:500]
     twin = auto(other, y[order])
@@ -199,35 +204,34 @@ def test_answers_do_not_depend_on_how_the_table_is_written(as_it_is, way):
 # -- rows left out, block by block -----------------------------------------------------------------------------------
 
 
-def said_by_piece(model, X, y, weights):
-    """Return what each piece of evidence says of rows, each as if so much of it had not been counted."""
+def values_by_term(model, X, y, weights):
+    """Return the values of each term for rows, so much of each left out."""
     columns = model.read(frame_of(X).on(model.schema), 0, len(X), 1)
-    left = Left(model.counted, model.sample(columns, y.astype(np.int32), weights))
-    out = dict(left.values())
-    for bins in OF_PAIRS:
-        out.update(left.pairs(bins))
-    for which in linear_kinds(model.counted.grid):
-        out[Piece("linear", which)] = left.linear_under(which, 10.0)
-    return {piece: said - said.mean(axis=0) for piece, said in out.items()}  # only differences matter
+    sample = model.sample(columns, y.astype(np.int32), weights)
+    held = LeaveOneOut(model.counts, sample, {"numbers": 10.0, "bins": 10.0})
+    weighted = {Term("linear", "numbers"): 1.0, Term("linear", "bins"): 1.0}
+    kinds = (BinTerms(), DensityTerms(), LabelTerms(), PairTerms(), LinearTerms())
+    out = {term: values for kind in kinds for term, values in kind.leave_one_out(held, weighted)}
+    return {term: values - values.mean(axis=0) for term, values in out.items()}  # only differences matter
 
 
 # Numbers are kept to 7 digits; the joint evidence keeps its number of rows and the shares of its flags.
 BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02}
 
 
-def test_every_piece_of_evidence_is_left_out_as_if_its_row_had_been_forgotten():
+def test_every_term_is_left_out_as_if_its_row_had_been_forgotten():
     X, y = mixed(600, np.random.default_rng(0))
     X = X[["n0", "n1", "n2", "w0", "w1"]].mask(np.random.default_rng(3).random((600, 5)) < 0.05)
     nb = auto(X, y)
-    left, met = said_by_piece(nb._table_model, X, y, np.ones(600)), set()
+    left, met = values_by_term(nb.fitted_.model, X, y, np.ones(600)), set()
     for row in range(0, 600, 60):
         without = copy.copy(nb)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)
             without.forget(X.iloc[[row]], y[[row]])
-        model = without._table_model
-        for piece, said in said_by_piece(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
+        model = without.fitted_.model
+        for piece, said in values_by_term(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
             met.add(piece.block)
             assert np.abs(left[piece][:, row] - said[:, 0]).max() < BOUNDS[piece.kind], piece
-    assert {kind for kind, _ in met} == {"value", "pair", "linear"}
+    assert {block.kind for block in met} == {"value", "pair", "linear"}
     assert len(met) == 8

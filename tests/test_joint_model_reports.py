@@ -12,9 +12,8 @@ import naively as nv
 from naively.cli import main
 from naively.counting import sample
 from naively.errors import InvalidSetting
-from naively.estimator import fit_files as files
-from naively.model.joint.summary import said_of_weights
-from naively.model.joint.terms import Piece
+from naively.model.joint.summary import described_weights
+from naively.model.joint.terms import Term
 
 from .tables import penguins
 
@@ -26,9 +25,9 @@ def test_the_text_book_beside_it_is_the_real_one(params):
     X, y = penguins()
     book = nv.NaiveBayes(model="textbook", **params | {"prior": "empirical"}).fit(X, y).leave_one_out(X, y)
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
-    assert np.allclose(nb.tuning_.book, (book.log_loss, book.accuracy), atol=1e-12)
+    assert np.allclose(nb.tuning_.textbook, (book.log_loss, book.accuracy), atol=1e-12)
     assert ("classes being as frequent as they are among them" in nb.summary()) == ("prior" in params)
-    assert nb.tuning_.loss_before == nb.tuning_.book.log_loss
+    assert nb.tuning_.loss_before == nb.tuning_.textbook.log_loss
     assert nb.tuning_.loss_after < nb.tuning_.loss_before
 
 
@@ -37,20 +36,20 @@ def test_of_heavy_rows_one_is_left_out_in_both():
     heavy = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=np.full(len(X), 2.0)).tuning_
     twice = nv.NaiveBayes(model="auto").fit(*(part.loc[part.index.repeat(2)] for part in (X, y))).tuning_
     assert np.allclose(heavy.book, twice.book, atol=1e-9)
-    assert heavy.learned.right == pytest.approx(twice.learned.right)
+    assert heavy.learned.accuracy == pytest.approx(twice.learned.accuracy)
 
 
 def test_how_many_are_right_is_nearly_what_leave_one_out_finds(fitted):
     nb, X, y = fitted  # which leaves the rows out of the weights, too
-    assert nb.tuning_.learned.right == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
+    assert nb.tuning_.learned.accuracy == pytest.approx(nb.leave_one_out(X, y).accuracy, abs=0.01)
 
 
 def test_the_summary_sets_both_side_by_side(fitted):
     nb, _, _ = fitted
     said, tuning = nb.summary(), nb.tuning_
     assert f"the textbook model has a leave-one-out log loss of {tuning.book.log_loss:.3g}" in said
-    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.right:.1%}" in said
-    weight = tuning.learned.weights[Piece("linear", "numbers")]
+    assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.accuracy:.1%}" in said
+    weight = tuning.learned.weights[Term("linear", "numbers")]
     assert f"all columns at once {weight:.2g}" in said
 
 
@@ -58,20 +57,20 @@ def test_a_file_keeps_what_the_text_book_was_worth(fitted, tmp_path):
     nb, _, _ = fitted
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
-    assert twin.tuning_.book == nb.tuning_.book
-    assert twin.tuning_.learned.right == nb.tuning_.learned.right
+    assert twin.tuning_.textbook == nb.tuning_.textbook
+    assert twin.tuning_.learned.accuracy == nb.tuning_.learned.accuracy
 
 
 def test_kinds_of_evidence_are_named_with_their_weights():
     weights = {
-        Piece("value", "labels", (3,)): 1.0, Piece("value", 5, (0,)): 0.25, Piece("value", 5, (1,)): 0.5,
-        Piece("vectors", "words"): 0.75, Piece("pair", 4, (0, 1)): 0.125,
+        Term("value", "labels", (3,)): 1.0, Term("value", 5, (0,)): 0.25, Term("value", 5, (1,)): 0.5,
+        Term("vectors", "words"): 0.75, Term("pair", 4, (0, 1)): 0.125,
     }  # fmt: skip
-    assert said_of_weights(weights) == (
+    assert described_weights(weights) == (
         "each column of labels 1; column words 0.75; each number by 5 bins 0.25 to 0.5; "
         "each pair of columns, numbers by 4 bins 0.12"
     )
-    assert said_of_weights({}) == "none"
+    assert described_weights({}) == "none"
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -79,12 +78,12 @@ def test_kinds_of_evidence_are_named_with_their_weights():
 
 def test_folds_choose_weights_anew_or_hold_them(fitted):
     nb, X, y = fitted
-    anew, held = (nv.cross_validate(X, y, folds=5, model="auto", tuning=how) for how in ("refit", "fixed"))
+    anew, held = (nv.cross_validate(X, y, cv=5, model="auto", tuning=how) for how in ("refit", "fixed"))
     assert (anew.tuning, held.tuning) == ("refit", "fixed")
     assert held.log_loss < anew.log_loss  # the weights have seen the rows asked about
     some = range(0, len(X), 15)
     folds = [(np.delete(np.arange(len(X)), row), [row]) for row in some]
-    each = nv.cross_validate(X, y, folds=folds, model="auto", tuning="fixed")
+    each = nv.cross_validate(X, y, cv=folds, model="auto", tuning="fixed")
     left = nb.leave_one_out(X, y)
     assert left.tuning == "adjusted"
     # Bins may be put together anew with one row less, and the joint evidence keeps its number of rows.
@@ -93,16 +92,16 @@ def test_folds_choose_weights_anew_or_hold_them(fitted):
 
 def test_where_nothing_is_chosen_nothing_is_held():
     X, y = penguins()
-    anew, held = (nv.cross_validate(X, y, folds=5, model="textbook", tuning=how) for how in ("refit", "fixed"))
+    anew, held = (nv.cross_validate(X, y, cv=5, model="textbook", tuning=how) for how in ("refit", "fixed"))
     assert anew.tuning is None
     assert np.array_equal(anew.posterior, held.posterior)
 
 
 def test_a_temperature_is_held_too():
     X, y = penguins()
-    held = nv.cross_validate(X, y, folds=5, model="textbook", temperature="auto", tuning="fixed")
+    held = nv.cross_validate(X, y, cv=5, model="textbook", temperature="auto", tuning="fixed")
     found = nv.NaiveBayes(model="textbook", temperature="auto").fit(X, y)
-    as_set = nv.cross_validate(X, y, folds=5, model="textbook", temperature=found.temperature_)
+    as_set = nv.cross_validate(X, y, cv=5, model="textbook", temperature=found.temperature_)
     assert held.tuning == "fixed"
     if found.tuning_.bias is None:
         assert np.allclose(held.posterior, as_set.posterior)
@@ -112,8 +111,8 @@ def test_a_temperature_is_held_too():
 
 def test_a_fold_is_taken_out_of_pairs_as_well(fitted):
     nb, X, y = fitted
-    given = nv.cross_validate(X, y, folds=5, model="auto", families=nb.schema_)
-    assert given.log_loss == pytest.approx(nv.cross_validate(X, y, folds=5, model="auto").log_loss, abs=0.03)
+    given = nv.cross_validate(X, y, cv=5, model="auto", families=nb.schema_)
+    assert given.log_loss == pytest.approx(nv.cross_validate(X, y, cv=5, model="auto").log_loss, abs=0.03)
 
 
 def test_a_tuning_that_means_nothing_is_refused():
@@ -126,24 +125,24 @@ def test_a_tuning_that_means_nothing_is_refused():
 
 
 def test_folds_of_a_file_are_answered_by_the_text_book_as_well(in_a_file):
-    done = files.fit(nv.NaiveBayes(model="auto"), in_a_file, "species", folds=5)
-    book = files.fit(nv.NaiveBayes(model="textbook"), in_a_file, "species", folds=5)
-    assert np.allclose(done.book.posterior, book.scores.posterior, atol=1e-9)
-    assert np.array_equal(done.book.truth, done.scores.truth)
-    assert done.scores.log_loss < done.book.log_loss
-    assert book.book is None
+    done = nv.fit_files(nv.NaiveBayes(model="auto"), in_a_file, "species", cv=5)
+    book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
+    assert np.allclose(done.textbook_scores.posterior, book.scores.posterior, atol=1e-9)
+    assert np.array_equal(done.textbook_scores.truth, done.scores.truth)
+    assert done.scores.log_loss < done.textbook_scores.log_loss
+    assert book.textbook_scores is None
 
 
 def test_passes_are_counted(in_a_file, tmp_path, monkeypatch):
     """Few rows are kept while they are counted, and need no other pass."""
 
     def passes(model, **how):
-        return files.fit(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
+        return nv.fit_files(nv.NaiveBayes(model=model), in_a_file, "species", **how).passes
 
-    assert [passes("textbook"), passes("textbook", folds=5), passes("auto"), passes("auto", folds=5)] == [1, 1, 1, 1]
+    assert [passes("textbook"), passes("textbook", cv=5), passes("auto"), passes("auto", cv=5)] == [1, 1, 1, 1]
     monkeypatch.setattr(sample, "KEPT", 100)
-    assert [passes("textbook"), passes("textbook", folds=5)] == [1, 2]
-    assert [passes("auto"), passes("auto", folds=5)] == [2, 3]
+    assert [passes("textbook"), passes("textbook", cv=5)] == [1, 2]
+    assert [passes("auto"), passes("auto", cv=5)] == [2, 3]
     assert [passes("textbook", keep_counts=tmp_path / "kept") for _ in range(2)] == [1, 0]
 
 

@@ -1,28 +1,25 @@
-"""A few weights for pieces of evidence: those under which rows left out are answered best."""
+"""Weights of terms by least leave-one-out log loss with a ridge: Newton's method."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._types import Codes, Floats, Singles
-from .values import EXACT
+from ..recipe import Recipe
+from .associations import precision_of
 
-# The ridge on the biases of the classes, around their log prior.
-BIAS_RIDGE = 3.0
-# Steps at most, how many go by one look at the curvature, and the gain per row at which they end.
-STEPS, SAME_CURVE, ENOUGH = 60, 8, 1e-10
-
-# Products of a few lines that are added up at once.
+# Products of a few lines that are added up at once. Limits of the cache.
 PRODUCTS, FEW = 1 << 17, 32
 
 
-class Fit(NamedTuple):
-    """Weights of pieces of evidence, biases of classes, and the loss to be expected of other rows.
+class WeightFit(NamedTuple):
+    """Weights of terms, biases of classes, and the loss to be expected of other rows.
 
-    The expected loss is what fits are compared by, with all the caution that was asked for; the corrected one takes
-    Takeuchi's correction once: an estimate of the leave-one-out loss, weights left out as well.
+    The expected loss is what fits are compared by: Takeuchi's correction counts in it as often as caution says. The
+    corrected one has it once: an estimate of the leave-one-out loss, with each row left out of the weights as well.
     """
 
     weights: Floats
@@ -32,41 +29,43 @@ class Fit(NamedTuple):
     curve: Floats | None = None  # of the loss with its ridge, by the weights that are not 0 and the biases
 
 
-class Problem:
-    """Minimise the log-loss of rows over weights (not negative) and biases, near to what is given.
+class WeightProblem:
+    """Minimize the log loss of rows over weights (not negative) and biases, near given values.
 
-    Each piece of evidence is [class, row]; rows have a class and a weight.
+    Each term is [class, row]; rows have a class and a weight.
     """
 
-    def __init__(self, pieces: list[Singles], y: Codes, rows: Floats, prior: Floats) -> None:
-        self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(pieces), len(prior)
-        self.kind: Any = np.float64 if len(y) * self.size * self.classes <= EXACT else np.float32
+    def __init__(
+        self, terms: Sequence[Singles | Floats], y: Codes, rows: Floats, prior: Floats, recipe: Recipe
+    ) -> None:
+        self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(terms), len(prior)
+        self.recipe, self.precision = recipe, precision_of(len(y) * self.size * self.classes)
         self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]
         # Only differences to the first class matter. Biases are as if there were a flag for each class, too.
-        self._parts = []
+        self._parts: list[Singles | Floats] = []
         for k in range(1, self.classes):
-            part = np.empty((self.size, len(y)), dtype=self.kind)
-            for at, piece in enumerate(pieces):
-                np.subtract(piece[k], piece[0], out=part[at])
+            part = np.empty((self.size, len(y)), dtype=self.precision)
+            for at, term in enumerate(terms):
+                np.subtract(term[k], term[0], out=part[at])
             self._parts.append(part)
         self._curve: Floats | None = None
 
     def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each class and row, and the logarithm of its own class's."""
-        weights, bias = v[: self.size].astype(self.kind), v[self.size :]
+        weights, bias = v[: self.size].astype(self.precision), v[self.size :]
         z = np.zeros((self.classes, len(self.y)))
         for k, part in enumerate(self._parts, 1):
             z[k] = weights @ part
         z += (bias - bias[0])[:, None]
         z -= z.max(axis=0)
         own = z.reshape(-1).take(self._own)
-        shares = np.exp(z, out=z)
-        whole = shares.sum(axis=0)
-        shares /= whole
-        return shares, own - np.log(whole)
+        p = np.exp(z, out=z)
+        whole = p.sum(axis=0)
+        p /= whole
+        return p, own - np.log(whole)
 
-    def right(self, fit: Fit) -> float:
-        """Return the share of rows whose most probable class is their own."""
+    def accuracy(self, fit: WeightFit) -> float:
+        """Return the proportion of rows whose most probable class is their own."""
         p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
         return float(self.rows @ (p.argmax(axis=0) == self.y) / self.rows.sum())
 
@@ -81,22 +80,22 @@ class Problem:
         error.reshape(-1)[self._own] -= self.rows
         slope = np.zeros(self.size)
         for k, part in enumerate(self._parts, 1):
-            slope += part @ error[k].astype(self.kind)
+            slope += part @ error[k].astype(self.precision)
         return np.concatenate([slope, error.sum(axis=1)])
 
     def curve(self, p: Floats) -> Floats:
         """Return the curvature of the loss without its ridge."""
         heavy, size = p * self.rows, self.size
-        out, mean = np.empty((size + self.classes,) * 2), np.zeros((size, len(self.y)), dtype=self.kind)
-        pieces, beside = np.zeros((size, size)), np.zeros((size, self.classes))
+        out, mean = np.empty((size + self.classes,) * 2), np.zeros((size, len(self.y)), dtype=self.precision)
+        terms, beside = np.zeros((size, size)), np.zeros((size, self.classes))
         for k, part in enumerate(self._parts, 1):
             own = heavy[k] * (1 - p[k]) if self.classes == 2 else heavy[k]
-            pieces += squared(part * np.sqrt(own).astype(self.kind))
-            mean += part * p[k].astype(self.kind)
-            beside[:, k] = part @ heavy[k].astype(self.kind)
+            terms += squared(part * np.sqrt(own).astype(self.precision))
+            mean += part * p[k].astype(self.precision)
+            beside[:, k] = part @ heavy[k].astype(self.precision)
         if self.classes > 2:
-            pieces -= squared(mean * np.sqrt(self.rows).astype(self.kind))
-        out[:size, :size], out[:size, size:] = pieces, beside - mean @ heavy.T.astype(self.kind)
+            terms -= squared(mean * np.sqrt(self.rows).astype(self.precision))
+        out[:size, :size], out[:size, size:] = terms, beside - mean @ heavy.T.astype(self.precision)
         out[size:, :size] = out[:size, size:].T
         out[size:, size:] = np.diag(heavy.sum(axis=1)) - squared(p * np.sqrt(self.rows))
         return out
@@ -106,32 +105,32 @@ class Problem:
         error = p.copy()
         error.reshape(-1)[self._own] -= 1.0
         error *= np.sqrt(self.rows)
-        slopes = np.zeros((self.size, len(self.y)), dtype=self.kind)
+        slopes = np.zeros((self.size, len(self.y)), dtype=self.precision)
         for k, part in enumerate(self._parts, 1):
-            slopes += error[k].astype(self.kind) * part
-        return squared(np.concatenate([slopes, error.astype(self.kind)]))
+            slopes += error[k].astype(self.precision) * part
+        return squared(np.concatenate([slopes, error.astype(self.precision)]))
 
-    def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> Fit:
+    def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> WeightFit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
 
         The expected loss is Takeuchi's estimate of that on other rows, its correction taken as often as caution says.
         """
-        pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, BIAS_RIDGE)])
+        pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, self.recipe.bias_ridge)])
         v0, v = np.concatenate([towards, self.prior]), np.concatenate([start, self.prior])
-        (loss, p), total = self.loss(v, v0, pull), float(self.rows.sum())
-        for step in range(STEPS):
-            if self._curve is None or step % SAME_CURVE == SAME_CURVE - 1:
+        (loss, p), total, same = self.loss(v, v0, pull), float(self.rows.sum()), self.recipe.newton_same_curvature
+        for step in range(self.recipe.newton_steps):
+            if self._curve is None or step % same == same - 1:
                 self._curve = self.curve(p)
             before = loss
             v, loss, p = self._step(v, v0, pull, self._curve, (loss, p))
-            if before - loss <= ENOUGH * total:
+            if before - loss <= self.recipe.newton_tolerance * total:
                 break
         expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
         if not caution:
-            return Fit(v[: self.size], v[self.size :], expected / total)
+            return WeightFit(v[: self.size], v[self.size :], expected / total)
         correction, curve = self._correction(v, p, pull)
         losses = (expected + caution * correction) / total, (expected + correction) / total
-        return Fit(v[: self.size], v[self.size :], *losses, curve)
+        return WeightFit(v[: self.size], v[self.size :], *losses, curve)
 
     def _step(
         self, v: Floats, v0: Floats, pull: Floats, curve: Floats, here: tuple[float, Floats]
@@ -161,7 +160,7 @@ class Problem:
         return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve
 
 
-def squared(lines: Any) -> Floats:
+def squared(lines: Singles | Floats) -> Floats:
     """Return the products of lines with each other.
 
     Of a few long lines some columns at a time: at once the library behind NumPy makes work for all threads of it, which

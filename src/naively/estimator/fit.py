@@ -1,0 +1,141 @@
+"""From rows with their classes to a fitted state: of a table in memory, or of files in one pass or several."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .._types import Label
+from ..counting.counter import TableCounter
+from ..counting.files import FileRows
+from ..counting.first_rows import FirstRows
+from ..counting.notes import about_target, is_doubtful
+from ..counting.rows import Rows, checked_classes, count_rows, weightless, with_hints
+from ..counting.sampled_rows import numbers_to_measure, sampled_file
+from ..counting.weights import (
+    check_scale,
+    check_scale_of_file,
+    class_weights_of,
+    row_weights_of,
+    set_file_weights,
+    with_class_weights,
+)
+from ..data.target import SoftLabels
+from ..errors import TargetWarning, levels_to_caller
+from ..model.em import EMSettings, Expected, fit_em
+from ..model.joint.binning import most_features
+from ..model.recipe import RECIPE
+from ..stats import Counts
+from .live_counts import LiveCounts
+from .models import textbook_model
+from .priors_and_costs import prior_pseudo_counts
+from .settings import Parameters, check_no_em
+from .state import FittedState, NumberInformation
+from .tuner import Tuner
+
+# Passes over the rows of a file, at most, beside the one that counts single columns.
+MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
+
+
+def fit_rows(
+    parameters: Parameters, rows: Rows | FileRows, to_come: Sequence[Label] = (), *, normalize_weight: bool = False
+) -> FittedState:
+    """Return the state of these rows; classes that are to come may have weights already."""
+    if isinstance(rows, FileRows):
+        return _fit_file(parameters, rows, to_come, normalize_weight)
+    declared = checked_classes(parameters.classes, rows)
+    check_scale(rows.weights)
+    rows = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
+    counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
+    labelled = weightless(rows, declared)
+    count_rows(counter, labelled, parameters.threads, sampling=True)
+    expected = _expected(parameters, rows, counter.value(), declared) if parameters.unlabelled == "em" else None
+    return counted_state(parameters, counter, labelled, expected)
+
+
+def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], normalize_weight: bool) -> FittedState:
+    """Return the state of the rows of files: counted in one pass, pairs of columns in another."""
+    declared = prepare_file(parameters, rows, to_come, normalize_weight)
+    rows.passes = rows.passes[0], rows.passes[0] + 1 + MORE_PASSES[parameters.model]
+    counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
+    rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
+    count_rows(counter, rows, parameters.threads)
+    state = counted_state(parameters, counter, rows)
+    rows.finish()
+    check_scale_of_file(rows)
+    return state
+
+
+def prepare_file(
+    parameters: Parameters, rows: FileRows, to_come: Sequence[Label] = (), normalize_weight: bool = False
+) -> list[Label]:
+    """Set how rows of files are counted: their weights, and whether a sample is kept; return the declared classes."""
+    declared = checked_classes(parameters.classes, rows)
+    check_no_em(parameters)
+    rows.sampling = parameters.leaves_choices
+    set_file_weights(rows, parameters.class_weight, [*declared, *to_come], normalize_weight)
+    return declared
+
+
+def spared_passes(parameters: Parameters, counter: TableCounter) -> int:
+    """Return how many passes are not needed: where all columns are texts, there are no pairs to count."""
+    return int(parameters.model == "auto" and not counter.of_labels and not counter.of_numbers)
+
+
+def counted_state(
+    parameters: Parameters, counter: TableCounter, rows: Rows | FileRows, expected: Expected | None = None
+) -> FittedState:
+    """Return the state of rows that a counter has counted, with what the settings leave to them to choose."""
+    schema = with_hints(counter, rows)
+    state = FittedState(
+        LiveCounts(schema, counter=counter),
+        schema,
+        rows.label_type,
+        rows.named,
+        class_weights=rows.by_class,
+        row_weights=row_weights_of(counter, rows),
+        expected=expected,
+        has_soft_labels=isinstance(rows.target, SoftLabels),
+    )
+    tuner = Tuner(parameters, state)
+    if not isinstance(rows, FileRows):
+        state = tuner.fit(rows)
+    elif rows.sampling:
+        wide, threads = parameters.model == "refined", parameters.threads
+        complete = rows.sample is not None and rows.sample.complete
+        again = None if complete else lambda: rows.again(counter, threads, wide=wide)
+        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
+    some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
+    information = None if some is None else NumberInformation(some)
+    return replace(state, information=information, first_rows=_first_rows(parameters, state, rows))
+
+
+def _first_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FirstRows | None:
+    """Return the rows themselves, to be kept until there are enough to fit weights; None if there are enough."""
+    if not isinstance(rows, Rows) or rows.target.rows >= RECIPE.fewest_rows or state.expected is not None:
+        return None
+    narrow = len(state.schema.of_kind("numbers")) < most_features(2, RECIPE)
+    affordable = parameters.model == "auto" or (parameters.model == "refined" and narrow)
+    return FirstRows((), RECIPE.fewest_rows).more(rows, state.schema) if affordable else None
+
+
+def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:
+    """Return the counts that are expected of rows without a label."""
+    settings = replace(parameters.settings(parameters.smoothing_or(1.0)), marginal=True)
+    how = EMSettings(
+        lambda counts: textbook_model(parameters, counts, counts.schema, settings),
+        prior_pseudo_counts(parameters) or 0.0,
+        isinstance(parameters.prior, str),
+        parameters.random_state,
+        parameters.threads,
+        parameters.recipe,
+    )
+    return fit_em(rows, counts, declared, how)
+
+
+def warn_of_target(counts: Counts) -> None:
+    """Warn of a target that can hardly be meant: one class alone, or hundreds of numbers."""
+    labels = counts.classes.labels
+    if is_doubtful(labels):
+        warnings.warn(about_target(labels)[0], TargetWarning, stacklevel=levels_to_caller())

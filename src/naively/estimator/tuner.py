@@ -1,0 +1,246 @@
+"""What is chosen on top of the counts: smoothing, temperature, weights of the joint model, offsets of values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._types import Codes, ColumnLike, Floats, TableLike
+from ..counting.rows import Rows, check_widths, labeled_rows
+from ..counting.weights import are_copies, left_out_weights, with_class_weights
+from ..data.files import file_of
+from ..data.frame import Frame
+from ..data.target import SoftLabels
+from ..errors import InvalidInput, InvalidSetting
+from ..errors.message import Setting
+from ..judge.scores import Scores
+from ..model.calibration import Calibration, ScoredRows, fit_calibration
+from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample
+from ..model.joint.other_columns import REST
+from ..model.joint.screening import screened_of, without_screening_remarks
+from ..model.leave_one_out import empirical_without, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.recipe import RECIPE
+from ..model.refined.fitting import Again, fit_refined
+from ..model.scorer import AdditiveModel
+from ..model.tuning import (
+    GRID,
+    MOST_SCORES,
+    UNTUNED,
+    Task,
+    TextbookScores,
+    Tuning,
+    held_out,
+    sample,
+    tuned,
+)
+from .fitted_classifier import FittedClassifier
+from .live_counts import LiveCounts
+from .models import joint_model, refined_model, untuned_model
+from .priors_and_costs import prior_without_row
+from .settings import Parameters
+from .state import FittedState
+
+
+class Tuner:
+    """Chooses from rows what the settings leave open; the state it was given stays as it is."""
+
+    def __init__(self, parameters: Parameters, state: FittedState) -> None:
+        self.parameters, self.state = parameters, state
+
+    # -- what is to be chosen -------------------------------------------------------------------------------------
+
+    def fit(self, rows: Rows, again: Again | None = None, fewest: int = RECIPE.fewest_rows) -> FittedState:
+        """Return the state with what the settings leave to the rows that were just counted.
+
+        The rows may be a sample; then `again` gives all of them. Weights are fitted from so many rows on: a fold has
+        fewer of them than its table.
+        """
+        rows = rows if isinstance(rows.target, SoftLabels) else rows_with_weight(rows)
+        weighted = self.fits_weights(rows, fewest)
+        calibrated = self.parameters.chooses_temperature and not weighted
+        if calibrated or self.parameters.chooses_smoothing:
+            self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
+        if weighted:
+            self._keep(self._weights(rows, again))
+            if self.state.tuning.declined is not None and self.parameters.chooses_temperature:
+                self._keep(self._calibrated_instead(rows))
+        return self.state
+
+    def calibrate(self, rows: Rows) -> FittedState:
+        """Return the state tuned anew on all rows that were counted."""
+        if not self.fits_weights(rows):
+            self._keep(self._tuned(rows, calibrated=True))
+            return self.state
+        self._keep(self._weights(rows))
+        if self.state.tuning.declined is not None:
+            self._keep(self._calibrated_instead(rows))
+        return self.state
+
+    def calibrate_held_out(self, rows: Rows) -> FittedState:
+        """Return the state with a temperature for rows that were never counted; the smoothing stays."""
+        before, parameters = self.state.tuning, self.parameters
+        if parameters.model != "textbook" and (before.learned or before.refined) is not None:
+            raise InvalidSetting(
+                Setting("model", parameters.model),
+                " fits its weights on the rows that were counted: calibrate(X, y) with those. To calibrate the "
+                "textbook model on held-out rows, set ",
+                Setting("model", "textbook"),
+                ".",
+            )
+        fitted_model = FittedClassifier(parameters, self.state)
+        counts, threads = fitted_model.all_counts, parameters.threads
+        rows = sample(rows, MOST_SCORES // len(counts.classes), self.state.schema, threads)
+        model = untuned_model(fitted_model, fitted_model.smoothing)
+        joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
+        out = np.isneginf(joint).all(axis=1)
+        joint[out] = model.scorer.log_prior
+        found = held_out(model, joint, truth_of(rows, counts), rows.weights, parameters.has_empirical_prior)
+        self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
+        return self.state
+
+    def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
+        """Tell whether weights or offsets are fitted on these rows; rows without a label cannot be left out."""
+        kind = self.parameters.model
+        numbers = len(self.state.schema.of_kind("numbers")) if kind == "refined" else 0
+        return (
+            kind != "textbook" and self.state.expected is None and enough(rows, numbers, fewest, self.parameters.recipe)
+        )
+
+    def _keep(self, tuning: Tuning) -> None:
+        self.state = self.state.tuned(tuning, self.parameters)
+
+    # -- smoothing and temperature --------------------------------------------------------------------------------
+
+    def _tuned(self, rows: Rows, *, calibrated: bool) -> Tuning:
+        """Return the smoothing and the temperature of least leave-one-out log loss."""
+        if self.state.expected is not None:
+            raise InvalidInput(
+                "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. "
+                "Set smoothing and temperature by hand, or calibrate with held-out rows: "
+                "calibrate(X, y, held_out=True)."
+            )
+        parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
+        task = Task(
+            lambda smoothing: untuned_model(fitted_model, smoothing),
+            fitted_model.counts,
+            rows,
+            prior_without_row(parameters, fitted_model.all_counts),
+            parameters.threads,
+            [by for by in GRID if by >= 1 or parameters.estimate != "map"],
+            self._fitted_scale if calibrated else self._given_scale,
+        )
+        given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
+        return tuned(task, given, calibrated)
+
+    def _calibrated_instead(self, rows: Rows) -> Tuning:
+        """Return the temperature of the textbook model where the joint model was not better than it."""
+        before = self.state.tuning
+        return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
+
+    def _fitted_scale(self, rated: ScoredRows) -> Calibration:
+        return fit_calibration(rated, self.parameters.has_empirical_prior)
+
+    def _given_scale(self, rated: ScoredRows) -> Calibration:
+        temperature = self.parameters.given_temperature()
+        scale = 1.0 if temperature is None else 1.0 / temperature
+        return Calibration(scale, None, rated.loss(scale))
+
+    # -- weights and offsets --------------------------------------------------------------------------------------
+
+    def _weights(self, rows: Rows, again: Again | None = None) -> Tuning:
+        """Return the weights of the joint model, or the offsets of the refined one."""
+        return self._offsets(rows, again) if self.parameters.model == "refined" else self._joint_weights(rows, again)
+
+    def _joint_weights(self, rows: Rows, again: Again | None) -> Tuning:
+        """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
+        parameters, threads = self.parameters, self.parameters.threads
+        copies = are_copies(rows.weights, hard_labels(rows).codes)
+        counter = self.state.counts.counter
+        screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, parameters.recipe)
+        if counter.together is None:
+            columns = None if parameters.columns is None else list(parameters.columns)
+            used = None if screened is None else screened.beside(self.state.schema, columns)
+            self._count_pairs(rows, used, again)
+        fitted_model = FittedClassifier(parameters, self.state)
+        counts, counter = fitted_model.counts, self.state.counts.counter
+        model = joint_model(fitted_model, None)
+        model.copies = copies
+        part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
+        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
+        textbook, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
+        declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
+        hints = without_screening_remarks(self.state.schema.hints)
+        if screened is not None and not declined:  # the textbook model uses all columns
+            hints += screened.remarks(model.counts.grid, bool(found.weights.get(REST)))
+        self.state = replace(self.state, schema=replace(self.state.schema, hints=hints))
+        # What was chosen before on top of other counts, or for another model, is over.
+        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, textbook=textbook, rows=float(found.rows))
+        if declined:
+            return replace(usual, declined=loss)
+        usual = replace(usual, classes=tuple(counts.classes.labels), calibrated=True, learned=found)
+        return replace(usual, loss_before=textbook.log_loss, loss_after=loss)
+
+    def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
+        """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
+        counter, schema = self.state.counts.counter.twin(), self.state.schema
+        blocks = None if again is None else again()
+        remark = count_together(counter, rows, self.parameters.threads, blocks, used, self.parameters.recipe)
+        hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
+        schema = replace(schema, grid=counter.schema.grid, hints=hints)
+        self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
+
+    def _offsets(self, rows: Rows, again: Again | None) -> Tuning:
+        """Return the per-value offsets of the refined model."""
+        fitted_model = FittedClassifier(self.parameters, self.state)
+        counts, threads = fitted_model.counts, self.parameters.threads
+        place = counts.classes.places(list(self.state.counts.counter.classes.places)).astype(np.int32)
+        shown = rows.target.rows if rows.weights is None else rows.weights.sum()
+        again = None if np.isclose(shown, counts.rows.sum()) else again  # a sample may hold all rows
+        found = fit_refined(
+            lambda grid: refined_model(fitted_model, grid), rows, truth_of(rows, counts), threads, again, place
+        )
+        losses: list[float | None] = [*found.loss.values()] or [None]
+        usual = replace(UNTUNED, smoothing=self.state.tuning.smoothing, classes=tuple(counts.classes.labels))
+        tuning = replace(usual, calibrated=True, refined=found, rows=float(found.rows))
+        return replace(tuning, loss_before=losses[0], loss_after=losses[-1])
+
+
+def _textbook_scores(
+    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool
+) -> TextbookScores:
+    """Return the leave-one-out scores of the textbook model."""
+    parameters, counts = fitted_model.parameters, fitted_model.counts
+    out = Rows(rows.source, rows.target, None if rows.weights is None else left_out_weights(weights, copies))
+    model = untuned_model(fitted_model, fitted_model.smoothing)
+    # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
+    prior = empirical_without(parameters.settings(parameters.prior_smoothing))
+    posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
+    scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
+    return TextbookScores(scores.log_loss, scores.accuracy)
+
+
+def calibrated_state(
+    fitted_model: FittedClassifier,
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike,
+    target: str | None,
+    *,
+    held_out: bool,
+) -> FittedState:
+    """Return the state with probabilities calibrated on these rows; `NaiveBayes.calibrate` says how."""
+    parameters, state = fitted_model.parameters, fitted_model.state
+    if parameters.given_temperature() is not None:
+        raise InvalidSetting(
+            Setting("temperature", parameters.temperature),
+            " is set by hand, so there is none to fit; set it to None or 'auto'.",
+        )
+    if file_of(X) is not None:
+        raise InvalidInput("Calibration takes the rows in memory; read the file into a table first.")
+    given = labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema)
+    rows = rows_with_weight(with_class_weights(given, state.class_weights))
+    if isinstance(rows.source, Frame):
+        check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
+    tuner = Tuner(parameters, state)
+    return tuner.calibrate_held_out(rows) if held_out else tuner.calibrate(rows)

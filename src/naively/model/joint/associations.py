@@ -1,0 +1,125 @@
+"""Log ratios of observed and expected counts, of single values and of pairs; and the same with each row left out.
+
+A value counts for a class in which it is more frequent than its proportion of all rows leads to expect, a pair of
+values for one in which both are more frequent together than if they were independent within the class. Pseudo-counts on
+both sides shrink the ratios of rare values towards 1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._types import Codes, Floats, Numeric, Places, Singles
+from ...stats.arithmetic import divide
+
+# Up to so many numbers double precision is kept; beyond, single precision serves as well and takes half the time.
+EXACT = 1 << 22
+
+
+def precision_of(size: int) -> npt.DTypeLike:
+    """Return the precision of an array of so many numbers."""
+    return np.float64 if size <= EXACT else np.float32
+
+
+class HeldOutRows(NamedTuple):
+    """Rows that are left out of the counts, one at a time: the class of each, and how much of it is left out."""
+
+    y: Codes
+    weights: Floats
+
+    def some(self, rows: Places) -> HeldOutRows:
+        """Return some of the rows."""
+        return HeldOutRows(self.y[rows], self.weights[rows])
+
+    @property
+    def own(self) -> Places:
+        """Where the own class of each row lies in an array [class, row], flattened."""
+        return self.y * np.intp(len(self.y)) + np.arange(len(self.y))
+
+
+def value_ratios(here: Floats, rows: Floats, met: Floats, whole: Floats, pseudo: float) -> Floats:
+    """Return log ratios of values, given their counts in a class, the rows of it, of the value and of all."""
+    expected = rows * divide(met, whole)
+    return np.asarray(np.log((here + pseudo) / (expected + pseudo)))
+
+
+def pair_ratios(here: Floats, first: Floats, second: Floats, whole: Floats, *, pseudo: float) -> Floats:
+    """Return log ratios of pairs, given the counts of both, of each and of any in a class; pseudo-counts."""
+    return np.asarray(np.log((here + pseudo) / (divide(first * second, whole) + pseudo)))
+
+
+def value_scores(n: Floats, pseudo: float) -> Floats:
+    """Return the log ratio of each value, [value, class], given its counts, [class, value]."""
+    return value_ratios(n, n.sum(axis=1)[:, None], n.sum(axis=0), n.sum(), pseudo).T
+
+
+def pair_scores(n: Floats, pseudo: float) -> Floats:
+    """Return the log ratio of each pair of values, [class, value, value], given its counts."""
+    return pair_ratios(n, *margins(n), pseudo=pseudo)
+
+
+def margins(n: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the counts of the first value, of the second, and of any, as they fit [class, value, value]."""
+    return n.sum(axis=2)[:, :, None], n.sum(axis=1)[:, None, :], n.sum(axis=(1, 2))[:, None, None]
+
+
+def value_scores_left_out(n: Floats, codes: Codes, out: HeldOutRows, pseudo: float) -> Singles:
+    """Return the log ratio of the value of each row with the row left out, [class, row].
+
+    A missing or unknown value contributes nothing.
+    """
+    rows, met, whole, w = n.sum(axis=1)[:, None], n.sum(axis=0), n.sum(), out.weights
+    cell = np.where((codes >= 0) & (codes < n.shape[1]), codes, np.int32(n.shape[1]))
+    others = value_ratios(n, rows, counts_without(met), counts_without(whole), pseudo)
+    own = value_ratios(counts_without(n), counts_without(rows), counts_without(met), counts_without(whole), pseudo)
+    found = looked_up(others, own, cell, out)
+    if (light := np.flatnonzero((w != 1) & (cell < n.shape[1]))).size:
+        (y, w), cell = out.some(light), cell[light]
+        of_value, of_all = counts_without(met[cell], w), counts_without(whole, w)
+        found[:, light] = value_ratios(n[:, cell], rows, of_value, of_all, pseudo)
+        mine = value_ratios(counts_without(n[y, cell], w), counts_without(rows[y, 0], w), of_value, of_all, pseudo)
+        found[y, light] = mine
+    return found
+
+
+def pair_scores_left_out(n: Floats, first: Codes, second: Codes, out: HeldOutRows, pseudo: float) -> Singles:
+    """Return the log ratio of the pair of each row with the row left out, [class, row].
+
+    Only that of its own class changes.
+    """
+    wide, sides, w = np.int32(n.shape[2]), margins(n), out.weights
+    cell = np.where((first >= 0) & (second >= 0), first * wide + second, np.int32(n[0].size))
+    own = pair_ratios(counts_without(n), *(counts_without(side) for side in sides), pseudo=pseudo)
+    found = looked_up(pair_ratios(n, *sides, pseudo=pseudo).reshape(len(n), -1), own.reshape(len(n), -1), cell, out)
+    if (light := np.flatnonzero((w != 1) & (cell < n[0].size))).size:
+        (y, w), u, v = out.some(light), first[light], second[light]
+        a, b, whole = sides
+        parts = (n[y, u, v], a[y, u, 0], b[y, 0, v], whole[y, 0, 0])
+        found[y, light] = pair_ratios(*(counts_without(part, w) for part in parts), pseudo=pseudo)
+    return found
+
+
+def counts_without(n: Floats, by: Numeric = 1.0) -> Floats:
+    """Return counts without a row, which they may not hold at all: not below 0."""
+    return np.maximum(n - by, 0.0)
+
+
+def looked_up(others: Floats, own: Floats, cell: Codes, out: HeldOutRows) -> Singles:
+    """Return the entry of each row's cell in tables [class, cell], as [class, row]; its own class has its own table.
+
+    The cell after the last is that of a missing value, which contributes nothing.
+    """
+    shown, mine = (with_missing_cell(table) for table in (others, own))
+    found = shown.take(cell, axis=1)
+    found.reshape(-1)[out.own] = mine.reshape(-1).take(out.y * np.intp(mine.shape[1]) + cell)
+    return found
+
+
+def with_missing_cell(table: Floats) -> Singles:
+    """Return a table [class, cell] with one more cell, of zeros."""
+    out = np.zeros((len(table), table.shape[1] + 1), dtype=np.float32)
+    out[:, :-1] = table
+    return out

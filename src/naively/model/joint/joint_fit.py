@@ -1,0 +1,60 @@
+"""What was fitted beside the counts: the weights of terms, and their leave-one-out log loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._types import Floats, JsonObject
+from .influence import WeightInfluence
+from .summary import described_terms, described_weights
+from .terms import Term
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The weights of terms, fitted by leave-one-out log loss."""
+
+    weights: Mapping[Term, float]
+    ridges: Mapping[str, float]  # of linear terms; of words, how many pseudo-texts hold each
+    bias: Floats
+    loss: Mapping[str, float]  # leave-one-out, corrected for weights fitted on these rows; by what is considered
+    rows: int
+    accuracy: float = float("nan")  # the proportion of these rows, each left out, that are predicted correctly
+    influence: WeightInfluence | None = None  # how far the weights would move without a row
+    copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
+
+    def describe(self, owners: Sequence[str]) -> list[str]:
+        """Return which kinds of terms have a weight, and the loss with them; owners are columns by place."""
+        parts = described_terms(self.weights, owners)
+        stages = ", ".join(f"{loss:.3g} with {what}" for what, loss in self.loss.items())
+        weighted = f"terms of {', '.join(parts)}, with weights fitted by leave-one-out log loss"
+        return [
+            f"joint model: {weighted if parts else 'no term held up in leave-one-out, so that the prior answers'}",
+            f"weights: {described_weights(self.weights)}",
+            f"leave-one-out log loss of {self.rows:,} rows, corrected for weights fitted on these rows: {stages}",
+        ]
+
+    def to_json(self) -> JsonObject:
+        """Return it as plain data."""
+        weights = [[term.kind, term.level, list(term.columns), weight] for term, weight in self.weights.items()]
+        return {
+            "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
+            "rows": self.rows, "right": self.accuracy,
+            "doubt": None if self.influence is None else self.influence.to_json(), "copies": self.copies,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: JsonObject, classes: int) -> JointFit:
+        """Return what to_json described."""
+        if any(len(one) != 4 for one in data["weights"]):
+            raise KeyError("weights")
+        weights = {Term(kind, level, tuple(columns)): float(by) for kind, level, columns, by in data["weights"]}
+        bias = np.array([float(by) for by in data["bias"]])
+        if len(bias) != classes or not np.isfinite([*weights.values(), *data["ridges"].values(), *bias]).all():
+            raise KeyError("weights")
+        influence = None if data.get("doubt") is None else WeightInfluence.from_json(data["doubt"], classes)
+        about = (data["loss"], int(data["rows"]), float(data["right"]), influence, bool(data.get("copies", True)))
+        return cls(weights, data["ridges"], bias, *about)

@@ -1,0 +1,83 @@
+"""Terms of pairs of columns: log ratios of pairs of values beyond independence within the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ..._types import Singles
+from ...data.grid import Grid
+from .associations import pair_scores, pair_scores_left_out
+from .tables import TableBuilder
+from .term_counts import TermCounts
+from .terms import LeaveOneOut, Term, TermKind
+
+PAIR = "pair"
+
+
+class PairTerms(TermKind):
+    """Log ratios of each pair of columns."""
+
+    name = "pairs"
+    selected = True
+    sum_rank = 5
+
+    def holds(self, term: Term) -> bool:
+        """Tell whether a term is of pairs."""
+        return term.kind == PAIR
+
+    def title(self, term: Term) -> str:
+        """Return what a term is, in words."""
+        return f"each pair of columns{f', numbers by {term.level} bins' if term.level else ''}"
+
+    def levels(self, counts: TermCounts) -> Sequence[int]:
+        """Return the resolutions of bins."""
+        return counts.recipe.pair_bins
+
+    def at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[Term, Singles]]:
+        """Give the term of each pair of columns, each row left out."""
+        counts, codes, bins = (
+            held.counts,
+            held.sample.cells.codes,
+            dict[int, np.ndarray[tuple[int], np.dtype[np.int32]]](),
+        )
+        rows, pseudo = held.rows, counts.recipe.pair_pseudo_count
+        for i, j in column_pairs(counts.grid, level, counts.recipe.pair_bins):
+            for at in (i, j):
+                if at not in bins:
+                    bins[at] = np.append(counts.pair_bins(at, level), np.int32(-1))[codes[:, at]]
+            values = pair_scores_left_out(counts.pair(i, j, level), bins[i], bins[j], rows, pseudo)
+            yield Term(PAIR, level, (i, j)), values
+
+    def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
+        """Return the terms of all pairs of columns."""
+        return [Term(PAIR, level, pair) for pair in column_pairs(counts.grid, level, counts.recipe.pair_bins)]
+
+    def divisor(self, counts: TermCounts) -> int:
+        """Return with how many others each column is paired."""
+        pairs = column_pairs(counts.grid, counts.recipe.pair_bins[0], counts.recipe.pair_bins)
+        return max(len({at for pair in pairs for at in pair}) - 1, 1)
+
+    def leave_one_out(self, held: LeaveOneOut, weights: Mapping[Term, float]) -> Iterator[tuple[Term, Singles]]:
+        """Give the terms of all pairs."""
+        for level in self.levels(held.counts):
+            yield from self.at_level(held, level)
+
+    def add_tables(self, tables: TableBuilder) -> None:
+        """Add the weighted log ratios of each pair that has a weight."""
+        counts = tables.counts
+        for term, weight in tables.weights.items():
+            if self.holds(term) and isinstance(term.level, int):
+                i, j = term.columns
+                to = np.ix_(*(counts.pair_bins(at, term.level) for at in (i, j)))
+                scores = pair_scores(counts.pair(i, j, term.level), counts.recipe.pair_pseudo_count)
+                tables.add_pair(i, j, weight * scores.transpose(1, 2, 0)[to])
+
+
+def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs of columns that are counted; those without bins of numbers at the first resolution only."""
+    told = [at for at in range(len(grid.names)) if grid.offsets[at + 1] - grid.offsets[at] > 1]
+    pairs = list(combinations(told, 2))
+    return pairs if level == levels[0] else [(i, j) for i, j in pairs if i < len(grid.numbers)]

@@ -1,0 +1,146 @@
+"""The joint model as tables that are looked up: every term times its weight, added up by column and pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._kernels import Scorer
+from ..._types import Codes, Floats, Longs, Matrix
+from ...families.family import padded
+from ...stats import Axis
+from ...stats.accumulators import offsets_of
+from .term_counts import TermCounts
+
+if TYPE_CHECKING:
+    from .terms import Term
+
+
+@dataclass(frozen=True)
+class CodeTables:
+    """The contribution of the code of each column: a table [code, class] for each."""
+
+    classes: Axis
+    tables: tuple[Floats, ...]
+
+    @cached_property
+    def _laid(self) -> tuple[Longs, Floats]:
+        lines = [np.vstack([table, np.zeros((1, len(self.classes)))]) for table in self.tables]  # unknown: nothing
+        return offsets_of(np.array([len(part) for part in lines], dtype=np.int64)), padded(np.vstack(lines))
+
+    def column(self, at: int) -> CodeTables:
+        """Return the table of one of the columns."""
+        return CodeTables(self.classes, (self.tables[at],))
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have the contributions of the codes added to the scores."""
+        if self.tables:
+            scorer.codes(x, *self._laid)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The contribution of each number, in proportion to it, [column, class]."""
+
+    classes: Axis
+    table: Floats
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have number times slope added to the scores."""
+        if len(self.table):
+            scorer.dense(x, None, padded(self.table))
+
+
+@dataclass(frozen=True)
+class PairTables:
+    """The contribution of pairs of codes: a table [code, code, class] for each pair of columns."""
+
+    classes: Axis
+    offsets: Longs
+    pairs: tuple[tuple[int, int], ...]
+    tables: tuple[Floats, ...]
+
+    @cached_property
+    def _laid(self) -> tuple[Longs, Longs, Longs, Floats]:
+        padding = [np.pad(table, ((0, 1), (0, 1), (0, 0))).reshape(-1, len(self.classes)) for table in self.tables]
+        lines = offsets_of(np.array([len(part) for part in padding], dtype=np.int64))[:-1]
+        first, second = (np.array(part, dtype=np.int64) for part in zip(*self.pairs, strict=True))
+        return first, second, lines, padded(np.vstack(padding))
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have the contributions of the pairs added to the scores."""
+        if self.pairs:
+            scorer.pairs(x, self.offsets, *self._laid)
+
+
+@dataclass(frozen=True)
+class JointTables:
+    """All tables of a model, and the bias of each class."""
+
+    bias: Floats
+    codes: CodeTables  # numbers by fine bins, then labels
+    slopes: Slopes
+    pairs: PairTables
+    linear: tuple[Floats, ...]  # of codes, the part of linear terms: for explanations, scores need but the sum
+
+
+class TableBuilder:
+    """The tables while kinds of terms are added to them."""
+
+    def __init__(
+        self,
+        counts: TermCounts,
+        places: Sequence[Codes],
+        weights: Mapping[Term, float],
+        ridges: Mapping[str, float],
+    ) -> None:
+        self.counts, self.weights, self.ridges = counts, weights, ridges
+        self._places = places  # the code on the grid of each label of each column
+        self._codes: list[Floats] = []
+        self._linear: list[Floats] = []
+        self._slopes = np.zeros((counts.grid.features, len(counts.joint.classes)))
+        self._pairs: dict[tuple[int, int], Floats] = {}
+
+    def set_linear(self, slopes: Floats, constants: Floats) -> None:
+        """Start with linear terms: slopes [feature, class], and constants of columns [column, class]."""
+        self._slopes, self._linear = slopes, self._linear_tables(slopes, constants)
+        self._codes = list(self._linear)
+
+    def _start(self) -> None:
+        """Start without linear terms, unless they came first."""
+        if not self._codes:
+            self.set_linear(self._slopes, np.zeros((len(self.counts.grid.names), self._slopes.shape[1])))
+
+    def add(self, at: int, table: Floats) -> None:
+        """Add contributions [code, class] of a column: a number by its fine bins, or labels."""
+        self._start()
+        self._codes[at] = self._codes[at] + table
+
+    def add_pair(self, i: int, j: int, table: Floats) -> None:
+        """Add contributions [code, code, class] of a pair of columns."""
+        self._pairs[i, j] = self._pairs[i, j] + table if (i, j) in self._pairs else table
+
+    def _linear_tables(self, slopes: Floats, constants: Floats) -> list[Floats]:
+        """Return the linear contribution of the code of each column, [code, class]; slopes of numbers come on top."""
+        grid, none = self.counts.grid, np.zeros((1, len(self.counts.joint.classes)))
+        out = []
+        for at, bins in enumerate(grid.numbers):
+            coarse = np.array(bins.coarse if bins.size else [-1] * len(bins.coarse))
+            out.append(np.vstack([slopes[grid.flags(at)], none])[coarse] + constants[at])
+        for at, place in enumerate(self._places, len(grid.numbers)):
+            own = slopes[grid.flags(at)] if at < len(grid.names) else slopes[:0]
+            own = own + constants[at] if len(own) else own
+            out.append(np.vstack([own, none])[place])  # -1 finds the last: not on the grid
+        return out
+
+    def tables(self, bias: Floats) -> JointTables:
+        """Return the tables with all that was added."""
+        self._start()
+        grid, classes = self.counts.grid, self.counts.joint.classes
+        slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
+        pairs = PairTables(classes, grid.offsets, tuple(self._pairs), tuple(self._pairs.values()))
+        return JointTables(bias, CodeTables(classes, tuple(self._codes)), slopes, pairs, tuple(self._linear))

@@ -1,0 +1,201 @@
+"""Weights of terms by leave-one-out log loss: first one for each block, then for single terms where that gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..._types import Codes, Floats, Singles
+from ..recipe import Recipe
+from .influence import WeightedValues, WeightInfluence
+from .joint_fit import JointFit
+from .linear import log_loss
+from .newton import WeightFit, WeightProblem
+from .term_counts import TermCounts
+from .term_kinds import kind_of, kinds_in_sums, kinds_of
+from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
+
+
+def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
+    """Return the weights of least leave-one-out log loss on the rows of a sample."""
+    recipe, y, w = counts.recipe, sample.y, effective_weights(sample.weights, sample.copies)
+    held = LeaveOneOut(counts, sample, dict(sample.pseudo_texts))
+    values = {term: found for kind in kinds_of(recipe) for term, found in kind.fit(held)}
+    loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), y, w)}
+    if not values:
+        accuracy = float(w @ (y == counts.prior.argmax()) / w.sum())
+        return JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
+    scaled = {term: kind_of(term).scaled(term, found) for term, found in values.items()}
+    singles: Terms = {term: found for term, (found, _) in scaled.items()}
+    sizes = {term: size for term, (_, size) in scaled.items()}
+    del values, scaled
+    blocks = block_sums(singles)
+    gains = gains_beside(WeightProblem(list(blocks.values()), y, w, counts.prior, recipe), start_weights(blocks))
+    own, together = selected_terms(held, gains)
+    blocks |= together
+    start = start_weights(blocks)
+    pulls = np.array([kind_of(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)])
+    problem = WeightProblem(list(blocks.values()), y, w, counts.prior, recipe)
+    tied = problem.solve(start, pulls, recipe.block_ridge, recipe.caution)
+    loss["a weight for each kind of term"] = tied.corrected
+    by_block = dict(zip(blocks, tied.weights, strict=True))
+    terms = {**most_gaining(singles, gains, recipe), **together, **own}
+    towards = np.array([0.0 if term in own else by_block[term.block] for term in terms])
+    problem = WeightProblem(list(terms.values()), y, w, counts.prior, recipe)
+    best = own_weights(problem, tied._replace(weights=towards))
+    loss["weights of their own"] = best.corrected
+    fitted, free = (blocks, tied.weights > 0) if best.weights is towards else (terms, best.weights > 0)
+    share = float(w.sum() / counts.joint.products[:, 0, 0].sum())  # of a sample, what a row weighs on average
+    assert best.curve is not None  # every fit with caution has one
+    influence = WeightInfluence.of(list(fitted), sizes, free, best.curve, share)
+    weights = {term: float(by) / sizes.get(term, 1.0) for term, by in zip(terms, best.weights, strict=True)}
+    out = weights_of_terms(counts, singles, weights)
+    return JointFit(out, held.ridges, best.bias, loss, len(y), problem.accuracy(best), influence, sample.copies)
+
+
+def effective_weights(weights: Floats, copies: bool = True) -> Floats:
+    """Return the weights of rows while weights of terms are fitted: copies of a row count no less than the rows.
+
+    The ridges are measured in rows. Rows whose weights sum to 1 would leave the weights of terms where they started;
+    rows whose weights differ are worth as many as their effective number, (Σw)² / Σw².
+    """
+    by = max(1.0, len(weights) / weights.sum()) if copies else weights.sum() / (weights @ weights)
+    return np.asarray(weights * by)
+
+
+def columns_alone(values: Mapping[Term, TermValues], held: LeaveOneOut) -> Floats:
+    """Return the sum of the terms in which each column counts by itself, [class, row]."""
+    alone = [found for term, found in values.items() if kind_of(term).column_alone(term, held)]
+    return np.asarray(np.sum(alone, axis=0, dtype=np.float64)) if alone else np.zeros((1, len(held.sample.y)))
+
+
+def block_sums(terms: Terms) -> Terms:
+    """Return the sum of the terms of each block."""
+    out: Terms = {}
+    for term, values in terms.items():
+        add_to_block(out, term.block, values)
+    return out
+
+
+def add_to_block(sums: Terms, block: Term, values: Singles) -> None:
+    """Add a term to the sum of its block."""
+    if block in sums:
+        sums[block] += values
+    else:
+        sums[block] = values.copy()
+
+
+def start_weights(blocks: Terms) -> Floats:
+    """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all.
+
+    A rare class counts as in textbook naive Bayes until its rows show otherwise.
+    """
+    groups = {block: kind_of(block).start_group(block) for block in blocks}
+    sizes = {group: sum(other == group for other in groups.values()) for group in groups.values()}
+    return np.array(
+        [kind_of(block).start(block) if group is None else 1 / sizes[group] for block, group in groups.items()]
+    )
+
+
+def most_gaining(singles: Terms, gains: TermGains, recipe: Recipe) -> Terms:
+    """Return the terms that may have a weight of their own; of too many columns, those of least gain are summed."""
+    single = [term for term in singles if kind_of(term).single]
+    if len(single) <= recipe.own_values:
+        return singles
+    gain = {term: abs(gains.of(singles[term])) for term in single}
+    least = set(sorted(single, key=lambda term: (-gain[term], str(term)))[recipe.own_values :])
+    kept = {term: values for term, values in singles.items() if term not in least}
+    return kept | block_sums({term: singles[term] for term in single if term in least})
+
+
+def selected_terms(held: LeaveOneOut, gains: TermGains) -> tuple[Terms, Terms]:
+    """Return the terms of selected kinds that clearly gain by a weight of their own, and the sums of all of them."""
+    own: Terms = {}
+    together: Terms = {}
+    counts, recipe = held.counts, held.counts.recipe
+    for kind in kinds_of(recipe):
+        levels = kind.levels(counts)
+        divisor = np.float32(kind.divisor(counts) if levels else 1)
+        for level in levels:
+            found, number = [], len(kind.all_at_level(counts, level))
+            for term, values in kind.at_level(held, level):
+                add_to_block(together, term.block, values / divisor)
+                gain = gains.of(values)
+                if gain > max(recipe.least_gain, np.log(number)):
+                    found.append((gain, term, values))
+            found.sort(key=lambda one: (-one[0], one[1].columns))
+            own |= {term: values for _, term, values in found[: recipe.own_pairs]}
+    return own, together
+
+
+class TermGains:
+    """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
+
+    def __init__(self, p: Singles, y: Codes, rows: Floats) -> None:
+        self.p, self.rows = p, rows.astype(np.float32)
+        self.error = -p * self.rows
+        self.error[y, np.arange(len(y))] += self.rows
+
+    def of(self, values: Singles) -> float:
+        """Return by how much the log loss would fall if a term had a weight, to the second order."""
+        slope, weighted = float(np.vdot(self.error, values)), self.p * values
+        mean = weighted.sum(axis=0)
+        weighted *= values
+        curve = float(self.rows @ (weighted.sum(axis=0) - mean * mean)) + 1.0
+        return slope * abs(slope) / (2 * curve)
+
+
+def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
+    """Return the gains beside terms that have a weight for each block."""
+    fit = problem.solve(start, start, problem.recipe.block_ridge)
+    p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
+    return TermGains(p.astype(np.float32), problem.y, problem.rows)
+
+
+def own_weights(problem: WeightProblem, tied: WeightFit) -> WeightFit:
+    """Return weights of single terms, as far from those of their blocks as they are expected to gain."""
+    best, towards, recipe = tied, tied.weights, problem.recipe
+    for ridge in recipe.own_ridges:
+        found = problem.solve(best.weights, towards, ridge, recipe.caution)
+        if found.expected >= best.expected:
+            break
+        best = found
+    return best
+
+
+def weights_of_terms(counts: TermCounts, singles: Terms, weights: Mapping[Term, float]) -> dict[Term, float]:
+    """Return the weights that are not 0, those of whole blocks given to each of their terms."""
+    out = {term: weights.get(term, weights.get(term.block, 0.0)) for term in singles}
+    out |= {term: weight for term, weight in weights.items() if kind_of(term).selected and term.columns}
+    for kind in kinds_of(counts.recipe):
+        levels = kind.levels(counts)
+        divisor = kind.divisor(counts) if levels else 1
+        for term in (term for level in levels for term in kind.all_at_level(counts, level)):
+            out[term] = out.get(term, 0.0) + weights.get(term.block, 0.0) / divisor
+    return {term: weight for term, weight in out.items() if weight > 0}
+
+
+# -- rows that were counted, scored without themselves ----------------------------------------------------------------
+
+
+def leave_one_out_scores(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
+    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
+    held = LeaveOneOut(counts, sample, dict(fit.ridges))
+    total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence
+    gathered = None if influence is None else WeightedValues(influence, len(total), len(sample.y))
+    for term, values, shared in weighted_terms(held, fit):
+        total += fit.weights.get(term, 0.0) * values
+        if gathered is not None:
+            gathered.add(term, values, shared)
+    if influence is None or gathered is None:
+        return total
+    return influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
+
+
+def weighted_terms(held: LeaveOneOut, fit: JointFit) -> Iterator[tuple[Term, TermValues, float]]:
+    """Give every term of rows, each left out, and which part of it counts with the weight of its block."""
+    for kind in kinds_in_sums(held.counts.recipe):
+        shared = 1 / kind.divisor(held.counts)
+        for term, values in kind.leave_one_out(held, fit.weights):
+            yield term, values, shared

@@ -1,0 +1,122 @@
+"""Terms of the words of texts: how much more frequent than by chance they are in the texts of a class.
+
+By chance a class has its proportion of all words. A word counts for it by how much more frequent it is in the class,
+and by how much rarer in all others; the second counts the more, the more classes differ in it. Single words and
+sequences are weighted apart. The contributions of the words of a text are divided by the root of their number: a long
+text is no surer for its length alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ... import _kernels
+from ..._kernels import Scorer
+from ..._threads import allowed
+from ..._types import Codes, Floats, Mask, Matrix, SparseMatrix
+from ...data.column import Column
+from ...data.schema import Schema
+from ...families import Words
+from ...families.family import padded
+from ...families.texts import Vocabulary, kept_tokens
+from ...stats import Axis, Counts, WordTable
+
+# The terms of words: single words by their frequency in a class, and by their rarity in others; sequences.
+WORD_TERMS = ("words", "words that others lack", "sequences", "sequences that others lack")
+
+
+def word_family(column: Column) -> Words | None:
+    """Return the family of a column of texts, if its words have these terms: no other form was set."""
+    family = column.family
+    if not isinstance(family, Words) or column.type != "text":
+        return None
+    return None if family.complement or family.bernoulli or family.idf else family
+
+
+class WordAssociations:
+    """The words of a column of texts, by the number of texts of each class that they are in."""
+
+    def __init__(self, name: str, family: Words, table: WordTable, rows: Floats, classes: Axis) -> None:
+        self.name, self.classes = name, classes
+        table = table.on(classes)
+        numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
+        self.words = Vocabulary(table, numbers)
+        self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
+        self.texts = padded(self.words.of(table.texts).T)
+        self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
+
+    @cached_property
+    def mass(self) -> Floats:
+        """How many words the texts of each class hold, [group, class]."""
+        return np.stack([self.texts[self.group == g, : len(self.classes)].sum(axis=0) for g in (0, 1)])
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms there are."""
+        return WORD_TERMS if self.group.any() else WORD_TERMS[:2]
+
+    def flags(self, x: Matrix) -> SparseMatrix:
+        """Return which words the rows hold, divided by the root of their number, as a sparse matrix."""
+        starts, words, _ = x.cells(self.words.columns, "once")
+        known = np.diff(starts).astype(np.float64)
+        values = np.repeat(1 / np.sqrt(np.maximum(known, 1.0)), np.diff(starts))
+        return sparse.csr_array((values, words, starts), shape=(len(x), len(self.words)))
+
+    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats, pseudo: float) -> dict[str, Floats]:
+        """Return each term for the words of rows, [class, row], so much of each row left out of the counts."""
+        starts, words, _ = x.cells(self.words.columns, "once")
+        out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
+        taken = np.ascontiguousarray(weights, dtype=np.float64)
+        counts = (self.texts, self.totals, self.group, self.mass, pseudo)
+        _kernels.leave_one_out_words(starts, words, y, taken, *counts, out, allowed(x.threads))
+        return dict(zip(self.terms, out, strict=False))
+
+    def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:
+        """Return the contribution of words under the weights of the terms, and with an offset for each word."""
+        by = np.array([mix.get(term, 0.0) for term in WORD_TERMS]).reshape(2, 2)
+        table = np.zeros((len(self.words), len(self.classes)))
+        _kernels.word_weights(self.texts, self.totals, self.group, self.mass, by, pseudo, table)
+        table = table if offsets is None else table + offsets
+        return WordScores(self.classes, self.words, table, self.totals > 0)
+
+
+def word_associations(schema: Schema, counts: Counts, classes: Axis) -> dict[str, WordAssociations]:
+    """Return the words of each column of texts that has terms of words."""
+    families = {column.name: word_family(column) for column in schema.of_kind("vectors")}
+    return {
+        name: WordAssociations(name, family, counts.columns[name], counts.rows, classes)
+        for name, family in families.items()
+        if family is not None
+    }
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """The contribution of each word, divided by the root of how many words a text has."""
+
+    classes: Axis
+    words: Vocabulary
+    word_scores: Floats  # [word, class]
+    known: Mask
+
+    @cached_property
+    def _laid(self) -> tuple[Floats, Floats]:
+        """The same by number: the contribution of each, and whether it counts as a word."""
+        return self.words.by_number(self.word_scores), self.words.by_number(self.known.astype(np.float64))
+
+    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
+        """Have the contributions of the words added to the scores, as the texts are read."""
+        scores, squares = x.measured(*self._laid, "once")
+        scores /= np.sqrt(np.maximum(squares, 1.0))[:, None]
+        scorer.given(scores)
+
+    def by_word(self, x: Matrix) -> tuple[Codes, Floats]:
+        """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
+        _, words, _ = x.cells(self.words.columns, "once")
+        length = np.sqrt(max(float(self.known[words].sum()), 1.0))
+        return self.words.numbers[words], self.word_scores[words] / length
