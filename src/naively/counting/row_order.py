@@ -31,7 +31,7 @@ def content_order(counter: TableCounter, frame: Frame, y: Codes, threads: int) -
     numbers = np.empty((frame.rows, 0)) if numbers is None else np.asarray(numbers, dtype=np.float64)
     codes = np.empty((frame.rows, 0), dtype=np.int32) if codes is None else codes
     hashed = np.zeros(frame.rows, dtype=np.uint64)
-    for columns in column_blocks(numbers):
+    for columns in number_blocks(numbers):
         hashed += mix_hashes(range_parts(columns)).sum(axis=1, dtype=np.uint64)
     for at in range(codes.shape[1]):
         seen = counter.labels.part(at, len(counter.words[at]), len(counter.classes)).sum(axis=1)
@@ -52,7 +52,7 @@ def exact_cells(counter: TableCounter, numbers: Floats, codes: Codes) -> Hashes:
     return out
 
 
-def column_blocks(numbers: Floats) -> Iterator[Floats]:
+def number_blocks(numbers: Floats) -> Iterator[Floats]:
     """Give numbers [row, column] some columns at a time: one of many rows, many of few."""
     each = max(BLOCK // max(len(numbers), 1), 1)
     for begin in range(0, numbers.shape[1], each):

@@ -22,7 +22,7 @@ from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
-from ..stats.row_weights import row_weights, weights_of_column
+from ..stats.row_weights import checked_row_weights, weights_of_column
 from .cell_notes import about_cells
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
@@ -150,7 +150,7 @@ def labeled_rows(
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return with_labels_only(Rows(source, found, row_weights(weights, n), target), unlabelled)
+    return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
 
 
 def rows_of_file(

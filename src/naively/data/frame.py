@@ -173,7 +173,7 @@ def frame_of(X: TableLike) -> Frame:
         return X
     if sparse.issparse(X):
         return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
-    if (texts := text_column(X)) is not None:
+    if (texts := column_of_texts(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
     if isinstance(X, np.ndarray):
         return frame_of_array(X)
@@ -192,7 +192,7 @@ def frame_of(X: TableLike) -> Frame:
     )
 
 
-def text_column(X: TableLike) -> ColumnValues | None:
+def column_of_texts(X: TableLike) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
         return text_list(X)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._types import AnyArray, Floats
 from ..errors import InvalidInput
-from ..stats.row_weights import row_weights
+from ..stats.row_weights import checked_row_weights
 from . import outcomes as judged
 from . import score_table as scoresheet
 from .decision import Priced
@@ -91,7 +91,7 @@ class Scores:
             "posterior": judged.checked_shape(self.posterior, self.decided, len(truth), len(classes)),
             "truth": truth,
             "classes": classes,
-            "weights": row_weights(self.weights, len(truth), "weights"),
+            "weights": checked_row_weights(self.weights, len(truth), "weights"),
             "cost": cost,
             "choices": choices,
             "folds": None if self.folds is None else judged.checked_folds(self.folds, truth),

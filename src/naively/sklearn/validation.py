@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 from .._types import AnyArray, ColumnLike, Floats, TableLike
 from ..counting.arrays import READABLE, is_aligned
 from ..errors import InvalidInput
-from ..stats.row_weights import row_weights
+from ..stats.row_weights import checked_row_weights
 from .array_api import to_numpy
 
 
@@ -102,7 +102,7 @@ def validated_weights(sample_weight: ColumnLike, rows: int) -> Floats | None:
     weights: Floats = check_array(
         to_numpy(sample_weight), ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
     )
-    return row_weights(weights, rows)
+    return checked_row_weights(weights, rows)
 
 
 def is_plain(X: TableLike, kinds: str) -> bool:

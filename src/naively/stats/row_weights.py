@@ -13,7 +13,7 @@ from ..errors.message import RowNumber
 MOST_WEIGHT = _kernels.LARGEST_WEIGHT
 
 
-def row_weights(weights: ColumnLike | None, rows: int, name: str = "sample_weight") -> Floats | None:
+def checked_row_weights(weights: ColumnLike | None, rows: int, name: str = "sample_weight") -> Floats | None:
     """Return a weight for each row, if rows can have these weights and one of them is not 0.
 
     Parameters
