@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Objects, TableLike
 from ..counting.weights import refuse_balanced
-from ..data.dict_rows import is_labelled_row, one_row
+from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
@@ -338,7 +338,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             return self._fit_first(X, y, classes, sample_weight, target)
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
-        single_row = alone and one_row(X) and counts.counter.takes_row(label := single(y))
+        single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
         if single_row and before.first_rows is None:  # at once, for those who learn row by row
             after = incremental.add_row(held, X, label)
             if after is not before:
@@ -554,7 +554,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         array of shape (rows, classes)
             Logarithms of probabilities in the order of `classes_`, exact where the probability itself would be 0.
         """
-        return answers.log_probabilities(self.fitted_, X)
+        return answers.log_probabilities_of(self.fitted_, X)
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(row, class) up to a constant of the row.
@@ -569,7 +569,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         array of shape (rows, classes)
             Log joints in the order of `classes_`.
         """
-        return answers.joint_log_probabilities(self.fitted_, X)
+        return answers.joint_log_probabilities_of(self.fitted_, X)
 
     def expected_cost(self, X: TableLike) -> Floats:
         """Return what each choice is expected to cost.
@@ -663,7 +663,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         Scores
             Of the rows, each answered from all others.
         """
-        return evaluation.leave_one_out_scores(self.fitted_, X, y, sample_weight, target)
+        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
