@@ -202,7 +202,7 @@ def test_a_temperature_is_advised_where_it_does_something(tmp_path):
 
     for model in ("auto", "textbook"):
         said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--model", model]).output
-        assert "too sure" in said
+        assert "overconfident" in said
         assert ("--temperature auto" in said) is (model == "textbook")
 
 

@@ -49,9 +49,9 @@ def test_points_are_those_of_the_table():
     """How many rows, how sure, how many right; and the share lies in its interval."""
     points, table = reliability_points("a", HONEST, 0.9, 0.0), HONEST.reliability()
 
-    for name in ("rows", "confidence", "right"):
+    for name in ("rows", "confidence", "accuracy"):
         np.testing.assert_allclose([point[name] for point in points], table[name])
-    assert all(point["low"] <= point["right"] <= point["high"] for point in points)
+    assert all(point["low"] <= point["accuracy"] <= point["high"] for point in points)
     assert sum(point["share"] for point in points) == pytest.approx(1.0)
 
 

@@ -20,7 +20,7 @@ from naively.counting.rows import rows_of
 from naively.data import block
 from naively.data.target import target_of
 from naively.errors import InvalidInput
-from naively.judge.fold_assignment import Dealer
+from naively.judge.stratified_folds import StratifiedFolds
 from naively.model import leave_one_out as resample
 from naively.model import table_model
 
@@ -283,7 +283,7 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
     target = target_of(labels)
-    dealt = Dealer(5, 0).deal(target.labels, target.codes)
+    dealt = StratifiedFolds(5, 0).assign(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
     scores = crossed(table, labels, cv=5, families={"visits": "poisson"})

@@ -184,7 +184,7 @@ def test_texts_without_words_leave_the_prior(texts, model, tmp_path):
     for one in (nb, nv.load(tmp_path / "m.parquet")):
         assert_allclose(one.predict_proba(NEW), np.tile(shares, (len(NEW), 1)), atol=0.02)
         assert len(one.words("ham")) == len(one.probabilities("text")) == 0
-        assert "all classes are alike" in one.summary()
+        assert "all classes are equal" in one.summary()
         assert str(one.explain(NEW))
     assert nb.leave_one_out(texts * ROWS, Y).posterior.shape == (ROWS, 3)
 
@@ -353,7 +353,7 @@ def test_damaged_files_of_words_are_refused(tmp_path):
         for data in (bytes(changed), whole[:at]):
             path.write_bytes(data)
             with contextlib.suppress(UnreadableFile):
-                assert store.read(path)[0] == nb.counts_
+                assert store.read_counts(path)[0] == nb.counts_
 
 
 @pytest.mark.parametrize("model", ["textbook", "auto", "refined"])

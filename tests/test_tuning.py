@@ -561,12 +561,13 @@ def test_a_fit_that_cannot_choose_changes_nothing():
 
 
 def test_samples_are_rows_in_their_order():
-    from naively.counting.rows import rows_of
+    from naively.counting.rows import labeled_rows
 
-    rows = rows_of(NEW, NEW_Y, None, None)
-    taken = tuning_sample(rows, 300, RECIPE)
+    rows = labeled_rows(NEW, NEW_Y, None, None)
+    schema = rows.schema(None, False)
+    taken = tuning_sample(rows, 300, schema, 1, RECIPE)
 
     assert taken.target.rows == 300
-    assert_array_equal(tuning_sample(rows, 300, RECIPE).target.codes, taken.target.codes)
-    assert tuning_sample(rows, 10**6, RECIPE) is rows
+    assert_array_equal(tuning_sample(rows, 300, schema, 1, RECIPE).target.codes, taken.target.codes)
+    assert tuning_sample(rows, 10**6, schema, 1, RECIPE) is rows
     assert ROWS < 256  # so small tables are taken whole

@@ -130,7 +130,7 @@ def density(likelihood: Any, settings: Settings) -> float:
     """Return the logarithm of the prior's density at an estimate, by SciPy."""
     lam = settings.smoothing
     if isinstance(likelihood.family, nv.Gaussian):
-        prior, bell = likelihood._prior(likelihood.summary), likelihood.bell
+        prior, bell = likelihood._prior(likelihood.summary), likelihood.density
         variance = 0.5 / bell.precision
         belief = stats.invgamma.logpdf(variance, lam / 2, scale=lam * prior.variance / 2)
         return float((belief + stats.norm.logpdf(bell.centre, prior.centre, np.sqrt(variance / lam))).sum())

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .counting.rows import count
+    from .data.column import Column
     from .data.files import File
-    from .data.schema import Column, Schema
-    from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
+    from .data.schema import Schema
+    from .errors import StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
@@ -42,11 +43,11 @@ _HOMES = {
     "File": "data.files",
     "merge": "estimator.merge",
     "Scores": "judge.scores",
-    "LeftOutWarning": "errors",
+    "TextbookFallbackWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
-    "Column": "data.schema",
+    "Column": "data.column",
     "Schema": "data.schema",
     "decide": "judge.decision",
     "expected_cost": "judge.decision",
@@ -74,7 +75,6 @@ __all__ = [
     "File",
     "FileFit",
     "Gaussian",
-    "LeftOutWarning",
     "Moments",
     "NaiveBayes",
     "Ordinal",
@@ -85,6 +85,7 @@ __all__ = [
     "StaleWarning",
     "Table",
     "TargetWarning",
+    "TextbookFallbackWarning",
     "WeightWarning",
     "Words",
     "compare",

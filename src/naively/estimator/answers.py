@@ -13,14 +13,15 @@ from .._types import AnyArray, Floats, Label, TableLike
 from ..counting.files import each_block
 from ..counting.rows import check_widths
 from ..data.dict_rows import few_rows
-from ..data.files import File, file_of, places_of
+from ..data.file_paths import paths_of
+from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_cumulants, tail_probability
-from ..judge.decision import decide, expected_cost, labelled_cost
+from ..judge.decision import cost_and_choices, decide, expected_cost
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier
@@ -61,7 +62,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
         return decide(probabilities, cost, reject, numeric_classes(fitted.classes))
-    matrix, choices = labelled_cost(cost, fitted.classes)
+    matrix, choices = cost_and_choices(cost, fitted.classes)
     chosen = decide(probabilities, matrix, reject)
     if reject is None:
         return np.asarray(choices[chosen])
@@ -70,7 +71,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
 
 def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return what each choice is expected to cost, as [row, choice]."""
-    cost, _ = labelled_cost(fitted.parameters.cost, fitted.classes)
+    cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
     return expected_cost(probabilities_of(fitted, X), cost)
 
 
@@ -134,7 +135,7 @@ def _file_of_rows(X: TableLike, model: TableModel) -> File | None:
     """Return what is given as a file, if it is one; of a model of texts, say how to give a single text."""
     if type(X) is str and model.words:
         try:
-            next(places_of(X or "\0"))  # nothing is no folder, and no name holds this character
+            next(paths_of(X or "\0"))  # nothing is no folder, and no name holds this character
         except (UnreadableRows, OSError, ValueError):
             raise InvalidInput(
                 f"{X[:40]!r} is neither a file nor a table. If it is a text, put it into a list: predict([text])."

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from .._types import AnyArray, ColumnLike, Floats, Label, TableLike
 from ..counting.files import FileRows, each_block
-from ..counting.rows import Rows, check_widths, rows_of, rows_of_file
-from ..counting.weights import weighed
+from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
+from ..counting.weights import with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..judge.outcomes import fitting
-from ..judge.scores import Scores, together
+from ..judge.score_inputs import matching_label
+from ..judge.scores import Scores, joined_scores
 from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
 from .answers import decisions_of
 from .fitted_classifier import FittedClassifier
@@ -44,18 +44,18 @@ def scores_by_leave_one_out(
         parts = _parts_of(
             fitted, read, lambda table, w: scores_by_leave_one_out(fitted, table, None, w, read.of_target)
         )
-        return together(parts)
-    rows = rows_with_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
+        return joined_scores(parts)
+    rows = rows_with_weight(labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
-    truth, heavy = truth_of(rows, counts), weighed(rows, state.class_weights)
+    truth, heavy = truth_of(rows, counts), with_class_weights(rows, state.class_weights)
     prior = prior_without_row(parameters, fitted.all_counts)
     posterior = leave_one_out_posterior(model, counts, heavy, truth, prior, parameters.threads)
     check_not_more_rows(counts, truth, heavy.weights)
     labels = counts.classes.labels
     tuning = ("adjusted" if model.leaves_out_weights else "fixed") if fitted.tuning.calibrated else None
-    return Scores.of_places(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
+    return Scores.from_indices(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
 
 
 class Judged(NamedTuple):
@@ -81,16 +81,16 @@ def score_of(
     heavy = None if sample_weight is None else np.concatenate(weights)
     if isinstance(parameters.cost, str):
         return Scores.from_labels(labels, answers, None, heavy, parameters.cost, parameters.reject).skill
-    return Scores.from_labels(labels, answers, None, heavy)._mean_right
+    return Scores.from_labels(labels, answers, None, heavy)._accuracy_of_all
 
 
 def _judged(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Judged:
     """Return the true labels of rows with the answers to them."""
-    rows: Rows = rows_of(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
+    rows: Rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
     known, own = hard_labels(rows), fitted.classes.tolist()
-    labels = [fitting(label, own) for label in known.labels]
+    labels = [matching_label(label, own) for label in known.labels]
     answers = decisions_of(fitted, rows.source).tolist()
     return Judged([labels[code] for code in known.codes.tolist()], answers, rows.weights)
 

@@ -16,8 +16,17 @@ from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
 from ..families import proportions as shares
 from ..families.categorical import LogTable
 from ..families.family import rounded_number
-from ..judge.drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
+from ..judge.text_table import truncated_line
 from ..model.scorer import posterior, softened
+from .bar_chart import (
+    ChartLine,
+    bar_length,
+    highlighted_html,
+    highlighted_text,
+    html_bar_chart,
+    signed_log_odds,
+    text_bar_chart,
+)
 from .cells import cell_texts
 from .text_evidence import TextEvidence, text_column
 
@@ -320,23 +329,23 @@ class Evidence:
             The text with the escape codes of a terminal.
         """
         texts = self.behind.texts[text_column(list(self.behind.texts), column)]
-        return painted(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
+        return highlighted_text(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
 
     # -- as pictures --------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return "\n\n".join([*(text_picture(*self._picture(row)) for row in self._drawn), *self._more])
+        return "\n\n".join([*(text_bar_chart(*self._picture(row)) for row in self._drawn), *self._more])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         more = "".join(f"<p>{text}</p>" for text in self._more)
-        return "".join(html_picture(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
+        return "".join(html_bar_chart(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
 
     def _html_texts(self, row: int) -> str:
         """Return the texts of one row, their words coloured."""
         pair = int(self.answer[row]), int(self.against[row])
-        return "".join(html_painted(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
+        return "".join(highlighted_html(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
 
     @property
     def _drawn(self) -> range:
@@ -346,7 +355,7 @@ class Evidence:
     def _more(self) -> list[str]:
         return [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
 
-    def _picture(self, row: int) -> tuple[str, list[Line]]:
+    def _picture(self, row: int) -> tuple[str, list[ChartLine]]:
         """Return the title and the lines of one row."""
         bars, longest = self.bars(row), self._longest(row)
         known = self.behind.pairs or {}
@@ -361,7 +370,8 @@ class Evidence:
         for what, some in hidden.items():
             if some:
                 rest = float(sum(lead for name, lead in bars if name in some))
-                lines.append(Line(f"({len(some):,} other {what})", "", amount(rest), share(rest, longest), ""))
+                title = f"({len(some):,} other {what})"
+                lines.append(ChartLine(title, "", signed_log_odds(rest), bar_length(rest, longest), ""))
         return self._title(row), lines
 
     def _longest(self, row: int) -> float:
@@ -385,26 +395,26 @@ class Evidence:
         title += f", {softened(self.scale)}" if self.scale != 1.0 else ""
         return f"Every class is ruled out, so only the prior is left: {title}" if self.ruled_out[row] else title
 
-    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[Line]:
+    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[ChartLine]:
         """Return the lines of a column: its contribution, and where it has both, its parts; then its words."""
         if name == PRIOR:
-            return [Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))]
+            return [ChartLine(name, "", signed_log_odds(lead), bar_length(lead, longest), self._note_on_prior(row))]
         at, joint = self._places[name], self.joint
         value = self._texts(name, row, row + 1)[0].as_py()
-        value = shortened(value, DRAWN_TEXT) if name in self.behind.texts else value
+        value = truncated_line(value, DRAWN_TEXT) if name in self.behind.texts else value
         if not self.scores[row, at].any() and not self._met(name, row):
-            return [Line(name, value, "", 0.0, f"contributes nothing{self._why_silent(name, row)}")]
-        line, note = Line(name, value, amount(lead), share(lead, longest), ""), self._note(name, row)
+            return [ChartLine(name, value, "", 0.0, f"contributes nothing{self._why_silent(name, row)}")]
+        line, note = ChartLine(name, value, signed_log_odds(lead), bar_length(lead, longest), ""), self._note(name, row)
         words = self._lines_of_words(row, name, longest)
         if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
             return [line._replace(note=note), *words]
         if not (self.scores[row, at] - joint[row, at]).any():
             return [line._replace(note=f"joint terms alone: {self.behind.joint}"), *words]
         notes = zip((OWN, JOINT), parts, (note, self.behind.joint), strict=True)
-        both = [Line(part, "", amount(by), share(by, longest), why) for part, by, why in notes]
+        both = [ChartLine(part, "", signed_log_odds(by), bar_length(by, longest), why) for part, by, why in notes]
         return [line, *both, *words]
 
-    def _lines_of_words(self, row: int, name: str, longest: float) -> list[Line]:
+    def _lines_of_words(self, row: int, name: str, longest: float) -> list[ChartLine]:
         """Return a line for each of the strongest words of a text."""
         if name not in self.behind.texts:
             return []
@@ -414,9 +424,9 @@ class Evidence:
             lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
             first, second = (str(self.classes[by]) for by in (k, other))
             note = f"in {met[k]:.10g} text{'s' * int(met[k] != 1)} of {first}, {met[other]:.10g} of {second}"
-            lines.append(Line(f"  {said.names[at]}", "", amount(lead), share(lead, longest), note))
+            lines.append(ChartLine(f"  {said.names[at]}", "", signed_log_odds(lead), bar_length(lead, longest), note))
         rest = len(said.names) - len(lines)
-        return [*lines, *([Line(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
+        return [*lines, *([ChartLine(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column, as texts.

@@ -1,4 +1,4 @@
-"""How sure: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
+"""Intervals: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
 
 The log joints of the classes are sums of independent logarithms, so their cumulants add up, column by column. The logit
 of a class is its own log joint less the logarithm of the sum of all others. Its quantiles are those of a distribution
@@ -81,7 +81,7 @@ def log_joint_cumulants(model: NaiveModel, columns: Mapping[str, Matrix], thread
         joint = joint + likelihood.uncertainty(columns[name], threads)
     joint, start = (tempered_cumulants(part, model) for part in (joint, start))
     variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
-    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: the prior speaks alone
+    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: only the prior is left
     joint = joint._replace(variance=variance)
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
 

@@ -18,10 +18,11 @@ from scipy.special import betaincinv
 from .._types import Floats, FrameLike, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
-from ..judge.scores import BINS, Scores
+from ..judge.scored_rows import RELIABILITY_BINS
+from ..judge.scores import Scores
 from .evidence import JOINT, OWN, Evidence
 
-# The colours of several models, told apart also by those who see no red or green (Okabe and Ito).
+# The colors of several models, also for readers who see no red or green (Okabe and Ito).
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 FOR, AGAINST = COLOURS[0], COLOURS[1]
 SIZE = 300
@@ -71,19 +72,19 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
     points = [
         p for at, (name, one) in enumerate(named.items()) for p in reliability_points(name, one, level, at / len(named))
     ]
-    width = 1 / BINS / len(named)
+    width = 1 / RELIABILITY_BINS / len(named)
     whole = alt.Chart(alt.InlineData(values=points)).encode(color=model_colors(alt, list(named)))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
     sure = alt.X("confidence:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1]))
-    right = alt.Y("right:Q", title="share that was right", scale=alt.Scale(domain=[0, 1]))
-    ends = alt.InlineData(values=[{"confidence": 0, "right": 0}, {"confidence": 1, "right": 1}])
+    accuracy = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
+    ends = alt.InlineData(values=[{"confidence": 0, "accuracy": 0}, {"confidence": 1, "accuracy": 1}])
     layers = [
-        alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=right),
+        alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=accuracy),
         base.mark_rule(opacity=0.5).encode(x=sure, y="low:Q", y2="high:Q"),
-        base.mark_line(opacity=0.3).encode(x=sure, y=right),
+        base.mark_line(opacity=0.3).encode(x=sure, y=accuracy),
         base.mark_point(filled=True, opacity=1).encode(
-            x=sure, y=right, size=alt.Size("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[20, 120])),
-            tooltip=["model:N", "rows:Q", "confidence:Q", "right:Q"],
+            x=sure, y=accuracy, size=alt.Size("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[20, 120])),
+            tooltip=["model:N", "rows:Q", "confidence:Q", "accuracy:Q"],
         ),
     ]  # fmt: skip
     bars = (
@@ -130,7 +131,7 @@ def evidence(evidence: Evidence, row: int = 0) -> Chart:
         part = line.name in (OWN, JOINT)  # every column has these: bars are distinguished by their names
         above = above if part else f"{line.name}  {line.value}".strip()
         name = f"{above}: {line.name.strip()}" if part else above
-        bars.append({"column": name, "lead": line.share * longest, "said": line.lead, "why": line.note})
+        bars.append({"column": name, "lead": line.length * longest, "said": line.contribution, "why": line.note})
     base = alt.Chart(alt.InlineData(values=bars)).encode(
         x=alt.X("lead:Q", title="log-odds for the answer", scale=alt.Scale(padding=40)),  # room for the numbers
         y=alt.Y("column:N", title=None, sort=None),
@@ -191,13 +192,13 @@ def reliability_points(name: str, scores: Scores, level: float, beside: float) -
 
     The bars of several models stand beside each other, each from its own share of the bin on.
     """
-    rows, sure, right = scores._bins
-    low, high = jeffreys_interval(rows, right, level)
+    rows, confidence, correct = scores._bins
+    low, high = jeffreys_interval(rows, correct, level)
     return [
         {
             "model": name, "rows": float(rows[at]), "share": float(rows[at] / scores.rows),
-            "from": (at + beside) / BINS,
-            "confidence": float(sure[at] / rows[at]), "right": float(right[at] / rows[at]),
+            "from": (at + beside) / RELIABILITY_BINS,
+            "confidence": float(confidence[at] / rows[at]), "accuracy": float(correct[at] / rows[at]),
             "low": float(low[at]), "high": float(high[at]),
         }
         for at in np.flatnonzero(rows > 0).tolist()

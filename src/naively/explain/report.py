@@ -9,7 +9,8 @@ import numpy as np
 
 from .._frames import frame
 from .._types import Floats, FrameLike, Numeric
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..families import Bins
 from ..families.family import shown_label
 from ..model.column_parts import InformationSource
@@ -98,7 +99,7 @@ def parameter_lines(model: FittedModel, counts: Counts) -> list[str]:
     )
     return [
         (
-            f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+            f"{classes * sum(sizes):,} probabilities stand for the columns of labels (K·ΣS); "
             f"all combinations would take {whole} (K·ΠS)."
         )
     ]
@@ -132,7 +133,7 @@ def compare(a: Counts, b: Counts) -> FrameLike:
     1      sky  sunny    0.25    0.9    0.65      2.81
     2  (class)     in    1.00    1.0    0.00      0.00
     """
-    a + b  # says what does not fit, if something does not
+    a + b  # raises an error on what does not fit
     before, after = (Table(["all"], part.classes, part.rows[None]) for part in (a, b))
     lines = proportion_changes("(class)", before, after)
     for name, statistic in a.columns.items():
@@ -164,7 +165,7 @@ def names_of_bins(schema: Schema | None, name: str) -> Sequence[str]:
 def proportion_changes(
     name: str, a: Table, b: Table, bins: Sequence[str] = ()
 ) -> list[tuple[str, str, float, float, float]]:
-    """Return the shares of each value before and after."""
+    """Return the proportion of each value before and after."""
     axis = a.values | b.values
     met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
     totals = [max(float(n.sum()), 1e-300) for n in met]

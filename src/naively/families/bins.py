@@ -104,7 +104,7 @@ class Bins:
         return out
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> BinTable:
-        """Return log P(bin | class); no number is one that was never met."""
+        """Return log P(bin | class); no number is one that was never seen."""
         known = Table(values=Axis.declared(self.values)) + statistic
         if len(known.values) > len(self.values) + (None in known.values.labels):
             raise DoesNotFit(
@@ -155,7 +155,7 @@ def bin_names(edges: Sequence[float]) -> list[str]:
 
 
 def bin_widths(edges: Floats) -> Floats:
-    """Return how wide the bins are; the outermost, which have no end, are measured by their neighbours."""
+    """Return how wide the bins are; the outermost, which have no end, are measured by their neighbors."""
     inner = np.diff(edges) if len(edges) > 1 else np.array([abs(edges[0]) or 1.0])
     return np.concatenate([inner[:1], inner if len(edges) > 1 else inner[:0], inner[-1:]])
 

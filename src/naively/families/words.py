@@ -124,12 +124,12 @@ class Words:
 
     @property
     def aside(self) -> bool:
-        """Whether pairs of words are counted that the text book leaves out."""
+        """Whether pairs of words are counted that textbook naive Bayes leaves out."""
         return bool(self.pairs) and self.ngram_range is None
 
     @property
     def may_pair(self) -> bool:
-        """Whether nobody said if pairs are counted, and nothing speaks against it."""
+        """Whether pairs of words may be counted: nobody set it, and no other setting rules it out."""
         open_ = self.pairs is None and self.ngram_range is None and self.vocabulary is None and self.hash_width is None
         return open_ and self.unit == "words" and self.tokenizer is None
 
@@ -153,7 +153,7 @@ class Words:
     def estimate(
         self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
     ) -> WordWeights | TextWeights:
-        """Return what each word says about each class."""
+        """Return the likelihood of the words."""
         if isinstance(statistic, WordTable):
             return text_likelihood(self, statistic, rows, classes, settings)
         settings = settings.each(len(statistic.values), self.smoothing)
@@ -216,7 +216,7 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
     if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
         raise InvalidSetting("vocabulary must be strings, each of them once.")
     if not vocabulary:
-        raise InvalidSetting("vocabulary holds no words, so no text could say anything; leave it out to count all.")
+        raise InvalidSetting("vocabulary holds no words, so texts contribute nothing; leave it out to count all.")
 
 
 def family_tokens(family: Words) -> Tokens:
@@ -226,7 +226,7 @@ def family_tokens(family: Words) -> Tokens:
 
 
 def longest_ngram(family: Words) -> int:
-    """Return how many words in a row are counted where nobody says it: as many as names of a vocabulary have."""
+    """Return how many words in a row are counted by default: as many as names of a vocabulary have."""
     if family.vocabulary is None or family.unit != "words" or family.tokenizer is not None:
         return 1
     return max(len(name.split(" ")) for name in family.vocabulary)

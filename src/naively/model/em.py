@@ -19,7 +19,7 @@ from .._types import Floats, JsonObject, Label, Longs, Mask, Matrices
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
 from ..errors.message import Setting
 from ..families import Ordinal
@@ -135,7 +135,7 @@ class Mixture:
 
     @cached_property
     def base(self) -> Counts:
-        """The labelled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
+        """The labeled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
         alike = self.counted(np.full((self.frame.rows, len(self.classes)), 1 / self.weights.sum()))
         return self.hard + alike
 
@@ -148,7 +148,7 @@ class Mixture:
     def counted(self, shares: Floats) -> Counts:
         """Return the counts of the rows without a label, shared out among the classes."""
         counter, codes = self.counter.fresh(), self.counter.classes.codes(self.classes.labels)
-        counter.add_shares(self.frame, codes, shares, self.weights, self.how.threads)
+        counter.add_soft_labels(self.frame, codes, shares, self.weights, self.how.threads)
         return counter.value()
 
     def expect(self, model: TableModel, shares: Floats) -> float:
@@ -221,7 +221,7 @@ class Mixture:
 
 
 def log_prior_density(model: TableModel, key: str) -> float:
-    """Return the logarithm of the prior's density at one part of the model; an error says which columns it is about."""
+    """Return the logarithm of the prior's density at one part of the model; an error names its columns."""
     try:
         return model.textbook.likelihoods[key].log_prior_density()
     except InvalidSetting as error:
@@ -284,7 +284,7 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
 
 def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings) -> Mixture | None:
     """Return rows and counts as they are climbed with; None if every row that weighs something has a label."""
-    if isinstance(rows.target, Shares):  # soft labels are labels, too
+    if isinstance(rows.target, SoftLabels):  # soft labels are labels, too
         return None
     codes = rows.target.codes
     weights = np.ones(len(codes)) if rows.weights is None else rows.weights
@@ -318,7 +318,7 @@ def best_start(mixture: Mixture) -> Counts:
 
 
 def warn_unsettled(path: Sequence[float], weight: float) -> None:
-    """Say, as scikit-learn does, that the steps came to an end before they changed nothing."""
+    """Warn, as scikit-learn does, that the steps ended before they converged."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import Codes, Floats, JsonObject, Label
 from ..counting.rows import Rows
+from ..counting.sampled_rows import sample_places
 from ..data.schema import Schema
 from ..stats import Axis, Counts
 from .calibration import Calibration, ScoredRows, fit_calibration
@@ -187,7 +188,8 @@ class TuningTask(NamedTuple):
 
     def scored(self, smoothing: Smoothing) -> ScoredRows:
         """Return the leave-one-out log joints of a sample of the rows under some smoothing."""
-        rows = tuning_sample(self.rows, MOST_SCORES // len(self.counts.classes), self.recipe)
+        most = MOST_SCORES // len(self.counts.classes)
+        rows = tuning_sample(self.rows, most, self.make(1.0).schema, self.threads, self.recipe)
         truth = truth_of(rows, self.counts)
         joint = leave_one_out_log_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
         return ScoredRows.of(joint, truth, rows.weights)
@@ -230,12 +232,10 @@ def tune_on_held_out_rows(rows: ScoredRows, classes: Axis, biased: bool) -> Tuni
     return replace(found, held_out=True)
 
 
-def tuning_sample(rows: Rows, most: int, recipe: Recipe) -> Rows:
-    """Return some of the rows, always the same ones; all, if they are few enough."""
-    n, most = rows.target.rows, min(max(most, recipe.fewest_smoothing_rows), recipe.calibration_rows)
-    if n <= most:
-        return rows
-    return rows_at(rows, np.sort(np.random.default_rng(0).choice(n, most, replace=False)))
+def tuning_sample(rows: Rows, most: int, schema: Schema, threads: int, recipe: Recipe) -> Rows:
+    """Return a sample of the rows by content; all, if they are few enough."""
+    most = min(max(most, recipe.fewest_smoothing_rows), recipe.calibration_rows)
+    return rows if rows.target.rows <= most else rows_at(rows, sample_places(rows, most, schema, threads))
 
 
 # -- smoothing ----------------------------------------------------------------------------------------------
@@ -270,9 +270,8 @@ def _best_smoothing(task: TuningTask) -> Smoothing:
     """Return the λ of least log loss: one for all, or one for each column where that lowers it enough."""
     grid, schema, recipe = task.grid, task.make(1.0).schema, task.recipe
     cells = len(task.counts.classes) * max(len(schema), 1)
-    small = task._replace(
-        rows=tuning_sample(task.rows, min(MOST_COLUMN_SCORES // cells, recipe.smoothing_rows), recipe)
-    )
+    most = min(MOST_COLUMN_SCORES // cells, recipe.smoothing_rows)
+    small = task._replace(rows=tuning_sample(task.rows, most, schema, task.threads, recipe))
     free = [column.name for column in schema if column.family.smoothing is None]
     if small.rows.target.rows * cells > MOST_COLUMN_SCORES or len(free) < 2:
         costs = [task.fit(small.scored(by)).penalized_loss for by in grid]
@@ -335,5 +334,5 @@ def with_column_smoothing(schema: Schema, smoothing: Smoothing) -> Schema:
     """Return the schema with a λ for each column that has none of its own; one for all columns is no part of it."""
     if not isinstance(smoothing, dict):
         return schema
-    own = {c.name: replace(c.family, smoothing=smoothing[c.name]) for c in schema if c.name in smoothing}  # type: ignore[type-var]
+    own = {c.name: replace(c.family, smoothing=smoothing[c.name]) for c in schema if c.name in smoothing}
     return schema.with_families(own)

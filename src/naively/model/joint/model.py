@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._types import Codes, Floats, Matrices
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.frame import Frame
 from ...data.grid import Cells
 from ...data.schema import Schema
@@ -193,7 +193,7 @@ class JointModel(TableModel):
 
     def sample(self, columns: Matrices, y: Codes, weights: Floats) -> JointSample:
         """Return rows that were counted as they are left out."""
-        out, wide = out_of(weights, self.copies), dict[Term, Floats]()
+        out, wide = left_out_weights(weights, self.copies), dict[Term, Floats]()
         for kind in kinds_of(self.recipe):
             wide |= dict(kind.cell_terms(self, columns, y, out))
         labels = self._labels_of(columns, len(y))
