@@ -54,7 +54,7 @@ def column_summaries(fitted: FittedClassifier) -> list[JsonObject]:
     return sorted(summaries, key=lambda summary: -(summary["bits"] or 0.0))
 
 
-def class_counts(counts: Counts) -> list[JsonObject]:
+def class_row_counts(counts: Counts) -> list[JsonObject]:
     """Return the rows of each class, as integers unless weights make them fractions."""
     from ..judge.metrics import as_row_count
 

@@ -184,7 +184,7 @@ def least_cost_decisions(
 ) -> AnyArray:
     """Return the decisions of least expected cost; a class without known costs costs nothing here."""
     if isinstance(cost, str):
-        return decide(posterior, cost, reject, numeric_classes(classes))
+        return decide(posterior, cost, reject, numeric_class_values(classes))
     return decide(posterior, None if cost is None else np.nan_to_num(cost), reject)
 
 
@@ -196,11 +196,11 @@ def costs_of_answers(
         return np.asarray(~correct, dtype=np.float64)
     if not isinstance(cost, str):
         return np.asarray(cost[truth, answers])
-    gap = np.abs(answers - numeric_classes(classes)[truth])
+    gap = np.abs(answers - numeric_class_values(classes)[truth])
     return np.asarray(gap if cost == "absolute" else gap**2)
 
 
-def numeric_classes(classes: Sequence[Label]) -> Floats:
+def numeric_class_values(classes: Sequence[Label]) -> Floats:
     """Return classes that are numbers as an array."""
     return np.array(list(classes), dtype=np.float64)
 
