@@ -61,7 +61,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "version": __version__,
         "rows": as_row_count(counts.rows.sum()),
         "target": fitted.schema.target,
-        "classes": views.class_counts(counts),
+        "classes": views.class_summaries(counts),
         "columns": views.column_summaries(fitted),
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
