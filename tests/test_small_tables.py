@@ -206,7 +206,7 @@ def test_on_usual_tables_the_joint_model_is_kept():
     for X, y in (flowers(), load_wine(return_X_y=True), either_or(60)):
         tuning = nv.NaiveBayes().fit(X, y).tuning_
         assert tuning.declined is None
-        assert tuning.loss_after < tuning.book.log_loss
+        assert tuning.loss_after < tuning.textbook.log_loss
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():

@@ -26,7 +26,7 @@ from .priors_and_costs import costs_of_scores, prior_without_row
 Part = TypeVar("Part")
 
 
-def leave_one_out_scores(
+def scores_by_leave_one_out(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Scores:
     """Return how well each of the rows is answered from all others."""
@@ -41,7 +41,9 @@ def leave_one_out_scores(
     file = file_of(X)
     if file is not None:
         read = rows_of_file(file, y, target, sample_weight)
-        parts = _parts_of(fitted, read, lambda table, w: leave_one_out_scores(fitted, table, None, w, read.of_target))
+        parts = _parts_of(
+            fitted, read, lambda table, w: scores_by_leave_one_out(fitted, table, None, w, read.of_target)
+        )
         return joined_scores(parts)
     rows = rows_with_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts

@@ -183,7 +183,7 @@ def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) ->
     n, codes = rows.target.rows, hard_labels(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
-            raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
+            raise InvalidInput(Setting("cv", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in fold_rows(rows, int(folds), seed))
         return
     if isinstance(folds, Splitter) and not isinstance(folds, str):
@@ -211,10 +211,10 @@ def training_rows(train: Places, test: Places, n: int) -> Places | None:
 def fold_rows(rows: Rows, folds: int, seed: RandomSeed) -> list[Places]:
     """Return the rows of each fold: each has its proportion of every class, and rows of no weight are in none."""
     target = hard_labels(rows)
-    dealt = StratifiedFolds(folds, seed).assign(target.labels, target.codes, rows.weights)
-    dealt = np.where(dealt < 0, folds, dealt).astype(np.int32)
-    order = np.argsort(narrowest_codes(dealt), kind="stable")
-    return np.split(order, np.cumsum(np.bincount(dealt, minlength=folds + 1))[:-1])[:folds]
+    fold = StratifiedFolds(folds, seed).assign(target.labels, target.codes, rows.weights)
+    fold = np.where(fold < 0, folds, fold).astype(np.int32)
+    order = np.argsort(narrowest_codes(fold), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(fold, minlength=folds + 1))[:-1])[:folds]
 
 
 def narrowest_codes(codes: Codes) -> AnyArray:

@@ -51,7 +51,7 @@ class MeasuredInformation:
 
 
 def measure_information(rows: Thinned) -> MeasuredInformation:
-    """Return what the numbers of some rows tell of their classes."""
+    """Return the mutual information of the numbers and the classes of some rows."""
     numbers, y, weights = rows.rows()
     shares = y if y.ndim == 2 else None
     each: Floats | float = 1.0
