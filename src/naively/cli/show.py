@@ -11,7 +11,9 @@ from .messages import command_text
 from .render import console, empty_table, print_json, printable, row_count_text, with_rows
 
 if TYPE_CHECKING:
-    from .._types import JsonObject
+    from collections.abc import Callable
+
+    from .._types import Json, JsonObject
     from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; wide models have thousands.
@@ -61,7 +63,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "version": __version__,
         "rows": as_row_count(counts.rows.sum()),
         "target": fitted.schema.target,
-        "classes": views.class_row_counts(counts),
+        "classes": views.class_summaries(counts),
         "columns": views.column_summaries(fitted),
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
@@ -117,7 +119,10 @@ def probability_rows(data: JsonObject, fitted: FittedClassifier) -> list[JsonObj
     from ..judge.metrics import as_row_count
 
     labels = {str(label): label for label in fitted.counts.classes.labels}
-    convert = {"class": lambda label: labels.get(label, label), "numbers": as_row_count}
+    convert: dict[str, Callable[[Json], Json]] = {
+        "class": lambda label: labels.get(label, label),
+        "numbers": as_row_count,
+    }
     columns = {
         title: [convert[title](cell) for cell in cells] if title in convert else cells for title, cells in data.items()
     }

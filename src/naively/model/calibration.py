@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats
-from ..judge.scored_rows import LEAST_PROBABILITY
+from ..judge.evaluated_rows import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
 
 
