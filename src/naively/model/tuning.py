@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Codes, Floats, JsonObject, Label
+from .._types import Codes, Floats, JsonObject, Label, Matrices
 from ..counting.rows import Rows
 from ..counting.sampled_rows import sample_places
 from ..data.schema import Schema
 from ..stats import Axis, Counts
 from .calibration import Calibration, CalibrationRows, fit_calibration
+from .column_parts import ColumnPart
 from .joint.joint_fit import JointFit
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
@@ -319,13 +320,12 @@ def _column_scores(task: TuningTask, grid: Sequence[float]) -> ColumnScores:
     by_grid = []
     for smoothing in grid:
         model = task.make(smoothing)
-        blocks = model.each_block(
-            lambda at, columns, model=model: [  # type: ignore[misc]
-                part.leave_one_out(columns, truth[at], w[at]) for part in model.parts.values()
-            ],
-            task.rows.source,
-            task.threads,
-        )
+        likelihoods = list(model.parts.values())
+
+        def of_block(at: slice, columns: Matrices, parts: Sequence[ColumnPart] = likelihoods) -> list[Floats]:
+            return [part.leave_one_out(columns, truth[at], w[at]) for part in parts]
+
+        blocks = model.each_block(of_block, task.rows.source, task.threads)
         by_grid.append([np.concatenate(parts) for parts in zip(*blocks, strict=True)])
     return ColumnScores(task.prior(remaining_rows(task.counts, truth, w)), by_grid, truth, weights)
 
