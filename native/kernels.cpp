@@ -17,6 +17,7 @@ const Kernels kernels{
     count_sparse,
     count_moments,
     ranges,
+    hash_numbers,
     bin_numbers,
     count_products,
     score_codes,

@@ -25,6 +25,8 @@ struct Kernels {
     size_t (*count_moments)(const Matrix&, const LabeledRows&, AllowedRange, double* shift, double* sums, const Run&);
     // Least and largest value of each column.
     void (*ranges)(const Matrix&, double* least, double* largest, const Run&);
+    // out[row] += Σ bits of the row's numbers * factor of the column, modulo 2^64.
+    void (*hash_numbers)(const Matrix&, const uint64_t* factors, uint64_t* out, const Run&);
 
     // The bin of each number: how many of its column's cuts, which rise, lie below it; -1 for NaN.
     void (*bin_numbers)(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);

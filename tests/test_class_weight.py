@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import naively as nv
 from naively.cli import main
-from naively.counting import file_sample as sample
+from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting
 from naively.stats.class_weights import times_class_weights, times_weights
 

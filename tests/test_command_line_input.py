@@ -55,11 +55,11 @@ def test_a_model_of_prices_reads_plain_numbers_alike(money: Path, tmp_path: Path
     ("text", "number"), [("1234", 1234.0), ("1234,5", 1234.5), ("1234.5", 1234.5), ("0.234", 0.234), ("1.5", 1.5)]
 )
 def test_plain_numbers_are_read_beside_a_decimal_comma(text: str, number: float) -> None:
-    from naively.data.cell_format import Written
-    from naively.data.cells import Cell, converted, one_number
+    from naively.data.cell_format import CellFormat
+    from naively.data.cells import CellType, convert_cells, one_number
 
-    euros = Written(decimal=",", thousands=".", suffix=" €")
-    assert converted(pa.array([text, "1.234,50 €", None]), Cell("DOUBLE", euros))[0].to_pylist() == [
+    euros = CellFormat(decimal=",", thousands=".", suffix=" €")
+    assert convert_cells(pa.array([text, "1.234,50 €", None]), CellType("DOUBLE", euros))[0].to_pylist() == [
         number,
         1234.5,
         None,

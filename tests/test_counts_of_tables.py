@@ -14,7 +14,8 @@ from scipy import sparse
 
 import naively as nv
 from naively import NaiveBayes
-from naively.data.schema import Column, Schema
+from naively.data.column import Column
+from naively.data.schema import Schema
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting, NotAPart
 
 from .strategies import Choices, cells_of, checked, scale_of, state_of

@@ -13,14 +13,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
-from naively.counting import file_sample as sample
 from naively.counting import files as engine
-from naively.counting.file_sample import KEPT, Sample, place_hash
+from naively.counting import sample
 from naively.data import block
 from naively.data import column_types as columns
 from naively.data import files as read
-from naively.data.frame import frame_of
-from naively.data.target import labels_of
+from naively.data.target import arrow_target
 from naively.errors import InvalidSetting
 from naively.estimator import file_folds
 from naively.judge.stratified_folds import StratifiedFolds
@@ -106,8 +104,8 @@ def test_blocks_are_the_same_however_the_reader_cuts(tmp_path, monkeypatch):
     pieces = [ROWS.slice(begin, size) for begin, size in ((0, 7), (7, 290), (297, 3), (300, 100))]
 
     assert sizes == [150, 150, 100]
-    assert [len(t) for t in read.blocks([b for p in pieces for b in p.to_batches()], 150)] == [150, 150, 100]
-    assert pa.concat_tables(read.blocks([b for p in pieces for b in p.to_batches()], 150)).equals(ROWS)
+    assert [len(t) for t in read.rebatched([b for p in pieces for b in p.to_batches()], 150)] == [150, 150, 100]
+    assert pa.concat_tables(read.rebatched([b for p in pieces for b in p.to_batches()], 150)).equals(ROWS)
 
 
 # -- which files -----------------------------------------------------------------------------------------------------
@@ -273,7 +271,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     nb = book()
     done = nv.fit_files(nb, path, "label", ignore=["weight"], cv=4)
     rows = ROWS.drop(["weight"])
-    labels = labels_of(rows["label"])
+    labels = arrow_target(rows["label"])
     fold = StratifiedFolds(4, 0).assign(labels.labels, labels.codes)
     expected = np.zeros((400, 3))
     for at in range(4):
@@ -342,25 +340,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_blocks_are_what_memory_counts_at_once():
     assert read.ROWS == block.ROWS
-
-
-@pytest.mark.parametrize("cuts", [1, 7])
-def test_the_rows_that_are_kept_are_the_same_however_the_file_is_cut(cuts):
-    """Those of the least hash, none of which weighs nothing, and never more than twice as many as are wanted."""
-    n = 150_000
-    x, weights = np.arange(n, dtype=float), np.where(np.arange(n) % 3 == 0, 0.0, 1.0)
-    sample = Sample()
-    for rows in np.array_split(np.arange(n), cuts):
-        frame = frame_of(pa.table({"x": x[rows]}))
-        sample.keep(place_hash(0, int(rows[0]), len(rows)), frame, np.zeros(len(rows), dtype=np.int32), weights[rows])
-    frame, _, kept = sample.rows()
-    numbers = frame.columns["x"].numbers(0, frame.rows)
-    hashed = place_hash(0, 0, n)
-    assert KEPT / 2 < frame.rows <= 2 * KEPT
-    assert (kept == 1).all()
-    assert np.array_equal(
-        np.sort(numbers), np.flatnonzero((hashed <= hashed[numbers.astype(int)].max()) & (weights > 0))
-    )
 
 
 # -- one path ----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 import naively as nv
 from naively import _kernels
 from naively.cli import main
-from naively.counting import file_sample as sample
+from naively.counting import sample
 from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
 from naively.judge.stratified_folds import StratifiedFolds, seed_from_random_state
@@ -213,7 +213,7 @@ def test_rows_without_a_label_take_no_place_in_a_file(tmp_path):
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_a_file_of_many_rows_is_split_as_in_memory_too(tmp_path, monkeypatch, weight):
     """More rows than are kept are answered in one more pass, in their order; the textbook has no more to choose."""
-    monkeypatch.setattr(sample, "KEPT", 40)
+    monkeypatch.setattr(sample, "KEPT", 60)
     path, rows = tmp_path / "t.csv", mixed_rows()
     rows.to_csv(path, index=False)
     ignore = [] if weight else ["weight"]

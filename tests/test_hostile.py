@@ -451,7 +451,7 @@ def test_declared_classes_cannot_change(classifier, classes):
 REFUSED_WEIGHTS = {
     "negative": (
         np.where(np.arange(12) == 4, -2.0, 1.0),
-        r"sample_weight\[4\] is -2; a row cannot weigh less than nothing",
+        r"sample_weight\[4\] is -2; a row weighs a finite number of 0 or more",
     ),
     "holes": (np.full(12, np.nan), "Input sample_weight contains NaN"),
     "infinite": (np.full(12, np.inf), "Input sample_weight contains infinity"),
@@ -459,7 +459,10 @@ REFUSED_WEIGHTS = {
     "too many": (np.ones(13), r"sample_weight.shape == \(13,\), expected \(12,\)!"),
     "a table": (np.ones((12, 1)), "Sample weights must be 1D array or scalar, got 2D array"),
     "texts": (["a"] * 12, "could not convert string to float"),
-    "too heavy": (np.full(12, 1e308), r"sample_weight holds 1e\+308; beyond 1e\+150 sums would overflow"),
+    "too heavy": (
+        np.full(12, 1e308),
+        r"sample_weight\[0\] is 1e\+308; a row weighs a finite number of 0 or more, up to 1e\+150",
+    ),
     "hidden": (np.ma.masked_array(np.ones(12), CLASSES == 1), "sample_weight is a masked array with hidden cells"),
 }
 

@@ -269,10 +269,10 @@ def test_rows_without_a_label_are_refused_or_skipped(tmp_path):
         nv.NaiveBayes(unlabelled="skip").fit(write(tmp_path, "x,y\n1,\n2,NA\n", "u.csv"), target="y")
 
 
-@pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "nothing"), ("inf", "inf"), ("1e200", "1e+200")])
+@pytest.mark.parametrize(("weight", "found"), [("-1", "-1"), ("", "missing"), ("inf", "inf"), ("1e200", "1e+200")])
 def test_weights_that_are_none_are_refused(weight, found, tmp_path):
     path = write(tmp_path, f"x,w,y\n1,1.5,a\n2,{weight},b\n")
-    words = rf"row 1: the weight in column 'w' is {found.replace('+', '[+]')}; a row weighs a finite number"
+    words = rf"row 1: its weight in column 'w' is {found.replace('+', '[+]')}; a row weighs a finite number"
     with pytest.raises(InvalidInput, match=words):
         nv.NaiveBayes().fit(path, target="y", sample_weight="w")
 

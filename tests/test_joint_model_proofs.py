@@ -18,6 +18,7 @@ from naively.model.joint.linear_terms import LinearTerms
 from naively.model.joint.number_terms import BinTerms, DensityTerms
 from naively.model.joint.pair_terms import PairTerms
 from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.recipe import RECIPE
 from naively.model.tuning import TextbookScores
 
 CLASSES, FRESH = 3, 20_000
@@ -187,11 +188,13 @@ def as_it_is(request, kept):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_answers_do_not_depend_on_how_the_table_is_written(as_it_is, way):
+    """Of more rows than weights are fitted on, a sample is drawn by what is written in the cells."""
     X, y, nb = as_it_is
+    bound = 1e-6 if len(X) <= RECIPE.sample_rows or way in ("rows", "columns") else 0.05
     order = np.random.default_rng(0).permutation(len(X)) if way == "rows" else np.arange(len(X))
     other, asked = WAYS[way](X, order), np.argsort(order)[:500]
     twin = auto(other, y[order])
-    assert np.abs(twin.predict_proba(other.iloc[asked]) - nb.predict_proba(X.iloc[:500])).max() < 1e-6
+    assert np.abs(twin.predict_proba(other.iloc[asked]) - nb.predict_proba(X.iloc[:500])).max() < bound
     if way == "rows":
         ours, theirs = (one.tuning_.learned.weights for one in (nb, twin))
         assert ours.keys() == theirs.keys()

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import naively as nv
 from naively.cli import main
-from naively.counting import file_sample as sample
+from naively.counting import sample
 from naively.errors import InvalidSetting
 from naively.model.joint.summary import described_weights
 from naively.model.joint.terms import Term

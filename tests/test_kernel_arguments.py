@@ -118,6 +118,8 @@ MALFORMED = {
     "sums of another shape": lambda: kernels.count_moments(X, Y, None, True, N, np.zeros((3, 2, 3))),
     "shift of another shape": lambda: kernels.count_moments(X, Y, None, True, N.T.copy(), np.zeros((3, 2, 3))),
     "ranges of too few columns": lambda: kernels.column_ranges(X, np.zeros(1), np.zeros(2)),
+    "hashes of too few rows": lambda: kernels.hash_numbers(X, np.ones(2, np.uint64), np.zeros(1, np.uint64)),
+    "hashes of too few factors": lambda: kernels.hash_numbers(X, np.ones(1, np.uint64), np.zeros(len(X), np.uint64)),
     "a matrix of one dimension": lambda: spanning(W),
     "a matrix of three dimensions": lambda: spanning(X[None]),
     "no matrix": lambda: spanning(None),

@@ -341,6 +341,7 @@ def test_no_columns_are_counted_by_any_threads(rows):
     for threads in THREADS:
         assert [found.shape for found in counted_by_all(x, y, 3, threads)] == [(3, 0)] * 4
         kernels.column_ranges(x, np.zeros(0), np.zeros(0), threads)
+        kernels.hash_numbers(x, np.zeros(0, np.uint64), np.zeros(rows, np.uint64), threads)
         scorer, out, none = kernels.Scorer(np.arange(3.0)), np.empty((rows, 3)), np.zeros((0, 4))
         scorer.codes(x.astype(np.int32), np.zeros(1, np.int64), none)
         scorer.dense(x, None, none)

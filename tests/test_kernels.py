@@ -219,6 +219,24 @@ def test_ranges_are_found(rows, threads, rng):
     np.testing.assert_array_equal(largest, np.fmax.reduce(x.astype(float), axis=0, initial=-np.inf))
 
 
+@given(rows=dense(), threads=thread_counts, rng=seeds)
+@checked
+def test_numbers_are_hashed_by_their_bits(rows, threads, rng):
+    """The bits of each number as a double, folded, times the factor of its column; -0 is 0, and every NaN the same."""
+    x = rows.x
+    if x.dtype.kind == "f":
+        x = np.where(rng.random(x.shape) < 0.2, rng.choice([np.nan, -np.nan, -0.0, np.inf]).astype(x.dtype), x)
+    factors = rng.integers(0, 2**63, x.shape[1]).astype(np.uint64)
+    before = rng.integers(0, 2**63, len(x)).astype(np.uint64)
+    found = before.copy()
+    kernels.hash_numbers(x, factors, found, threads)
+    bits = (x.astype(float) + 0.0).view(np.uint64)
+    bits[np.isnan(x.astype(float))] = 0x7FF8 << 48
+    np.testing.assert_array_equal(
+        found - before, ((bits ^ bits >> np.uint64(32)) * factors).sum(axis=1, dtype=np.uint64)
+    )
+
+
 # -- scoring -----------------------------------------------------------------------------------------------------------
 
 

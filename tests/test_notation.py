@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.cli import main
 from naively.data import column_types as columns
-from naively.data.cell_format import Written
+from naively.data.cell_format import CellFormat
 from naively.data.number_notation import Unclear, notation, number_from, numbers_from
 from naively.errors import InvalidInput, InvalidSetting, UnreadableRows
 
@@ -257,7 +257,7 @@ def test_the_notation_is_said_and_kept(tmp_path):
     as_written("dollars, grouped").assign(y=LABELS).to_csv(tmp_path / "t.csv", index=False)
     nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.csv", target="y")
     assert nb.schema_.hints[0].startswith("'price' holds numbers written as $1,234.5, and they are read as numbers")
-    assert nb.schema_["price"].written == Written(thousands=",", prefix="$")
+    assert nb.schema_["price"].written == CellFormat(thousands=",", prefix="$")
     assert (
         nv.Schema.from_json(json.loads(json.dumps(nb.schema_.to_json())))["price"].written
         == nb.schema_["price"].written

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 import naively as nv
 from naively.cli import main
 from naively.data import column_types as columns
-from naively.data import delimited
+from naively.data import delimited, typed_files
 from naively.errors import InvalidInput, UnreadableRows
 
 
@@ -92,8 +92,8 @@ def test_categories_keep_their_type_where_some_stand_for_no_value(tmp_path, orde
 def test_predicting_from_a_typed_file_takes_one_sample(tmp_path, monkeypatch):
     pq.write_table(TEXTS, tmp_path / "t.parquet")
     nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.parquet", target="y")
-    taken, once = [], columns.looked_into
-    monkeypatch.setattr(columns, "looked_into", lambda *given: taken.append(given) or once(*given))
+    taken, once = [], typed_files.looked_into
+    monkeypatch.setattr(typed_files, "looked_into", lambda *given: taken.append(given) or once(*given))
     like = nv.File(tmp_path / "t.parquet").like(nb.schema_)
     list(like.batches())
     assert like.held()

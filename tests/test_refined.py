@@ -12,12 +12,12 @@ from sklearn.linear_model import LogisticRegression
 
 import naively as nv
 from naively import cli as commands
-from naively.counting import file_sample as kept
+from naively.counting import sample as kept
 from naively.data.grid import Grid
 from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
 from naively.model.recipe import RECIPE
 from naively.model.refined.features import row_hashes, scaled_words
-from naively.model.refined.fitting import hashes_of_rows
+from naively.model.refined.fitting import fold_hashes
 from naively.model.refined.model import RefinedModel
 from naively.model.refined.offset_problem import (
     NaiveWeights,
@@ -257,7 +257,7 @@ def test_rows_alike_have_the_same_hash_wherever_they_stand():
     model, again = refined_model(nb), pd.concat([X, X[::-1]])
     from naively.data.frame import frame_of
 
-    hashed = hashes_of_rows(model, frame_of(again).on(nb.schema_), 1)
+    hashed = fold_hashes(model, frame_of(again).on(nb.schema_), 1)
     assert_array_equal(hashed[: len(X)], hashed[len(X) :][::-1])
     assert len(np.unique(hashed)) > 0.9 * len(X.drop_duplicates())
     assert len(np.unique(row_hashes([WORDS]) % np.uint64(5))) == 5

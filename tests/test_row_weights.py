@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import naively as nv
 from naively.cli import main
-from naively.counting import file_sample as sample
+from naively.counting import sample
 from naively.errors import InvalidInput, InvalidSetting, WeightWarning
 
 from .test_folds import mixed_rows

@@ -187,9 +187,9 @@ def test_undefined_scores_are_null_in_json():
         (([[0.5, 0.5]], [2], "ab"), "or its index, an integer from 0 to 1"),
         (([[0.5, 0.5]], [-1], "ab"), "truth must hold the label of each row's class, one of"),
         (([[0.5, 0.5]], ["c"], "ab"), r"truth\[0\] is 'c', which is none of 'a', 'b'. Give labels"),
-        (([[0.5, 0.5]], [0], "ab", [0.0]), "weights must be a number of 0 or more for each of the 1 rows, and not all"),
-        (([[0.5, 0.5]], [0], "ab", [1.0, 2.0]), "weights must be a number"),
-        (([[0.5, 0.5]], [0], "ab", [-1.0]), "weights must be a number"),
+        (([[0.5, 0.5]], [0], "ab", [0.0]), "must contain at least one non-zero number"),
+        (([[0.5, 0.5]], [0], "ab", [1.0, 2.0]), r"weights.shape == \(2,\), expected \(1,\)"),
+        (([[0.5, 0.5]], [0], "ab", [-1.0]), r"weights\[0\] is -1; a row weighs a finite number of 0 or more"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(given, words):

@@ -49,8 +49,8 @@ def model() -> Counts:
 
 def saved(path: Path, counts: Counts, about: dict[str, Any] | None = None) -> Counts:
     """Return the counts, saved and loaded."""
-    store.write(path, counts, about or {})
-    return store.read(path)[0]
+    store.write_model(path, counts, about or {})
+    return store.read_counts(path)[0]
 
 
 def exactly(statistic: Any) -> list[Any]:
@@ -183,25 +183,25 @@ def test_large_columns_have_several_row_groups(tmp_path, monkeypatch, most):
 
 
 def test_what_was_added_comes_back(tmp_path):
-    store.write(tmp_path / "m.parquet", model(), ABOUT)
+    store.write_model(tmp_path / "m.parquet", model(), ABOUT)
 
-    assert store.read(str(tmp_path / "m.parquet"))[1] == ABOUT
+    assert store.read_counts(str(tmp_path / "m.parquet"))[1] == ABOUT
 
 
 def test_loaded_counts_are_counts_like_others(tmp_path):
     """They add, subtract, weigh, are copied and pickled, whether their labels were asked for or not."""
     counts = of_values([f"v{i}" for i in range(100)])
     path = tmp_path / "m.parquet"
-    store.write(path, counts, {})
+    store.write_model(path, counts, {})
 
-    assert exactly(store.read(path)[0] + counts) == exactly(counts + counts)
-    assert exactly(counts + counts - store.read(path)[0]) == exactly(counts)
-    assert exactly(store.read(path)[0] * 0.5) == exactly(counts * 0.5)
-    for twin in (copy.deepcopy(store.read(path)[0]), pickle.loads(pickle.dumps(store.read(path)[0]))):
+    assert exactly(store.read_counts(path)[0] + counts) == exactly(counts + counts)
+    assert exactly(counts + counts - store.read_counts(path)[0]) == exactly(counts)
+    assert exactly(store.read_counts(path)[0] * 0.5) == exactly(counts * 0.5)
+    for twin in (copy.deepcopy(store.read_counts(path)[0]), pickle.loads(pickle.dumps(store.read_counts(path)[0]))):
         assert exactly(twin) == exactly(counts)
-    assert store.read(path)[0].columns["x"].values.place("v7") == counts.columns["x"].values.place("v7")
+    assert store.read_counts(path)[0].columns["x"].values.place("v7") == counts.columns["x"].values.place("v7")
     with pytest.raises(ValueError, match="read-only"):
-        store.read(path)[0].columns["x"].n[0, 0] = 1
+        store.read_counts(path)[0].columns["x"].n[0, 0] = 1
 
 
 # -- the table ----------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_loaded_counts_are_counts_like_others(tmp_path):
 
 def test_the_table_is_tidy(tmp_path):
     """One row for each cell that is not zero, sorted, with the columns that the docs promise."""
-    store.write(tmp_path / "m.parquet", model(), {})
+    store.write_model(tmp_path / "m.parquet", model(), {})
     rows = pq.read_table(tmp_path / "m.parquet").to_pydict()
     cells = list(zip(rows["column"], rows["value"], rows["class"], rows["n"], strict=True))
 
@@ -234,7 +234,7 @@ def test_the_table_is_tidy(tmp_path):
 
 
 def test_the_file_is_packed_and_grouped_by_column(tmp_path):
-    store.write(tmp_path / "m.parquet", model(), {})
+    store.write_model(tmp_path / "m.parquet", model(), {})
     metadata = pq.ParquetFile(tmp_path / "m.parquet").metadata
     chunks = [metadata.row_group(at).column(0) for at in range(metadata.num_row_groups)]
 
@@ -247,7 +247,7 @@ def test_the_file_is_packed_and_grouped_by_column(tmp_path):
 def test_the_same_counts_make_the_same_file(tmp_path):
     names = ("one", "two")
     for name, counts in zip(names, (model(), model() + model() - model()), strict=True):
-        store.write(tmp_path / name, counts, ABOUT)
+        store.write_model(tmp_path / name, counts, ABOUT)
 
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
@@ -258,7 +258,7 @@ QUERY = "select sum(n) from '{}' where \"column\" = 'word' and class = 'ham'"
 @pytest.mark.parametrize("reader", ["duckdb", "pandas", "polars"])
 def test_others_read_the_counts(tmp_path, reader):
     path = tmp_path / "m.parquet"
-    store.write(path, model(), {})
+    store.write_model(path, model(), {})
     library = pytest.importorskip(reader, reason=f"{reader} is not installed")
     if reader == "duckdb":
         rows = library.sql(f"from '{path}'").fetchall()
@@ -286,7 +286,7 @@ class Strange(str):
 )
 def test_labels_that_would_come_back_changed_are_refused(tmp_path, label):
     with pytest.raises(UnwritableFile, match="a file cannot hold the label"):
-        store.write(tmp_path / "m.parquet", Counts(["a"], [1], {"x": Table(["a"], [label], [[1]])}), {})
+        store.write_model(tmp_path / "m.parquet", Counts(["a"], [1], {"x": Table(["a"], [label], [[1]])}), {})
     assert not list(tmp_path.iterdir())
 
 
@@ -306,7 +306,7 @@ REFUSED_COUNTS = {
 @pytest.mark.parametrize("words", REFUSED_COUNTS)
 def test_counts_that_no_file_can_hold_are_refused(tmp_path, words):
     with pytest.raises(UnwritableFile, match=words):
-        store.write(tmp_path / "m.parquet", REFUSED_COUNTS[words], {})
+        store.write_model(tmp_path / "m.parquet", REFUSED_COUNTS[words], {})
     assert not list(tmp_path.iterdir())
 
 
@@ -315,13 +315,13 @@ def test_counts_that_no_file_can_hold_are_refused(tmp_path, words):
 )
 def test_what_would_come_back_changed_is_refused(tmp_path, about):
     with pytest.raises(UnwritableFile, match="what is to be kept beside the counts"):
-        store.write(tmp_path / "m.parquet", model(), about)
+        store.write_model(tmp_path / "m.parquet", model(), about)
 
 
 def test_a_missing_folder_is_named(tmp_path):
     path = tmp_path / "none" / "m.parquet"
     with pytest.raises(UnwritableFile) as caught:
-        store.write(path, model(), {})
+        store.write_model(path, model(), {})
     assert str(caught.value) == (
         f"Cannot save to {str(path)!r}: its folder does not exist; create it, or choose another. "
         "A file that was there before is unchanged."
@@ -330,21 +330,21 @@ def test_a_missing_folder_is_named(tmp_path):
 
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(UnwritableFile, match="that is a folder; add the name of a file"):
-        store.write(tmp_path, model(), {})
+        store.write_model(tmp_path, model(), {})
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever may write everywhere cannot be refused")
 def test_a_folder_that_may_not_be_written_to_is_named(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(UnwritableFile, match="Permission denied; choose a place with room where you may write"):
-        store.write(tmp_path / "m.parquet", model(), {})
+        store.write_model(tmp_path / "m.parquet", model(), {})
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
 def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, step, error):
     path = tmp_path / "m.parquet"
-    store.write(path, model(), {"version": "old"})
+    store.write_model(path, model(), {"version": "old"})
 
     def fail(*_: Any) -> None:
         raise error
@@ -352,34 +352,34 @@ def test_a_save_that_fails_leaves_the_old_file_and_no_litter(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), fail)
         with pytest.raises(UnwritableFile if isinstance(error, OSError) else KeyboardInterrupt):
-            store.write(path, model() + model(), {"version": "new"})
+            store.write_model(path, model() + model(), {"version": "new"})
 
     assert [found.name for found in tmp_path.iterdir()] == ["m.parquet"]
-    assert store.read(path) == (model(), {"version": "old"})
+    assert store.read_counts(path) == (model(), {"version": "old"})
 
 
 KILLED = """
 import sys
 from naively.data import model_file as store
-counts, _ = store.read(sys.argv[1])
+counts, _ = store.read_counts(sys.argv[1])
 print("ready", flush=True)
 while True:
     for turn in range(2):
-        store.write(sys.argv[1], counts, {"turn": turn})
+        store.write_model(sys.argv[1], counts, {"turn": turn})
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal that cannot be caught")
 def test_a_killed_save_leaves_a_whole_file(tmp_path):
     path = tmp_path / "m.parquet"
-    store.write(path, model(), {"turn": 0})
+    store.write_model(path, model(), {"turn": 0})
     for wait in (0.0, 0.011, 0.023, 0.037):
         with subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE) as process:
             assert process.stdout
             assert process.stdout.readline() == b"ready\n"
             time.sleep(wait)
             process.send_signal(signal.SIGKILL)
-        counts, about = store.read(path)
+        counts, about = store.read_counts(path)
         assert counts == model()
         assert about["turn"] in (0, 1)
 
@@ -389,11 +389,11 @@ def test_a_saved_file_is_as_readable_as_the_one_before(tmp_path):
     (tmp_path / "m.parquet").touch()
     (tmp_path / "m.parquet").chmod(0o640)
     (tmp_path / "latest").symlink_to("m.parquet")
-    store.write(tmp_path / "latest", model(), {})
+    store.write_model(tmp_path / "latest", model(), {})
 
     assert (tmp_path / "latest").is_symlink()
     assert stat.S_IMODE((tmp_path / "m.parquet").stat().st_mode) == 0o640
-    assert store.read(tmp_path / "m.parquet")[0] == model()
+    assert store.read_counts(tmp_path / "m.parquet")[0] == model()
 
 
 # -- loading ------------------------------------------------------------------------------------------------------
@@ -402,14 +402,14 @@ def test_a_saved_file_is_as_readable_as_the_one_before(tmp_path):
 def refused(path: Path, words: str) -> None:
     """Check that a file is refused in these words, and that its path is named."""
     with pytest.raises(UnreadableFile, match=words) as caught:
-        store.read(path)
+        store.read_counts(path)
     assert caught.value.path == str(path)
     assert str(caught.value).startswith(f"Cannot load a model from {str(path)!r}: it ")
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UnreadableFile) as caught:
-        store.read(tmp_path / "m.parquet")
+        store.read_counts(tmp_path / "m.parquet")
     assert str(caught.value) == (
         f"Cannot load a model from {str(tmp_path / 'm.parquet')!r}: there is no such file; check the path."
     )
@@ -432,7 +432,7 @@ def test_parquet_of_others_is_refused(tmp_path):
 
 def test_a_copy_by_others_is_refused(tmp_path):
     """The key went with it, but the bytes are not those that were sealed."""
-    store.write(tmp_path / "m.parquet", model(), {})
+    store.write_model(tmp_path / "m.parquet", model(), {})
     table = pq.read_table(tmp_path / "m.parquet")
     key = pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"]
     with pq.ParquetWriter(tmp_path / "copy.parquet", table.schema) as writer:
@@ -442,7 +442,7 @@ def test_a_copy_by_others_is_refused(tmp_path):
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path):
-    store.write(tmp_path / "m.parquet", model(), {})
+    store.write_model(tmp_path / "m.parquet", model(), {})
     data = (tmp_path / "m.parquet").read_bytes()
     for size in range(4, len(data), 101):
         (tmp_path / "cut.parquet").write_bytes(data[:size])
@@ -451,7 +451,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
 
 def forged(path: Path, said: Any = None, rows: Any = None, schema: Any = None) -> Path:
     """Make a file whose seal fits and whose contents were changed by hand."""
-    store.write(path, model(), ABOUT)
+    store.write_model(path, model(), ABOUT)
     return reforged(path, said, rows, schema)
 
 
@@ -474,13 +474,13 @@ def reforged(path: Path, said: Any = None, rows: Any = None, schema: Any = None)
 
 
 def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
-    assert store.read(forged(tmp_path / "m.parquet")) == (model(), ABOUT)
+    assert store.read_counts(forged(tmp_path / "m.parquet")) == (model(), ABOUT)
 
 
 def test_a_newer_file_is_told_from_a_damaged_one(tmp_path):
     path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=7))
     with pytest.raises(UnreadableFile) as caught:
-        store.read(path)
+        store.read_counts(path)
     assert str(caught.value) == (
         f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 7, and this one reads up to 6; "
         "update it by: pip install --upgrade naively"
@@ -557,7 +557,7 @@ def test_a_footer_that_cannot_be_ours_is_refused(tmp_path, change):
 def test_a_text_that_is_none_is_refused_at_once(tmp_path):
     """Labels are made later; what is wrong with them is said when the file is loaded."""
     path = tmp_path / "m.parquet"
-    store.write(path, of_values(["incompressible"]), {})
+    store.write_model(path, of_values(["incompressible"]), {})
     data = path.read_bytes()
     assert data.count(b"incompressible") == 1
     path.write_bytes(store_file.sealed(data.replace(b"incompressible", b"\xffncompressible")))
@@ -568,16 +568,16 @@ def test_nothing_in_a_file_is_executed(tmp_path):
     """Text stays text, whatever it says."""
     word = "__import__('os').abort()"
     counts = Counts([word], [1], {word: Table([word], [word], [[1]])})
-    store.write(tmp_path / "m.parquet", counts, {word: word})
+    store.write_model(tmp_path / "m.parquet", counts, {word: word})
 
-    assert store.read(tmp_path / "m.parquet") == (counts, {word: word})
+    assert store.read_counts(tmp_path / "m.parquet") == (counts, {word: word})
 
 
 def test_a_wrong_number_of_threads_is_not_the_files_fault(tmp_path, monkeypatch):
-    store.write(tmp_path / "m.parquet", model(), {})
+    store.write_model(tmp_path / "m.parquet", model(), {})
     monkeypatch.setenv("NAIVELY_THREADS", "none")
     with pytest.raises(InvalidSetting, match="NAIVELY_THREADS"):
-        store.read(tmp_path / "m.parquet")
+        store.read_counts(tmp_path / "m.parquet")
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
@@ -608,13 +608,13 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
 def test_damaged_files_are_refused(tmp_path, record_property):
     """Of 10,000 damaged files each is refused, or holds the same model: no crash, no other error, no other model."""
     path, rng = tmp_path / "m.parquet", np.random.default_rng(0)
-    store.write(path, model(), ABOUT)
+    store.write_model(path, model(), ABOUT)
     data, whole = path.read_bytes(), exactly(model())
     tally = {"refused": 0, "the same": 0}
     for _ in range(10_000):
         path.write_bytes(mutated(data, rng))
         try:
-            counts, about = store.read(path)
+            counts, about = store.read_counts(path)
         except UnreadableFile:
             tally["refused"] += 1
         else:
@@ -629,7 +629,7 @@ def test_damaged_files_are_refused(tmp_path, record_property):
 
 def test_a_file_of_the_first_version_is_read_for_ever():
     """The file was saved by version 0.1.0 and is never written anew."""
-    counts, about = store.read(KEPT)
+    counts, about = store.read_counts(KEPT)
 
     assert exactly(counts) == exactly(model())
     assert about == ABOUT

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import _kernels
-from naively.data.encoder import Coder, filled
-from naively.data.schema import Column
-from naively.data.values import Values
+from naively.data.column import Column
+from naively.data.encoder import Coder, encode_texts
+from naively.data.values import ColumnValues
 
 from .strategies import checked
 
@@ -33,7 +33,7 @@ def test_new_texts_get_the_next_codes(kind, texts, begin):
     """Codes are handed out in the order of first appearance, and missing texts have one of their own."""
     array = pa.array(texts, type=kind).slice(begin)
     codes, out = _kernels.TextCodes(), np.empty(len(array), np.int32)
-    met = filled(codes, array, MISSING, _kernels.NEW_CODE, out)
+    met = encode_texts(codes, array, MISSING, _kernels.NEW_CODE, out)
 
     places = {text: at for at, text in enumerate(dict.fromkeys(t for t in texts[begin:] if t is not None))}
     assert out.tolist() == [MISSING if text is None else places[text] for text in texts[begin:]]
@@ -49,7 +49,7 @@ def test_known_texts_keep_their_codes(kind, known, texts):
     codes.add(known, [3 * at for at in range(len(known))])
     for _ in range(2):
         out = np.empty(len(texts), np.int32)
-        assert filled(codes, pa.array(texts, type=kind), MISSING, UNSEEN, out) == []
+        assert encode_texts(codes, pa.array(texts, type=kind), MISSING, UNSEEN, out) == []
         places = {text: 3 * at for at, text in enumerate(known)}
         assert out.tolist() == [MISSING if text is None else places.get(text, UNSEEN) for text in texts]
 
@@ -57,7 +57,7 @@ def test_known_texts_keep_their_codes(kind, known, texts):
 def test_a_dictionary_grows():
     texts = [f"{n}" if n % 2 else f"number {n} of a hundred thousand" for n in range(100_000)]
     codes, out = _kernels.TextCodes(), np.empty(len(texts), np.int32)
-    assert len(filled(codes, pa.array(texts), MISSING, _kernels.NEW_CODE, out)) == len(texts)
+    assert len(encode_texts(codes, pa.array(texts), MISSING, _kernels.NEW_CODE, out)) == len(texts)
     assert np.array_equal(out, np.arange(len(texts)))
 
 
@@ -65,13 +65,13 @@ def test_a_code_given_first_stays():
     codes, out = _kernels.TextCodes(), np.empty(1, np.int32)
     codes.add(["a"], [5])
     codes.add(["a"], [6])
-    filled(codes, pa.array(["a"]), MISSING, UNSEEN, out)
+    encode_texts(codes, pa.array(["a"]), MISSING, UNSEEN, out)
     assert out[0] == 5
 
 
 def test_every_other_place_of_an_array_can_be_filled():
     out = np.full(6, 99, np.int32)
-    filled(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW_CODE, out[::2])
+    encode_texts(_kernels.TextCodes(), pa.array(["a", None, "b"]), MISSING, _kernels.NEW_CODE, out[::2])
     assert out.tolist() == [0, 99, MISSING, 99, 1, 99]
 
 
@@ -112,6 +112,6 @@ def test_a_coder_agrees_with_its_dict(batches):
     coder = Coder(Column("x", "text"), places, 0)
     for batch in batches:
         out = np.empty(len(batch), np.int32)
-        for label in coder.fill(Values("x", pa.array(batch, pa.string())), 0, len(batch), out):
+        for label in coder.fill(ColumnValues("x", pa.array(batch, pa.string())), 0, len(batch), out):
             places[label] = len(places)
         assert out.tolist() == [places[label] for label in batch]

@@ -8,12 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import naively as nv
-from naively.counting import file_sample as sampling
 from naively.counting import files as engine
-from naively.counting.file_sample import Sample, place_hash
+from naively.counting import sample as sampling
 from naively.data import duckdb_reader as duck
 from naively.data import values
-from naively.data.frame import frame_of
 
 ROWS = 6_000
 
@@ -97,29 +95,6 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
     np.testing.assert_array_equal(parts.predict_proba(str(path)), whole.predict_proba(letters.select(["body"])))
 
 
-@pytest.mark.parametrize("limit", [1 << 26, 200_000])
-def test_rows_that_are_kept_follow_from_all_rows_alone(letters, limit, monkeypatch):
-    """However the rows come, the same ones are kept: as many as their bytes allow, but some in any case."""
-    monkeypatch.setattr(sampling, "BYTES", limit)
-    monkeypatch.setattr(sampling, "FEWEST", 20)
-    y, weights = np.zeros(ROWS, dtype=np.int32), (np.arange(ROWS) % 5 > 0).astype(float)
-
-    def kept(step):
-        found = Sample()
-        for begin in range(0, ROWS, step):
-            frame, rows = frame_of(letters.slice(begin, step)), slice(begin, begin + step)
-            found.keep(place_hash(0, begin, frame.rows), frame, y[rows], weights[rows], ["body"])
-        return found.rows()[0].columns["body"].data.to_pylist()
-
-    first = kept(ROWS)
-    assert first == kept(1_000) == kept(77)
-    held = sum(len(text.encode()) for text in first if text)
-    assert 20 < len(first) < ROWS if limit < 1 << 26 else len(first) == ROWS * 4 // 5
-    assert held <= limit
-    monkeypatch.setattr(sampling, "BYTES", 1)
-    assert 4 <= len(kept(ROWS)) <= 20
-
-
 def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
     read = []
     monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
@@ -165,7 +140,7 @@ def test_passes_are_told(path):
 def test_a_column_of_many_bytes_stays_whole(monkeypatch):
     """Arrow puts no more than 2 GiB of short texts into one array; such a column is read as long texts."""
     monkeypatch.setattr(values, "LONGEST", 20)
-    column = values.Values("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
+    column = values.ColumnValues("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
     found = column._arrow(0, 3)
     assert found.type == pa.large_string()
     assert found.to_pylist() == ["some words", "and others", "in chunks"]

@@ -353,7 +353,7 @@ def test_damaged_files_of_words_are_refused(tmp_path):
         for data in (bytes(changed), whole[:at]):
             path.write_bytes(data)
             with contextlib.suppress(UnreadableFile):
-                assert store.read(path)[0] == nb.counts_
+                assert store.read_counts(path)[0] == nb.counts_
 
 
 @pytest.mark.parametrize("model", ["textbook", "auto", "refined"])

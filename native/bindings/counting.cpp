@@ -124,6 +124,14 @@ void column_ranges(AnyMatrix x, Vector least, Vector largest, int threads) {
     without_gil(threads, [&](const Run& run) { kernels().ranges(view, least.data(), largest.data(), run); });
 }
 
+void hash_numbers(AnyMatrix x, nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> factors,
+                  nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads) {
+    Matrix view = matrix(x);
+    require(factors.shape(0) == view.columns && out.shape(0) == view.rows,
+            "There must be a factor for each column, and a place for each row.");
+    without_gil(threads, [&](const Run& run) { kernels().hash_numbers(view, factors.data(), out.data(), run); });
+}
+
 void bin_numbers(AnyMatrix x, ConstVector cuts, Offsets offsets,
                  nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
     Matrix view = matrix(x);
@@ -176,6 +184,9 @@ void bind_counting(nb::module_& m) {
           "Count one row of numbers and codes; False if a number is refused, and nothing was changed.");
     m.def("column_ranges", &column_ranges, "x"_a.noconvert(), "least"_a.noconvert(), "largest"_a.noconvert(),
           "threads"_a = 1, "Least and largest value of each column.");
+
+    m.def("hash_numbers", &hash_numbers, "x"_a.noconvert(), "factors"_a.noconvert(), "out"_a.noconvert(),
+          "threads"_a = 1, "out[row] += the bits of each number times the factor of its column, modulo 2**64.");
 
     m.def("bin_numbers", &bin_numbers, "x"_a.noconvert(), "cuts"_a.noconvert(), "offsets"_a.noconvert(),
           "out"_a.noconvert(), "threads"_a = 1,

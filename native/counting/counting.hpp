@@ -23,6 +23,7 @@ size_t count_dense(const Matrix&, const LabeledRows&, Binarize, AllowedRange, do
 size_t count_sparse(const SparseMatrix&, const LabeledRows&, Binarize, AllowedRange, double* counts, const Run&);
 size_t count_moments(const Matrix&, const LabeledRows&, AllowedRange, double* shift, double* sums, const Run&);
 void ranges(const Matrix&, double* least, double* largest, const Run&);
+void hash_numbers(const Matrix&, const uint64_t* factors, uint64_t* out, const Run&);
 void bin_numbers(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
 void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
                     const LabeledRows&, double* products, const Run&);

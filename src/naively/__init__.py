@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .counting.rows import count
+    from .data.column import Column
     from .data.files import File
-    from .data.schema import Column, Schema
+    from .data.schema import Schema
     from .errors import StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
@@ -46,7 +47,7 @@ _HOMES = {
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
-    "Column": "data.schema",
+    "Column": "data.column",
     "Schema": "data.schema",
     "decide": "judge.decision",
     "expected_cost": "judge.decision",

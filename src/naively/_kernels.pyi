@@ -9,11 +9,12 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-LARGEST_NUMBER: float = 1e150
 
-LARGEST_COUNT: float = 1e290
+LARGEST_NUMBER: float = 1e+150
 
-LARGEST_WEIGHT: float = 1e150
+LARGEST_COUNT: float = 1e+290
+
+LARGEST_WEIGHT: float = 1e+150
 
 SUM_ROUNDING: float = 1e-12
 
@@ -23,7 +24,7 @@ LEAST_RELATIVE_VARIANCE: float = 1e-18
 
 LEAST_VARIANCE: float = 1e-290
 
-LARGEST_VARIANCE: float = 1e300
+LARGEST_VARIANCE: float = 1e+300
 
 def levels() -> list[str]:
     """Instruction levels that this machine can run, best first."""
@@ -31,191 +32,78 @@ def levels() -> list[str]:
 def use_level(name: str) -> None:
     """Run the kernels of this instruction level from now on."""
 
-def encode_labels(y: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)]) -> object:
+def encode_labels(y: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
     Whole-number labels in order, and the code of each row; None if the labels lie too far apart.
     """
 
-def find_labels(
-    known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> object:
+def find_labels(known: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
     The index of each label among the known ones, which are sorted; None if one is not among them.
     """
 
-def count_rows(
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+def count_rows(classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """counts[class] += weight for each row."""
 
-def count_codes(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    allow_missing: bool,
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def count_codes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, allow_missing: bool, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     counts[offsets[j] + code, class] += weight for each cell. Refuses codes beyond their part, and negative ones
     unless missing values are allowed.
     """
 
-def count_dense(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    threshold: float | None,
-    least: float | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def count_dense(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     counts[class, column] += weight * x, or += weight where x > threshold. Refuses x < least, NaN and infinity.
     """
 
-def count_sparse(
-    starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    threshold: float | None,
-    least: float | None,
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def count_sparse(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: float | None, least: float | None, counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """The same for a sparse matrix, given as its three arrays (CSR)."""
 
-def count_moments(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    allow_missing: bool,
-    shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def count_moments(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, allow_missing: bool, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     sums[0] += w, sums[1] += w (x - shift), sums[2] += w (x - shift)**2. New classes get a shift. Refuses numbers
     beyond 1e150, and NaN unless missing values are allowed.
     """
 
-def count_row(
-    numbers: list,
-    codes: list,
-    of_class: int,
-    shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> bool:
+def count_row(numbers: list, codes: list, of_class: int, shift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
     """
     Count one row of numbers and codes; False if a number is refused, and nothing was changed.
     """
 
-def column_ranges(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def column_ranges(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
     """Least and largest value of each column."""
 
-def bin_numbers(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def hash_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], factors: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    out[row] += the bits of each number times the factor of its column, modulo 2**64.
+    """
+
+def bin_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     The bin of each number: how many of its column's cuts lie below it; -1 for NaN.
     """
 
-def count_products(
-    codes: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def count_products(codes: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.
     """
 
-def leave_one_out_codes(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    log_probabilities: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    declared: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def leave_one_out_codes(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], log_probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], seen: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], declared: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     out[row] += log P(row | class) by the counts of all other rows. Refuses rows that cannot have been counted.
     """
 
-def word_weights(
-    documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    group_weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    pseudo_count: float,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def word_weights(documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], group_weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pseudo_count: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     out[word, class]: the two log-odds of each word, times the two weights of its group.
     """
 
-def leave_one_out_words(
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    pseudo_count: float,
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> None:
+def leave_one_out_words(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, documents: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], class_words: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pseudo_count: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
     Leave-one-out sums of the log-odds of the words of each row, out[group and kind, class, row].
     """
 
-def leave_one_out_numbers(
-    x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ssd: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    rounding: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    estimate: str,
-    prior_rows: float,
-    epsilon: float,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int = 1,
-) -> int:
+def leave_one_out_numbers(x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ssd: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rounding: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], estimate: str, prior_rows: float, epsilon: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     out[row] += log p(row | class) by the densities of all other rows. Refuses infinite numbers.
     """
@@ -225,134 +113,57 @@ class Scorer:
     Adds up the contributions of columns to the scores of classes, block by block, and answers.
     """
 
-    def __init__(
-        self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
-    def constant(
-        self,
-        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        against: bool = False,
-    ) -> None:
+    def __init__(self, log_prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def constant(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], against: bool = False) -> None:
         """Add a number to each class."""
 
-    def temper(
-        self,
-        scale: float,
-        bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-    ) -> None:
+    def temper(self, scale: float, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """Answer with bias + scale * (the sum of all that was or will be added)."""
 
-    def codes(
-        self,
-        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        against: bool = False,
-        allow_missing: bool = True,
-    ) -> None:
+    def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, allow_missing: bool = True) -> None:
         """
         Add table[offsets[j] + code]; the last line of each part is for unknown codes; negative ones are missing.
         """
 
-    def pairs(
-        self,
-        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        lines: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None:
+    def pairs(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lines: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """
         Add table[lines[p] + code of first[p] * (codes of second[p] + 1) + code of second[p]] for each pair p.
         """
 
-    def dense(
-        self,
-        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        threshold: float | None,
-        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        against: bool = False,
-    ) -> None:
+    def dense(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
         """Add x * table[column], or table[column] where x > threshold."""
 
-    def sparse(
-        self,
-        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        columns: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        threshold: float | None,
-        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        against: bool = False,
-    ) -> None:
+    def sparse(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float | None, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
         """The same for a sparse matrix."""
 
-    def normal(
-        self,
-        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        allow_missing: bool,
-    ) -> None:
+    def normal(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], allow_missing: bool) -> None:
         """
         Add base - (x - center)**2 * precision, summed over the columns; a missing value (NaN) adds nothing.
         """
 
-    def student(
-        self,
-        x: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        allow_missing: bool,
-    ) -> None:
+    def student(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], precision: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], power: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], allow_missing: bool) -> None:
         """
         Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.
         """
 
-    def given(
-        self,
-        scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        against: bool = False,
-    ) -> None:
+    def given(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False) -> None:
         """Add these scores [row, class]."""
 
-    def log_joint(
-        self, out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")], threads: int = 1
-    ) -> int:
+    def log_joint(self, out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
         """
         The sums; -inf where the prior, or what was added against, excludes a class.
         """
 
-    def posterior(
-        self,
-        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")],
-        threads: int = 1,
-    ) -> int:
+    def posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
         """
         Probabilities; rows that exclude every class get the fallback (logarithms).
         """
 
-    def log_posterior(
-        self,
-        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray, dict(shape=(None, None), order="C", device="cpu")],
-        threads: int = 1,
-    ) -> int:
+    def log_posterior(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
         """Logarithms of the probabilities."""
 
-    def choice(
-        self,
-        fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        threads: int = 1,
-        labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-    ) -> int:
+    def choice(self, fallback: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int = 1, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int:
         """
         The first class of the highest score, for each row: its label, or its code if there are no labels.
         """
@@ -361,6 +172,7 @@ class TextCodes:
     """Codes of texts, by a dictionary that grows or stays as it is."""
 
     def __init__(self) -> None: ...
+
     def add(self, texts: Sequence[str], codes: Sequence[int]) -> None:
         """Give texts their codes; those that have one keep it."""
 
@@ -370,33 +182,14 @@ class TextCodes:
 
     @next.setter
     def next(self, arg: int, /) -> None: ...
-    def encode(
-        self,
-        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        skipped: int,
-        missing: int,
-        unseen: int,
-        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device="cpu")],
-    ) -> list[int]:
+
+    def encode(self, starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
         """
         Fill in the code of each row of texts in one buffer (Arrow's string). With unseen NEW_CODE, new texts get
         new codes; returned are the rows in which they occur first.
         """
 
-    def encode_views(
-        self,
-        views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        buffers: Sequence[
-            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        ],
-        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        skipped: int,
-        missing: int,
-        unseen: int,
-        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device="cpu")],
-    ) -> list[int]:
+    def encode_views(self, views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, missing: int, unseen: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None,), device='cpu')]) -> list[int]:
         """The same for views of texts (Arrow's string_view)."""
 
 NEW_CODE: int = -2147483648
@@ -411,32 +204,18 @@ class TextColumn:
         """A few strings; None is missing."""
 
     @staticmethod
-    def buffer(
-        starts: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        skipped: int,
-        first: int = 0,
-        surrogates: bool = False,
-    ) -> TextColumn:
+    def buffer(starts: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0, surrogates: bool = False) -> TextColumn:
         """
         Texts in one buffer (Arrow's string), which must be UTF-8; halves of surrogate pairs are accepted if
         `surrogates`.
         """
 
     @staticmethod
-    def views(
-        views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        buffers: Sequence[
-            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        ],
-        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        skipped: int,
-        first: int = 0,
-    ) -> TextColumn:
+    def views(views: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], buffers: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, skipped: int, first: int = 0) -> TextColumn:
         """Views of texts (Arrow's string_view)."""
 
     def __len__(self) -> int: ...
+
     def check(self, threads: int = 1) -> None:
         """Refuse what is not valid UTF-8."""
 
@@ -448,13 +227,10 @@ class TokenRows:
     """The numbers of rows of text, as they were read."""
 
     def __init__(self) -> None: ...
+
     def __len__(self) -> int: ...
-    def matrix(
-        self,
-        columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        times: str = "all",
-        threads: int = 1,
-    ) -> tuple:
+
+    def matrix(self, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: str = 'all', threads: int = 1) -> tuple:
         """
         Starts, columns and counts of a sparse matrix (CSR), columns rising. Number i becomes columns[i], or is
         dropped if that is negative. The counts are int64, of times 'log' float64.
@@ -470,11 +246,8 @@ class ClassWords:
     """Sums of words for each class, which grow."""
 
     def __init__(self) -> None: ...
-    def add(
-        self,
-        times: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None:
+
+    def add(self, times: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """Add such tables to the sums."""
 
     def tables(self, classes: int, columns: int, place: Sequence[int] | None = None) -> tuple:
@@ -487,18 +260,10 @@ class TokenReader:
     Reads texts by a vocabulary that grows or stays as it is, or by a hash of fixed width.
     """
 
-    def __init__(
-        self,
-        unit: str = "words",
-        lower: bool = True,
-        marks: bool = False,
-        pairs: bool = True,
-        least: int = 1,
-        most: int = 1,
-        width: int = 0,
-        unicode: bool = False,
-    ) -> None: ...
+    def __init__(self, unit: str = 'words', lower: bool = True, marks: bool = False, pairs: bool = True, least: int = 1, most: int = 1, width: int = 0, unicode: bool = False) -> None: ...
+
     def __len__(self) -> int: ...
+
     def stop(self, texts: TextColumn) -> None:
         """Skip these words everywhere."""
 
@@ -510,54 +275,18 @@ class TokenReader:
     def read(self, texts: TextColumn, rows: TokenRows, learn: bool, threads: int = 1) -> None:
         """Read texts, and append their numbers to the rows."""
 
-    def read_lists(
-        self,
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        tokens: TextColumn,
-        rows: TokenRows,
-        learn: bool,
-        threads: int = 1,
-    ) -> None:
+    def read_lists(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tokens: TextColumn, rows: TokenRows, learn: bool, threads: int = 1) -> None:
         """
         The same for lists of tokens; those of row i lie between starts[i] and starts[i + 1].
         """
 
-    def count(
-        self,
-        texts: TextColumn,
-        classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        n_classes: int,
-        times: str,
-        learn: bool,
-        sums: ClassWords,
-        threads: int = 1,
-    ) -> None:
+    def count(self, texts: TextColumn, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, learn: bool, sums: ClassWords, threads: int = 1) -> None:
         """Read texts, and add each row to the sums of its class."""
 
-    def add(
-        self,
-        rows: TokenRows,
-        classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        n_classes: int,
-        times: str,
-        sums: ClassWords,
-        threads: int = 1,
-    ) -> None:
+    def add(self, rows: TokenRows, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, times: str, sums: ClassWords, threads: int = 1) -> None:
         """The same for rows that were read before."""
 
-    def score(
-        self,
-        texts: TextColumn,
-        times: str,
-        table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-        lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-        squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
-        threads: int = 1,
-    ) -> None:
+    def score(self, texts: TextColumn, times: str, table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, threads: int = 1) -> None:
         """
         out[row, class] += table[number, class] for each token of a row; those beyond the table add nothing. With lengths,
         squares[row] += times² * lengths[number].
@@ -568,9 +297,7 @@ class TokenReader:
         The tokens of one text that have a number: the number, and the bytes where each begins and ends.
         """
 
-    def names(
-        self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> tuple:
+    def names(self, numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
         """The ends of names in one text, and that text as UTF-8."""
 
     def order(self) -> object:
@@ -579,17 +306,9 @@ class TokenReader:
     def memory(self) -> int:
         """The bytes that the vocabulary takes."""
 
-UNICODE_VERSION: str = "14.0.0"
+UNICODE_VERSION: str = '14.0.0'
 
-def assign_folds(
-    classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    fold_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    class_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    used: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")],
-    out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+def assign_folds(classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], fold_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], class_rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], used: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Split rows into stratified folds; rows of weight 0 get -1. Earlier rows are taken into account.
     """

@@ -39,6 +39,11 @@ Label: TypeAlias = Hashable
 TableLike: TypeAlias = Any
 ColumnLike: TypeAlias = Any
 
+# One cell of such a table: text, a number, a boolean, a time, None, or a missing value of some library.
+CellLike: TypeAlias = Any
+# The type of the elements of an array, where it is known at run time only.
+DType: TypeAlias = np.dtype[Any]
+
 # A data frame that is returned: of pandas or Polars, whichever the user has loaded, else a table of Arrow.
 FrameLike: TypeAlias = Any
 

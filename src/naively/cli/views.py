@@ -35,7 +35,7 @@ def class_table(counts: Counts) -> Table:
 
 def column_summaries(fitted: FittedClassifier) -> list[JsonObject]:
     """Return the type, the family, the missing values and the mutual information of each column, the largest first."""
-    from ..data.schema import NOUNS, said
+    from ..data.column import NOUNS, family_text
     from ..estimator.reports import information_of_columns
     from ..judge.metrics import as_row_count
 
@@ -44,7 +44,7 @@ def column_summaries(fitted: FittedClassifier) -> list[JsonObject]:
         {
             "name": column.name,
             "type": NOUNS[column.type],
-            "family": said(column),
+            "family": family_text(column),
             "notation": None if column.written is None or column.written.plain else str(column.written),
             "missing": None if (gaps := missing_row_count(fitted.counts, column.name)) is None else as_row_count(gaps),
             "bits": information_bits(information.get(column.name)),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .. import _kernels
-from .._types import AnyArray
+from .._types import AnyArray, Codes, DType, Floats, Matrix
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..errors.message import RowNumber
 from ..stats import CodesAccumulator, CountsAccumulator, MomentsAccumulator, TableAccumulator
@@ -17,20 +14,22 @@ from ..stats.accumulators import as_codes, as_weights
 
 # The square of a larger number, summed over rows, would overflow.
 LARGEST = _kernels.LARGEST_NUMBER
-# A heavier row could make sums overflow.
-MOST_WEIGHT = _kernels.LARGEST_WEIGHT
 # Counts beyond this cannot be summed.
 LARGEST_COUNT = _kernels.LARGEST_COUNT
 READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "u1", "?"))
 
+AnyAccumulator = TableAccumulator | CodesAccumulator | MomentsAccumulator
 
-def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: Any = None, threads: int = 1) -> None:
-    """Count a batch: a matrix for each column, the class code of each row, and what each row weighs.
+
+def add(
+    counts: CountsAccumulator, batch: dict[str, Matrix], y: AnyArray, weights: Floats | None = None, threads: int = 1
+) -> None:
+    """Count a batch: a matrix for each column, the class code of each row, and the weight of each row.
 
     An error leaves the counts as they were. A single column is checked while it is counted; of several, each is looked
     through before the first is counted.
     """
-    matrices = {name: native(matrix) for name, matrix in batch.items()}
+    matrices = {name: kernel_matrix(matrix) for name, matrix in batch.items()}
     codes, weights = checked_rows(y, weights)
     for name, accumulator in counts.columns.items():
         check_column(name, accumulator, matrices.get(name), len(y))
@@ -42,7 +41,7 @@ def add(counts: CountsAccumulator, batch: dict[str, Any], y: AnyArray, weights: 
     counts.add_rows(codes, weights)  # last: it cannot fail
 
 
-def checked_rows(y: AnyArray, weights: Any) -> tuple[npt.NDArray[np.int32], Any]:
+def checked_rows(y: AnyArray, weights: Floats | None) -> tuple[Codes, Floats | None]:
     """Return class codes and weights as the kernels read them; whether there are such classes the kernels will see."""
     if y.ndim != 1 or y.dtype.kind not in "iu":
         raise InvalidInput(f"Classes must be one whole number for each row; found {y.dtype} of shape {y.shape}.")
@@ -51,12 +50,12 @@ def checked_rows(y: AnyArray, weights: Any) -> tuple[npt.NDArray[np.int32], Any]
     return as_codes(y), as_weights(weights)
 
 
-def add_rows(rows: npt.NDArray[np.float64], y: npt.NDArray[np.int32], weights: Any) -> None:
+def add_rows(rows: Floats, y: Codes, weights: Floats | None) -> None:
     """Count the classes of the rows."""
     _kernels.count_rows(y, weights, rows)
 
 
-def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
+def check_column(name: str, accumulator: AnyAccumulator, x: Matrix, rows: int) -> None:
     """Refuse a matrix that its accumulator cannot count."""
     wanted = (rows, accumulator.width)
     if x is None or x.shape != wanted:
@@ -74,17 +73,19 @@ def check_column(name: str, accumulator: Any, x: Any, rows: int) -> None:
         raise InvalidInput(f"Column {name!r} holds {x.dtype}, but its codes must be whole numbers.", column=name)
 
 
-def add_column(accumulator: Any, x: Any, y: npt.NDArray[np.int32], weights: Any, threads: int, name: str = "X") -> None:
+def add_column(
+    accumulator: AnyAccumulator, x: Matrix, y: Codes, weights: Floats | None, threads: int, name: str = "X"
+) -> None:
     """Count one column, which may be a whole matrix; a row that is refused changes nothing."""
     if isinstance(accumulator, TableAccumulator):
         row = (accumulator.add_sparse if is_sparse(x) else accumulator.add_dense)(x, y, weights, threads)
     else:
         row = accumulator.add(x, y, weights, threads)
     if row >= 0:
-        raise refusal(name, accumulator, x, row)
+        raise refused_cell(name, accumulator, x, row)
 
 
-def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
+def refused_cell(name: str, accumulator: AnyAccumulator, x: Matrix, row: int) -> InvalidInput:
     """Return the error that says which cell of a refused row cannot be counted, and why."""
     entries = slice(*x.indptr[row : row + 2]) if is_sparse(x) else row
     cells = (x.data if is_sparse(x) else x)[entries].astype(np.float64)
@@ -110,31 +111,31 @@ def refusal(name: str, accumulator: Any, x: Any, row: int) -> InvalidInput:
     )
 
 
-def is_sparse(x: Any) -> bool:
-    """Tell whether x is a sparse matrix; plain arrays, the most frequent case, are recognised at once."""
+def is_sparse(x: Matrix) -> bool:
+    """Return whether x is a sparse matrix; plain arrays, the most frequent case, are recognized at once."""
     return type(x) is not np.ndarray and bool(sparse.issparse(x))
 
 
-def native(x: Any) -> Any:
+def kernel_matrix(x: Matrix) -> Matrix:
     """Return the matrix in a type the kernels read, itself where it already is."""
     if is_sparse(x):
         x = x if x.format == "csr" else x.tocsr()
         if x.indices.dtype != x.indptr.dtype:
             x = sparse.csr_array((x.data, x.indices.astype(np.int64), x.indptr.astype(np.int64)), shape=x.shape)
-        kind = readable(x.data.dtype)
+        kind = readable_dtype(x.data.dtype)
         x = x if x.data.dtype == kind else x.astype(kind)
         return x if is_aligned(x) else x.copy()
     array = np.asarray(x)
     plain = array.dtype in READABLE and array.dtype.isnative and array.flags.aligned
-    return array if plain else array.astype(readable(array.dtype))
+    return array if plain else array.astype(readable_dtype(array.dtype))
 
 
-def is_aligned(x: Any) -> bool:
-    """Tell whether the numbers of a sparse matrix lie where the kernels can read them."""
+def is_aligned(x: Matrix) -> bool:
+    """Return whether the numbers of a sparse matrix lie where the kernels can read them."""
     return bool(x.indptr.flags.aligned and x.indices.flags.aligned and x.data.flags.aligned)
 
 
-def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def readable_dtype(dtype: DType) -> DType:
     """Return the type in which the kernels read data of this one, without loss."""
     if dtype in READABLE and dtype.isnative:
         return dtype
@@ -145,7 +146,7 @@ def readable(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("=")
 
 
-def ranges(x: AnyArray, threads: int = 1) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def ranges(x: AnyArray, threads: int = 1) -> tuple[Floats, Floats]:
     """Return the least and the largest value of each column."""
     least, largest = np.empty(x.shape[1]), np.empty(x.shape[1])
     _kernels.column_ranges(x, least, largest, threads)

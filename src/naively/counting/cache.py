@@ -8,9 +8,11 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from .._types import Json, JsonObject
 from ..data import model_file as store
+from ..data.column import FamilySettings
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
 from ..errors.message import Setting
@@ -24,34 +26,36 @@ PIECES, PIECE = 16, 1 << 16
 STALE = 3600.0
 
 
-class One(NamedTuple):
+class CachedCounts(NamedTuple):
     """The counts of one file, and what was noted while it was read."""
 
     counts: Counts
-    noted: dict[str, Any]
+    noted: JsonObject
 
 
-class Kept:
+class CountsCache:
     """A folder with the counts of files that were counted in one and the same way."""
 
-    def __init__(self, folder: Any, rows: FileRows, families: Any) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], rows: FileRows, families: FamilySettings | Schema | None
+    ) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
-        how = how_counted(rows, families)
+        how = counting_settings(rows, families)
         place = self.folder / "schema.json"
         if place.exists():
             said = self._read(place)
-            check_alike(self.folder, said["how"], how)
+            check_same_settings(self.folder, said["how"], how)
             self.schema = Schema.from_json(said["schema"])
         else:
             self.schema = rows.schema(families, pairs=False)
             text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
-            store.file.replace(place, text.encode())
+            store.file.replace_file(place, text.encode())
         rows.asked = families or ()
-        self.mark = digest(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
+        self.mark = sha256_of(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
 
-    def _read(self, place: Path) -> Any:
+    def _read(self, place: Path) -> Json:
         try:
             return json.loads(place.read_text(encoding="utf-8"))
         except (ValueError, OSError) as error:
@@ -66,30 +70,30 @@ class Kept:
     def place(self, path: str) -> Path:
         """Return where the counts of a file are kept."""
         whole = str(Path(path).resolve())
-        return self.folder / f"{Path(path).name}-{digest(whole.encode())[:16]}.parquet"
+        return self.folder / f"{Path(path).name}-{sha256_of(whole.encode())[:16]}.parquet"
 
-    def find(self, path: str) -> One | None:
+    def find(self, path: str) -> CachedCounts | None:
         """Return the counts of a file, if they are there and the file is as it was."""
         place = self.place(path)
         if not place.exists():
             return None
         try:
-            counts, about = store.read(place)
+            counts, about = store.read_counts(place)
         except UnreadableFile:
             return None  # counted anew
-        same = about.get("mark") == self.mark and about.get("file") == looks(path)
-        return One(counts, about["noted"]) if same else None
+        same = about.get("mark") == self.mark and about.get("file") == file_fingerprint(path)
+        return CachedCounts(counts, about["noted"]) if same else None
 
-    def put(self, path: str, one: One, before: dict[str, Any]) -> None:
+    def put(self, path: str, one: CachedCounts, before: JsonObject) -> None:
         """Keep the counts of a file, unless it changed while it was read."""
-        if looks(path) != before:
+        if file_fingerprint(path) != before:
             raise InvalidInput(
                 f"{path} changed while it was read. Wait until it is whole, and count it again.", path=path
             )
-        store.write(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
+        store.write_model(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
 
 
-def how_counted(rows: FileRows, families: Any) -> dict[str, Any]:
+def counting_settings(rows: FileRows, families: FamilySettings | Schema | None) -> JsonObject:
     """Return all that decides what is counted, as plain data."""
     file = rows.source
     if file.limit is not None:
@@ -111,7 +115,7 @@ def how_counted(rows: FileRows, families: Any) -> dict[str, Any]:
     return plain | {"unlabelled": rows.unlabelled} | options
 
 
-def check_alike(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def check_same_settings(folder: Path, then: Mapping[str, Json], now: Mapping[str, Json]) -> None:
     """Refuse to add counts that were made in another way."""
     for name, value in now.items():
         if then.get(name) != value:
@@ -127,7 +131,7 @@ def check_alike(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -
             )
 
 
-def looks(path: str) -> dict[str, Any]:
+def file_fingerprint(path: str) -> JsonObject:
     """Return what tells whether a file changed: its size, its time, and a hash of pieces all over it."""
     place = Path(path)
     stat = place.stat()
@@ -139,6 +143,6 @@ def looks(path: str) -> dict[str, Any]:
     return {"path": os.path.realpath(path), "size": stat.st_size, "time": stat.st_mtime_ns, "sha256": found.hexdigest()}
 
 
-def digest(data: bytes) -> str:
+def sha256_of(data: bytes) -> str:
     """Return a hash of some bytes."""
     return hashlib.sha256(data).hexdigest()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from .._types import Floats
-from ..data.batches import Found
+from .._types import Floats, Label
+from ..data.batches import TextsReadAsMissing
 from ..data.cell_format import USUAL
-from ..data.missing_values import OF_CLASSES, arrow_of, is_no_number
+from ..data.missing_values import OF_CLASSES, arrow_names, is_no_number
 from ..data.number_notation import LIKELY, Unclear, notation, number_from
 from ..data.schema import Schema
 from ..errors.message import ANY_VALUE, Message, MissingTexts, Setting
@@ -24,7 +23,7 @@ FEW, HALF = 3, 0.5
 
 
 def about_cells(
-    schema: Schema, found: Found, decimal: str | None = None, thousands: str | None = None
+    schema: Schema, found: TextsReadAsMissing, decimal: str | None = None, thousands: str | None = None
 ) -> list[Message]:
     """Return notes on numbers that are written as nobody said they were, and on texts that were read as missing."""
     odd = ((c.name, c.written) for c in schema if c.type in ("whole", "number") and c.written and not c.written.plain)
@@ -45,12 +44,12 @@ def about_cells(
     return remarks if missing is None else [*remarks, missing]
 
 
-def about_missing(found: Found) -> Message | None:
+def about_missing(found: TextsReadAsMissing) -> Message | None:
     """Return a remark on texts that were read as missing, if they are not those that everybody knows."""
-    names = {text: [name for name, none in found.items() if text in none] for text in texts_in(found)}
+    names = {text: [name for name, none in found.items() if text in none] for text in missing_texts(found)}
     told = [
-        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {listed(names[text], ' columns')})"
-        for text, times in texts_in(found).items()
+        f"{text!r} ({times:,} {'cell' if times == 1 else 'cells'} of {name_list(names[text], ' columns')})"
+        for text, times in missing_texts(found).items()
         if text not in OF_CLASSES
     ]
     if not told:
@@ -62,13 +61,13 @@ def about_missing(found: Found) -> Message | None:
     )
 
 
-def texts_in(found: Found) -> Counter[str]:
+def missing_texts(found: TextsReadAsMissing) -> Counter[str]:
     """Return how often each text was read as missing, the most frequent first."""
     every: Counter[str] = sum(found.values(), Counter())
     return Counter(dict(every.most_common()))
 
 
-def listed(names: Sequence[str], what: str | None = None) -> str:
+def name_list(names: Sequence[str], what: str | None = None) -> str:
     """Return a few names; how many more there are, if it is said of what.
 
     >>> listed(["a", "b", "c", "d"]), listed(["a", "b", "c", "d"], " columns")
@@ -78,14 +77,14 @@ def listed(names: Sequence[str], what: str | None = None) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (more if len(names) > SHOWN else "")
 
 
-def unclear_numbers(name: str, labels: list[Any], met: Floats) -> Message | None:
+def unclear_numbers(name: str, labels: list[Label], seen: Floats) -> Message | None:
     """Return a note on labels that may be numbers: all of them, in two ways, or almost all of them in one."""
-    some = [(label, n) for label, n in zip(labels, met.tolist(), strict=True) if isinstance(label, str) and n]
+    some = [(label, n) for label, n in zip(labels, seen.tolist(), strict=True) if isinstance(label, str) and n]
     some = [(label, n) for label, n in some[:LOOKED_AT] if not is_no_number(label, USUAL)]
     numbers = [label for label, _ in some if LIKELY.fullmatch(label)]
     if not numbers:
         return None
-    if len(numbers) == len(some) and isinstance(found := notation(arrow_of(tuple(numbers))), Unclear):
+    if len(numbers) == len(some) and isinstance(found := notation(arrow_names(tuple(numbers))), Unclear):
         return Message(
             f"{name!r} holds numbers such as {found.example!r}, and nothing shows what {found.sign!r} means, so that "
             "they are taken as labels. Convert the column, or read the file with ",
@@ -100,7 +99,7 @@ def unclear_numbers(name: str, labels: list[Any], met: Floats) -> Message | None
     if plain and sum(n for _, n in plain) <= share * sum(n for _, n in some) and len(numbers) > 1:
         others = [label for label, _ in plain]
         return Message(
-            f"{name!r} holds numbers, but also {listed(others, '')}, and is taken as labels. If those stand for "
+            f"{name!r} holds numbers, but also {name_list(others, '')}, and is taken as labels. If those stand for "
             "missing values: ",
             MissingTexts(others[:SHOWN], len(others) > SHOWN),
             "; if they are mistakes, correct them.",

@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from .. import _kernels
-from .._types import AnyArray, Codes, Floats
-from ..data.block import ROWS, codes_of, numbers_of
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
+from .._types import AnyArray, CellLike, Codes, Floats, Label
+from ..data.block import ROWS, block_codes, block_numbers
+from ..data.column import Column
+from ..data.dict_rows import cells_of, number_reader, texts_of_rows
 from ..data.encoder import Coder
 from ..data.frame import Frame
 from ..data.grid import Grid
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
-from ..families import Bernoulli, Bins, Ordinal
-from ..stats import Axis, Counts, Moments, WordTable
+from ..stats import Axis, Counts
 from ..stats.arithmetic import take_away
+from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..text import TextRows
 from . import arrays as memory
-from .pairs import TogetherCounter
-from .wide import absorb, add_wide, cells_in, check_width, is_text, reader_of, started, statistic_of
+from .column_moments import joined_moments, moments_of_column
+from .declared_labels import declared_levels, label_coder
+from .encoded_rows import EncodedRows
+from .pairs import JointCounter
+from .wide import (
+    WideAccumulator,
+    WideCells,
+    absorb_accumulator,
+    accumulated_statistic,
+    add_wide,
+    check_vector_width,
+    counted_width,
+    counts_words,
+    empty_accumulator,
+    text_reader,
+    wide_cells,
+)
 
-
-class Encoded(NamedTuple):
-    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
-
-    codes: Any
-    numbers: Any
-    vectors: dict[str, Any]
-
-    def take(self, rows: Any) -> Encoded:
-        """Return some of the rows."""
-        codes, numbers = (None if part is None else columnwise(part, rows) for part in (self.codes, self.numbers))
-        return Encoded(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
-
-
-def columnwise(matrix: Any, rows: Any) -> Any:
-    """Return some rows of a matrix, which lies column by column as before."""
-    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T
+EachBlock = Callable[[EncodedRows], None]  # what is done with every block of rows beside counting it
 
 
 class TableCounter:
@@ -50,34 +49,36 @@ class TableCounter:
     An error while counting leaves the counts as they were.
     """
 
-    def __init__(self, schema: Schema, classes: Sequence[Any] = ()) -> None:
+    def __init__(self, schema: Schema, classes: Sequence[Label] = ()) -> None:
         self.schema, self.declared = schema, tuple(classes)
         self.classes = Vocabulary(classes)
         self.of_labels, self.of_numbers = schema.of_kind("labels"), schema.of_kind("numbers")
         self.of_vectors = schema.of_kind("vectors")
-        self.readers = {column.name: reader_of(column) for column in self.of_vectors if is_text(column)}
+        self.readers = {column.name: text_reader(column) for column in self.of_vectors if counts_words(column)}
         # A missing label is counted, too: as None, whose code is 0.
         self.growth = [0]
-        self.words = [Vocabulary([None, *levels_of(column)], self.growth) for column in self.of_labels]
+        self.words = [Vocabulary([None, *declared_levels(column)], self.growth) for column in self.of_labels]
         self.coders = [Coder(c, w.places, 0) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._make_readers()
         self._empty()
 
     def _make_readers(self) -> None:
-        self._labels = [(c.name, coded(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
+        self._labels = [(c.name, label_coder(c, w)) for c, w in zip(self.of_labels, self.words, strict=True)]
         self._numbers = [(column.name, number_reader(column)) for column in self.of_numbers]
 
     def _empty(self) -> None:
         self.rows: Floats = np.zeros(max(len(self.classes), 1))
         self.labels, self.numbers = GrowingLabels(len(self.of_labels)), GrowingMoments(len(self.of_numbers))
-        self.vectors: dict[str, Any] = {n: started(self.schema[n], 0, reader) for n, reader in self.readers.items()}
+        self.vectors: dict[str, WideAccumulator] = {
+            n: empty_accumulator(self.schema[n], 0, reader) for n, reader in self.readers.items()
+        }
         self.together = None if self.schema.grid is None else self.of_grid(self.schema.grid)
         self._room = -1  # how many labels there is room for
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name not in ("_labels", "_numbers")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state | {"_room": -1})  # sums may be of an earlier time than the codes
         self._make_readers()
 
@@ -93,18 +94,28 @@ class TableCounter:
         other.__dict__.update(self.__dict__)
         return other
 
-    def of_grid(self, grid: Grid) -> TogetherCounter:
+    def of_grid(self, grid: Grid) -> JointCounter:
         """Return an empty counter of the columns of a grid together, with the same codes."""
         names = ([column.name for column in part] for part in (self.of_numbers, self.of_labels))
-        return TogetherCounter(grid, self.words, grid.places_among(*names))
+        return JointCounter(grid, self.words, grid.places_among(*names))
 
     # -- counting -----------------------------------------------------------------------------------------------
 
-    def add(self, frame: Frame, y: Codes, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a frame, given the code of each row's class and what each row weighs."""
+    def add(
+        self,
+        frame: Frame,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        also: EachBlock | None = None,
+    ) -> None:
+        """Count the rows of a frame, given the code of each row's class and its weight.
+
+        What is to be done with every block of rows beside counting them is `also`.
+        """
         self.start_vectors(frame)
         if frame.rows <= ROWS:
-            self._add_block(frame, 0, frame.rows, y, weights, threads)
+            self._add_block(frame, 0, frame.rows, y, weights, threads, also)
             return
         # A later block may be refused: count all apart, then take them in.
         apart = self.fresh()
@@ -112,20 +123,22 @@ class TableCounter:
         for begin in range(0, frame.rows, ROWS):
             end = min(begin + ROWS, frame.rows)
             part = None if weights is None else weights[begin:end]
-            apart._add_block(frame, begin, end, y[begin:end], part, threads)
+            apart._add_block(frame, begin, end, y[begin:end], part, threads, also)
         self.absorb(apart)
 
-    def add_shares(self, frame: Frame, classes: Codes, shares: Floats, weights: Floats | None, threads: int) -> None:
-        """Count the rows of a frame whose classes are shared: each row counts for every class by its share."""
+    def add_soft_labels(
+        self, frame: Frame, classes: Codes, proportions: Floats, weights: Floats | None, threads: int
+    ) -> None:
+        """Count the rows of a frame that have soft labels: each row counts for every class by its proportion."""
         apart = self.fresh()
         apart.start_vectors(frame)
         for begin in range(0, frame.rows, ROWS):
             rows = slice(begin, min(begin + ROWS, frame.rows))
-            encoded = apart._encoded(frame, rows.start, rows.stop, threads)  # once for all classes
+            encoded = apart.encoded(frame, rows.start, rows.stop, threads)  # once for all classes
             for name in self.readers:
                 encoded.vectors[name].learn()
-            for k, share in zip(classes, shares[rows].T, strict=True):
-                weighed = np.ascontiguousarray(share if weights is None else share * weights[rows])
+            for k, part in zip(classes, proportions[rows].T, strict=True):
+                weighed = np.ascontiguousarray(part if weights is None else part * weights[rows])
                 if weighed.any():
                     apart._add_encoded(*encoded, np.full(len(weighed), k, dtype=np.int32), weighed, threads, begin)
         self.absorb(apart)
@@ -133,58 +146,81 @@ class TableCounter:
     def add_apart(
         self,
         counters: Sequence[TableCounter],
-        share: Codes | None,
-        frame: Frame,
+        folds: Codes | None,
+        block: EncodedRows,
         y: Codes,
         weights: Floats | None,
         threads: int,
     ) -> None:
-        """Count each row of a block with one of the counters, which have the same codes as this; share says which."""
-        block = self._encoded(frame, 0, frame.rows, threads)
+        """Count each row of a block with the counter of its fold; the counters have the same codes as this one."""
         for at, counter in enumerate(counters):
-            rows: Any = slice(None) if share is None else np.flatnonzero(share == at)
-            codes, numbers, vectors = block if share is None else block.take(rows)
-            counter._add_encoded(codes, numbers, vectors, y[rows], None if weights is None else weights[rows], threads)
+            if folds is None:
+                counter._add_encoded(*block, y, weights, threads)
+                continue
+            rows = np.flatnonzero(folds == at)
+            own = None if weights is None else weights[rows]
+            counter._add_encoded(*block.take(rows), y[rows], own, threads)
 
-    def _add_block(self, frame: Frame, begin: int, end: int, y: Codes, weights: Floats | None, threads: int) -> None:
-        self._add_encoded(*self._encoded(frame, begin, end, threads), y, weights, threads, begin)
+    def _add_block(
+        self,
+        frame: Frame,
+        begin: int,
+        end: int,
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        also: EachBlock | None,
+    ) -> None:
+        block = self.encoded(frame, begin, end, threads)
+        self._add_encoded(*block, y, weights, threads, begin)
+        if also is not None:
+            also(block)
 
-    def _encoded(self, frame: Frame, begin: int, end: int, threads: int) -> Encoded:
+    def encoded(self, frame: Frame, begin: int, end: int, threads: int) -> EncodedRows:
         """Return some rows of a frame as codes, numbers and vectors; labels that are new get codes."""
         codes = None
         if self.of_labels:
-            codes, new = codes_of(frame, self.coders, begin, end, threads)
+            codes, new = block_codes(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
-        numbers = memory.native(numbers_of(frame, self.of_numbers, begin, end)) if self.of_numbers else None
-        wide = {c.name: cells_in(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
-        return Encoded(codes, numbers, wide)
+        numbers = memory.kernel_matrix(block_numbers(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        wide = {c.name: wide_cells(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
+        return EncodedRows(codes, numbers, wide)
 
     def _add_encoded(
-        self, codes: Any, numbers: Any, vectors: Any, y: Codes, weights: Floats | None, threads: int, begin: int = 0
+        self,
+        codes: Codes | None,
+        numbers: AnyArray | None,
+        vectors: dict[str, WideCells],
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
+        begin: int = 0,
     ) -> None:
         try:
             self.add_encoded(codes, numbers, vectors, y, weights, threads)
         except (RowRefused, NumberTooLarge) as error:
-            raise named(error, self.of_numbers, numbers, begin) from None
+            raise with_column_name(error, self.of_numbers, numbers, begin) from None
 
-    def add_dicts(self, rows: Sequence[Mapping[str, Any]], y: Codes, weights: Floats | None) -> None:
+    def add_dicts(self, rows: Sequence[Mapping[str, CellLike]], y: Codes, weights: Floats | None) -> None:
         """Count a few rows given as dicts."""
         codes = numbers = None
         if self.of_numbers:
             numbers = np.array(cells_of(rows, self._numbers), dtype=np.float64)
         if self.of_labels:
             codes = np.array(cells_of(rows, self._labels), dtype=np.int32)
-        texts = {name: TextRows(one, texts_in(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()}
+        texts = {
+            name: TextRows(one, texts_of_rows(rows, self.schema[name]), 0, 1) for name, one in self.readers.items()
+        }
         self._add_encoded(codes, numbers, texts, y, weights, 1, 0)
 
-    def takes_row(self, label: Any) -> bool:
-        """Tell whether a single row with this label can be counted at once: a plain label of the type known so far."""
+    def takes_row(self, label: Label) -> bool:
+        """Return whether a single row with this label can be counted at once: its type is plain, and known."""
         known = next(iter(self.classes.places), label)
         plain = type(label) in (str, int, bool) and type(known) is type(label)
         return plain and not self.of_vectors and self.together is None
 
-    def add_row(self, row: Mapping[str, Any], label: Any) -> None:
+    def add_row(self, row: Mapping[str, CellLike], label: Label) -> None:
         """Count one row given as a dict, as quickly as can be."""
         (numbers,), (codes,) = cells_of((row,), self._numbers), cells_of((row,), self._labels)
         k, labels, moments = self.classes.code(label), self.labels, self.numbers
@@ -194,7 +230,13 @@ class TableCounter:
             self.add_dicts([row], np.array([k], dtype=np.int32), None)  # says what is wrong with which number
 
     def add_encoded(
-        self, codes: Any, numbers: Any, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int
+        self,
+        codes: Codes | None,
+        numbers: AnyArray | None,
+        vectors: dict[str, WideCells],
+        y: Codes,
+        weights: Floats | None,
+        threads: int,
     ) -> None:
         """Count rows that are codes and numbers already; what may be refused comes first, so that nothing is torn."""
         self.make_room()
@@ -211,14 +253,14 @@ class TableCounter:
             self.together.add(numbers, codes, y, weights, threads)
         memory.add_rows(self.rows, y, weights)
 
-    def fresh_vectors(self, vectors: dict[str, Any], y: Codes, weights: Floats | None, threads: int) -> None:
+    def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
         apart = self.fresh()
         for name, matrix in vectors.items():
             if name in self.readers:
                 matrix.check()
                 continue
-            apart.vectors[name] = started(self.schema[name], matrix.shape[1])
+            apart.vectors[name] = empty_accumulator(self.schema[name], matrix.shape[1])
             apart.vectors[name].make_room(len(self.classes))
             add_wide(apart.vectors[name], name, matrix, y, weights, threads)
 
@@ -240,8 +282,10 @@ class TableCounter:
         """Make an empty accumulator for each column of vectors, as long as the first."""
         for column in self.of_vectors:
             if column.name not in self.readers:
-                width = frame.columns[column.name].shape[1]
-                check_width(column, width, self.vectors.setdefault(column.name, started(column, width)).width)
+                width = frame.vectors(column.name).shape[1]
+                check_vector_width(
+                    column, width, self.vectors.setdefault(column.name, empty_accumulator(column, width)).width
+                )
 
     def set_aside(self, name: str) -> None:
         """Count a column of labels no longer, and forget what was counted of it."""
@@ -270,8 +314,8 @@ class TableCounter:
         if self.together is not None and other.together is not None:
             self.together.absorb(other.together)
         for name, theirs in other.vectors.items():
-            fresh = started(self.schema[name], theirs.width, self.readers.get(name))
-            absorb(self.vectors.setdefault(name, fresh), theirs, classes)
+            fresh = empty_accumulator(self.schema[name], theirs.width, self.readers.get(name))
+            absorb_accumulator(self.vectors.setdefault(name, fresh), theirs, classes)
 
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""
@@ -286,29 +330,29 @@ class TableCounter:
         both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():
-            rest.vectors[name] = started(self.schema[name], mine.width, self.readers.get(name))
-            of_both = (statistic_of(one, axis.labels, axis) for one in (mine, part.vectors[name]))
+            rest.vectors[name] = empty_accumulator(self.schema[name], mine.width, self.readers.get(name))
+            of_both = (accumulated_statistic(one, axis.labels, axis) for one in (mine, part.vectors[name]))
             rest.vectors[name].take(next(of_both) - next(of_both), axis.labels)
-        if rest.together is not None:
-            mine, theirs = (one.together.value(axis.labels, axis) for one in (self, part))  # type: ignore[union-attr]
-            rest.together.take(mine - theirs, axis.labels)
+        if rest.together is not None and self.together is not None and part.together is not None:
+            whole, some = (one.value(axis.labels, axis) for one in (self.together, part.together))
+            rest.together.take(whole - some, axis.labels)
         return rest.value()
 
     def value(self) -> Counts:
         """Return the counts of all rows so far."""
         self.make_room()
-        met = list(self.classes.places)
-        axis = Axis(met, self.declared)
+        seen = list(self.classes.places)
+        axis = Axis(seen, self.declared)
         rows = np.zeros(len(axis))
-        rows[axis.places(met)] = self.rows[: len(met)]
-        found: dict[str, Any] = {}
+        rows[axis.places(seen)] = self.rows[: len(seen)]
+        found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, list(words.places), met, axis, levels_of(column))
-        moments = self.numbers.moments(met, axis)
-        found |= {column.name: one_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
-        found |= {name: statistic_of(vectors, met, axis) for name, vectors in self.vectors.items()}
+            found[column.name] = self.labels.table(at, list(words.places), seen, axis, declared_levels(column))
+        moments = self.numbers.moments(seen, axis)
+        found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
+        found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}
         columns = {name: found[name] for name in self.schema.names if name in found}
-        joint = None if self.together is None else self.together.value(met, axis)
+        joint = None if self.together is None else self.together.value(seen, axis)
         return Counts(axis, rows, columns, self.schema, joint)
 
     @classmethod
@@ -317,7 +361,7 @@ class TableCounter:
         counter = cls(schema, tuple(counts.classes.fixed))
         classes = list(counts.classes.labels)
         counter.classes.codes(classes)
-        met = list(counter.classes.places)
+        seen = list(counter.classes.places)
         for column, words in zip(counter.of_labels, counter.words, strict=True):
             words.codes(counts.columns[column.name].values.labels)
         counter.make_room()
@@ -325,71 +369,27 @@ class TableCounter:
         for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
             table = counts.columns[column.name]
             place = np.ix_(words.codes(table.values.labels), counter.classes.codes(table.classes.labels))
-            counter.labels.part(at, len(words), len(met))[place] = table.n.T
+            counter.labels.part(at, len(words), len(seen))[place] = table.n.T
         if counter.of_numbers:
             counter.numbers.take(
-                joined([counts.columns[column.name] for column in counter.of_numbers], counts.classes), met
+                joined_moments([counts.columns[column.name] for column in counter.of_numbers], counts.classes), seen
             )
         if counter.together is not None and counts.joint is not None:
-            counter.together.take(counts.joint, met)
+            counter.together.take(counts.joint, seen)
         for column in counter.of_vectors:
             statistic = counts.columns[column.name]
             if column.name in counter.readers:
                 counter.readers[column.name] = statistic.lexicon
-            counter.vectors[column.name] = started(column, width_of(statistic), counter.readers.get(column.name))
-            counter.vectors[column.name].take(statistic, met)
+            counter.vectors[column.name] = empty_accumulator(
+                column, counted_width(statistic), counter.readers.get(column.name)
+            )
+            counter.vectors[column.name].take(statistic, seen)
         return counter
 
 
-def coded(column: Column, words: Vocabulary) -> Reader:
-    """Return what makes a code of a value, a new one if its label is new."""
-    read, family = label_reader(column), column.family
-    if not isinstance(family, Ordinal):
-        return lambda value: words.code(read(value))
-
-    def level(value: Any) -> int:
-        label = read(value)
-        if label not in words.places:
-            family.check(column.name, (*words.places, label))
-        return words.code(label)
-
-    return level
-
-
-def levels_of(column: Column) -> tuple[Any, ...]:
-    """Return the labels that are declared for a column: bins, both values of a flag, levels of a categorical type."""
-    if isinstance(column.family, Bernoulli):
-        return (False, True)
-    if isinstance(column.family, Bins):
-        return tuple(column.family.values)
-    if isinstance(column.family, Ordinal):
-        if column.family.levels is None:
-            column.family.check(column.name, column.levels or ())
-        return column.family.levels or column.levels or ()
-    return column.levels or ()
-
-
-def width_of(statistic: Any) -> int:
-    """Return how many columns a wide column was counted with."""
-    if isinstance(statistic, WordTable):
-        return statistic.size
-    return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)
-
-
-def one_column(moments: Moments, at: int, name: str) -> Moments:
-    """Return the moments of one of the columns, under its name."""
-    parts = (part[:, at : at + 1] for part in (moments.n, moments.shift, moments.total, moments.squares))
-    return Moments(moments.classes, Axis.declared([name]), *parts)
-
-
-def joined(columns: Sequence[Moments], classes: Axis) -> Moments:
-    """Return the moments of several columns as those of a matrix."""
-    laid = [column.on(classes) for column in columns]
-    parts = zip(*((m.n, m.shift, m.total, m.squares) for m in laid), strict=True)
-    return Moments(classes, Axis.numbered(len(columns)), *(np.concatenate(part, axis=1) for part in parts))
-
-
-def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin: int) -> InvalidInput:
+def with_column_name(
+    error: InvalidInput, columns: Sequence[Column], numbers: AnyArray | None, begin: int
+) -> InvalidInput:
     """Return an error about a number with the name of its column, and the row counted from the first."""
     if isinstance(error, NumberTooLarge) and isinstance(error.column, int):
         if np.isinf(error.value):
@@ -399,4 +399,4 @@ def named(error: Any, columns: Sequence[Column], numbers: AnyArray | None, begin
         return NumberTooLarge(columns[error.column].name, error.value)
     if isinstance(error, RowRefused):
         return error.with_place(begin)
-    return error  # type: ignore[no-any-return]
+    return error

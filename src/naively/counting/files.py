@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from .._threads import allowed
-from .._types import Codes, Floats
-from ..data.batches import Found
-from ..data.files import Block, File
+from .._types import Codes, DType, Floats, Hashes, Label, Mask
+from ..data.batches import TextsReadAsMissing
+from ..data.column import Column, FamilySettings
+from ..data.files import File, FileBlock
 from ..data.frame import Frame, frame_of
-from ..data.schema import Column, Schema
-from ..data.target import Target, check_kinds, labels_of
+from ..data.schema import Schema
+from ..data.target import Target, arrow_target, check_kinds
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Message, RowNumber, Setting
-from .arrays import MOST_WEIGHT
+from ..stats.row_weights import weights_of_column
+from .ahead import ahead
 from .counter import TableCounter
-from .file_sample import Sample, place_hash
-from .first_look import cut, paired, uncut
+from .encoded_rows import EncodedRows
+from .first_look import cells_hasher, uncut_columns, with_cuts, with_word_pairs
+from .row_hash import RowHasher, frame_hashes
+from .sample import RowSample
 from .second_pass import Blocks
-from .thinned_rows import Thinned
 
 # More different texts than this name things rather than describe them: the column is set aside, unless asked for.
 MOST_LABELS = 1_000_000
-# Blocks that are read ahead of the counting.
-AHEAD = 2
+# Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
+# bounded, but some in any case.
+MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 
-Progress = Callable[[int, int, int | None], Any]  # told the rows and bytes done so far, and the bytes there are
+Progress = Callable[[int, int, int | None], object]  # told the rows and bytes done so far, and the bytes there are
 
 
-class Labelled(NamedTuple):
-    """Some rows of a file: where they are, what is counted of them, the code of each class, what each row weighs."""
+ByClass = Mapping[Label, float]  # the weight of a row of each class
+Answer = TypeVar("Answer")
+
+
+class LabeledBlock(NamedTuple):
+    """Some rows of a file: where they are, what is counted of them, the code of each class, the weight of each row."""
 
     file: int
     begin: int
@@ -49,10 +56,10 @@ class Labelled(NamedTuple):
     unlabelled: int = 0  # rows among them that are skipped, for they have no label
 
 
-class Survey(NamedTuple):
-    """What the rows of each class weigh together, and how many rows weigh something."""
+class ClassTotals(NamedTuple):
+    """The weight of the rows of each class, and the number of rows of weight."""
 
-    weights: dict[Any, float]
+    weights: dict[Label, float]
     rows: int
 
 
@@ -66,29 +73,29 @@ class FileRows:
     ignore: Sequence[str] = ()
     unlabelled: str = "error"
     progress: Progress | None = None
-    asked: Any = ()  # the columns that were asked for by name, however many values they have
-    label_type: np.dtype[Any] = field(default_factory=lambda: np.dtype(object))
+    asked: Collection[str] | Schema = ()  # the columns that were asked for by name, however many values they have
+    label_type: DType = field(default_factory=lambda: np.dtype(object))
     passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
     counted: int = 0  # those of them that have a label and weigh something
     skipped: int = 0  # those that have no label
     gaps: Counter[str] = field(default_factory=Counter)  # empty cells of rows that are counted, by column
-    found: Found = field(default_factory=dict)  # which texts stood for none, and how often, by column
+    found: TextsReadAsMissing = field(default_factory=dict)  # which texts stood for none, and how often, by column
     set_aside: list[str] = field(default_factory=list)
     first: Frame | None = None  # the first rows that were counted, for remarks on them
     sampling: bool = False  # whether some rows are kept, to choose settings with
     gathering: bool = False  # whether all rows are kept, as long as they are few
-    by_class: Mapping[Any, float] | None = None  # what a row of each class weighs, beside its own weight
-    expected: Sequence[Any] = ()  # classes that must be there, for they have a weight
+    by_class: ByClass | None = None  # the weight of a row of each class, beside its own weight
+    expected: Sequence[Label] = ()  # classes that must be there, for they have a weight
     scale: float = 1.0  # what all weights are multiplied by
     weighed: tuple[int, float] = (0, 0.0)  # rows of weight, and their sum
-    heaviest: Floats | None = None  # what the heaviest row of each class weighs, by its code, class weights included
-    sample: Sample = field(default_factory=Sample)
-    thinned: Thinned | None = None  # fewer, of numbers alone, to measure what they tell
+    heaviest: Floats | None = None  # the weight of the heaviest row of each class, by its code, class weights included
+    sample: RowSample | None = None
+    measuring: RowSample | None = None  # a smaller one, of numbers alone, to measure their mutual information
     named, cells = True, 1 << 30
     target = Target([], np.zeros(0, dtype=np.int32), np.dtype(object))  # the classes are known when the rows are
 
-    def schema(self, families: Any, pairs: bool = True) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
             self.asked = families
@@ -100,24 +107,25 @@ class FileRows:
             raise InvalidInput(f"{path} has no column to learn from beside {', '.join(apart)}.", path=path)
         self.asked = families or ()
         if pairs:
-            schema = paired(schema, lambda _: self.source.unpacked)
+            schema = with_word_pairs(schema, lambda _: self.source.unpacked)
         return self._cut(replace(schema, target=self.of_target, weight=self.weight))
 
     def _cut(self, schema: Schema) -> Schema:
         """Return the schema with all bins cut; where there are some, the files are gone over once for that."""
-        columns, sample = uncut(schema), Sample()
+        columns = uncut_columns(schema)
         if not columns:
             return schema
         self.passes = self.passes[0], self.passes[1] + 1
-        for part in self.labelled(TableCounter(Schema(columns)), range(len(self.source.paths)), allowed(None)):
-            sample.keep(place_hash(part.file, part.begin, part.frame.rows), part.frame, part.y, part.weights)
+        counter, sample = TableCounter(Schema(columns)), RowSample(cells_hasher(columns))
+        for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
+            sample.keep(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self.tell(part)
-        self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
-        if not sample.parts:  # the counting says that there are no rows
-            return cut(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
-        frame, _, weights = sample.rows()
-        return cut(schema, frame, weights)
+        read, self.passes, self.rows = self.rows, (self.passes[0] + 1, self.passes[1]), 0
+        if not read:  # the counting says that there are no rows
+            return with_cuts(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
+        found = sample.rows()
+        return with_cuts(schema, frame_of(found.table), found.weights)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -127,8 +135,8 @@ class FileRows:
         which: Sequence[int],
         threads: int,
         schema: Schema | None = None,
-        found: Found | None = None,
-    ) -> Iterator[Labelled]:
+        found: TextsReadAsMissing | None = None,
+    ) -> Iterator[LabeledBlock]:
         """Return the rows of some of the files, a block at a time, with the codes that the counter gives classes.
 
         Of its columns only some are read, if there is a schema of these. Texts that stand for no value are added to
@@ -142,16 +150,16 @@ class FileRows:
             names = [name for name in schema.names if name not in self.set_aside]
             yield self._labelled(counter, block, names)
 
-    def _labelled(self, counter: TableCounter, block: Block, names: list[str]) -> Labelled:
+    def _labelled(self, counter: TableCounter, block: FileBlock, names: list[str]) -> LabeledBlock:
         table, path = block.table, self.source.paths[block.file]
-        labels, codes, dtype = labels_of(table.column(self.of_target))
+        labels, codes, dtype = arrow_target(table.column(self.of_target))
         if labels:
             self.label_type = dtype
             check_kinds([*list(counter.classes.places)[:1], *labels])
         weights = None
         if self.weight is not None:
             column = frame_of(table.select([self.weight])).columns[self.weight]
-            weights = checked(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
+            weights = weights_of_column(column.numbers(0, table.num_rows), self.weight, path, block.begin) * self.scale
         none = codes < 0
         if none.any():
             if self.unlabelled != "skip":
@@ -168,9 +176,9 @@ class FileRows:
         if self.by_class is not None:
             factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
             weights = factors if own is None else factors * own
-        return Labelled(block.file, block.begin, frame, y, weights, own, int(none.sum()))
+        return LabeledBlock(block.file, block.begin, frame, y, weights, own, int(none.sum()))
 
-    def survey(self) -> Survey:
+    def survey(self) -> ClassTotals:
         """Go over the classes and the weights of all rows, and nothing else of them."""
         counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
         self.passes = self.passes[0], self.passes[1] + 1
@@ -183,21 +191,21 @@ class FileRows:
         self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
         if not rows:
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        return Survey(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
+        return ClassTotals(dict(zip(counter.classes.places, sums.tolist(), strict=True)), rows)
 
     def again(
         self,
         counter: TableCounter,
         threads: int,
-        share: Callable[[Labelled], Codes | None] = lambda part: None,
+        folds_of: Callable[[LabeledBlock], Codes | None] = lambda part: None,
         wide: bool = True,
     ) -> Blocks:
         """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
         narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
         for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
-            yield part.frame, part.y, part.weights, share(part)
+            yield part.frame, part.y, part.weights, folds_of(part)
 
-    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[Labelled]:
+    def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:
         """Go over all rows in one pass more, and say how far it is."""
         self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
         self.rows = 0
@@ -218,19 +226,18 @@ class FileRows:
         self,
         counters: Sequence[TableCounter],
         threads: int,
-        share: Callable[[Labelled], Codes | None],
+        folds_of: Callable[[LabeledBlock], Codes | None],
         which: Sequence[int],
     ) -> None:
-        """Count each row with one of the counters, which have the same codes; share says with which."""
-        before = self.rows
-        for part in self.labelled(counters[0], which, threads, found=self.found):
-            folds = share(part)
+        """Count each row with one of the counters, which have the same codes: the one of its fold."""
+        before, counter, hasher = self.rows, counters[0], RowHasher(counters[0])
+        for part in self.labelled(counter, which, threads, found=self.found):
+            folds = folds_of(part)
             with in_file(self.source, part.file, part.begin):
-                counters[0].add_apart(counters, folds, part.frame, part.y, part.weights, threads)
+                block = counter.encoded(part.frame, 0, part.frame.rows, threads)
+                counter.add_apart(counters, folds, block, part.y, part.weights, threads)
             self.first = self.first or part.frame
-            if self.sampling or (self.gathering and (self.sample.complete or self.rows == before)):
-                hashed = place_hash(part.file, part.begin, part.frame.rows)
-                self.sample.keep(hashed, part.frame, part.y, part.own, counters[0].readers, folds)
+            self._sample(hasher, part, block, folds, threads)
             if part.own is not None:
                 heavy, total = self.weighed
                 self.weighed = heavy + int(np.count_nonzero(part.own)), total + float(part.own.sum())
@@ -238,9 +245,6 @@ class FileRows:
                 known = np.zeros(0) if self.heaviest is None else self.heaviest
                 self.heaviest = np.pad(known, (0, len(counters[0].classes.places) - len(known)))
                 np.maximum.at(self.heaviest, part.y, part.weights)
-            if counters[0].of_numbers:
-                self.thinned = self.thinned or Thinned(counters[0].of_numbers)
-                self.thinned.add(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
             self._note(part)
             self._set_aside(counters)
@@ -250,14 +254,32 @@ class FileRows:
             raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
         if not any(counter.rows.any() for counter in counters):
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
-        check_named(self.expected, counters[0].classes.places)
+        check_class_names(self.expected, counters[0].classes.places)
 
-    def _note(self, part: Labelled) -> None:
+    def _sample(
+        self, hasher: RowHasher, part: LabeledBlock, block: EncodedRows, folds: Codes | None, threads: int
+    ) -> None:
+        """Let samples look at the rows of a block; what was encoded to be counted is hashed, if anything needs it."""
+        hashes = cache(lambda: hasher.hashes(block, part.y, part.own))
+
+        def hashes_of(frame: Frame, y: Codes, weights: Floats) -> Hashes:
+            return frame_hashes(hasher, frame, y, weights, threads)
+
+        if self.sampling or (self.gathering and (self.sample is None or self.sample.complete)):
+            self.sample = self.sample or RowSample(hashes_of, tuple(hasher.counter.readers))
+            self.sample.keep(part.frame, part.y, part.own, folds, hashes)
+        numbers = [column.name for column in hasher.counter.of_numbers]
+        if numbers:
+            most = measured_rows(len(numbers))
+            self.measuring = self.measuring or RowSample(None, kept=most, whole=most)
+            self.measuring.keep(part.frame.only(numbers), part.y, part.weights, None, hashes)
+
+    def _note(self, part: LabeledBlock) -> None:
         """Note how many rows are counted, how many have no label, and which cells are empty, whatever rows weigh."""
         light = None if part.own is None or part.own.all() else part.own == 0
         self.counted += part.frame.rows - (0 if light is None else int(light.sum()))
         self.skipped += part.unlabelled
-        self.gaps.update(missing_in(part.frame, light))
+        self.gaps.update(empty_cells(part.frame, light))
 
     def _set_aside(self, counters: Sequence[TableCounter]) -> None:
         for column, words in list(zip(counters[0].of_labels, counters[0].words, strict=True)):
@@ -267,7 +289,7 @@ class FileRows:
                     counter.set_aside(column.name)
 
     def may_go(self, column: Column) -> bool:
-        """Tell whether a column is set aside if it has too many values: texts that were not asked for."""
+        """Return whether a column is set aside if it has too many values: texts that were not asked for."""
         return column.type == "text" and column.name not in self.asked
 
     def finish(self) -> None:
@@ -277,7 +299,7 @@ class FileRows:
             done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
             self.progress(self.rows, done, done)
 
-    def tell(self, part: Labelled) -> None:
+    def tell(self, part: LabeledBlock) -> None:
         """Say how far the reading is, if anybody listens."""
         if self.progress is not None:
             sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
@@ -286,7 +308,12 @@ class FileRows:
             self.progress(self.rows, before * sum(sizes) + sum(sizes[: part.file]) + here, passes * sum(sizes))
 
 
-def check_named(labels: Iterable[Any], known: Iterable[Any]) -> None:
+def measured_rows(columns: int) -> int:
+    """Return on how many rows the mutual information of so many columns of numbers is measured."""
+    return int(np.clip(CELLS // max(columns, 1), FEWEST, MEASURED))
+
+
+def check_class_names(labels: Iterable[Label], known: Iterable[Label]) -> None:
     """Refuse weights of classes that no row has."""
     there = list(known)
     unknown = [label for label in labels if label not in set(there)]
@@ -311,44 +338,13 @@ def set_aside_hint(name: str) -> Message:
     )
 
 
-def ahead(items: Iterable[Any], depth: int = AHEAD) -> Iterator[Any]:
-    """Return the same items; a thread of its own makes the next ones meanwhile."""
-    waiting: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    stopped, end = threading.Event(), object()
-
-    def put(item: Any, error: BaseException | None = None) -> None:
-        while not stopped.is_set():
-            try:
-                waiting.put((item, error), timeout=0.1)
-                return
-            except queue.Full:
-                continue
-
-    def work() -> None:
-        try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
-                    return
-            put(end)
-        except BaseException as error:  # handed to whoever waits for the next item
-            put(end, error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while (got := waiting.get())[0] is not end:
-            yield got[0]
-        if got[1] is not None:
-            raise got[1]
-    finally:
-        stopped.set()
-        thread.join()
-
-
 def each_block(
-    file: File, schema: Schema, ask: Callable[[Any], Any], threads: int | None = None, beside: Sequence[str] = ()
-) -> list[Any]:
+    file: File,
+    schema: Schema,
+    ask: Callable[[pa.Table], Answer],
+    threads: int | None = None,
+    beside: Sequence[str] = (),
+) -> list[Answer]:
     """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
     answers = []
     for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
@@ -359,7 +355,7 @@ def each_block(
     return answers
 
 
-def missing_in(frame: Frame, light: Any = None) -> dict[str, int]:
+def empty_cells(frame: Frame, light: Mask | None = None) -> dict[str, int]:
     """Return how many cells of each Arrow column of a frame are empty, but for rows that weigh nothing."""
     empty = {name: values.data.null_count for name, values in frame.columns.items()}
     if light is not None:
@@ -367,20 +363,6 @@ def missing_in(frame: Frame, light: Any = None) -> dict[str, int]:
         apart = {name: frame.columns[name].data.filter(rows).null_count for name, none in empty.items() if none}
         empty |= {name: empty[name] - none for name, none in apart.items()}
     return {name: none for name, none in empty.items() if none}
-
-
-def checked(weights: Floats, column: str, path: str, begin: int) -> Floats:
-    """Return what each row weighs, if rows can weigh that."""
-    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        found = "nothing" if np.isnan(weights[row]) else f"{weights[row]:g}"
-        raise InvalidInput(
-            RowNumber(begin + row, path),
-            f": the weight in column {column!r} is {found}; a row weighs a finite number of 0 or more.",
-            column=column,
-        )
-    return np.ascontiguousarray(weights)
 
 
 @contextmanager

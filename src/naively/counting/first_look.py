@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from .._types import Floats
+from .._types import Codes, Floats, Hashes
+from ..data.column import Column
 from ..data.frame import Frame
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..families import Bins, Gaussian, Words
-from .file_sample import chosen
+from . import sample
+from .counter import TableCounter
+from .row_hash import RowHasher, frame_hashes
+from .sample import smallest_places
 
 # Pairs of words are counted beside single words if all texts of a column take up to so many bytes: of more, they would
 # be too many, and single words tell nearly as much.
 PAIRED = 1 << 26
 
 
-def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
+def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
     """Return the schema with pairs of words where nobody said if they are counted; size tells the bytes of a column."""
     families = {}
     for column in schema.of_kind("vectors"):
@@ -27,22 +31,36 @@ def paired(schema: Schema, size: Callable[[str], float]) -> Schema:
     return schema.with_families(families)
 
 
-def uncut(schema: Schema) -> tuple[Column, ...]:
+def uncut_columns(schema: Schema) -> tuple[Column, ...]:
     """Return the columns that are counted in bins nobody has cut yet, as columns of numbers."""
     found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
     return tuple(replace(column, family=Gaussian()) for column in found)
 
 
-def cut(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
+def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     """Return the schema with all bins cut: about equally many of these rows fall into each."""
-    names = [column.name for column in uncut(schema)]
+    names = [column.name for column in uncut_columns(schema)]
     if not names:
         return schema
-    at = chosen(frame.rows, weights)
+    at = np.arange(frame.rows) if weights is None else np.flatnonzero(weights > 0)
+    if len(at) > 2 * sample.KEPT:
+        hashes = cells_hasher(uncut_columns(schema))(frame, np.zeros(frame.rows, dtype=np.int32), weights)
+        at = smallest_places(hashes, sample.KEPT, weights)
     w = np.ones(len(at)) if weights is None else weights[at]
     families = {}
     for name in names:
         values = frame.columns[name]
         values.check(schema[name])
-        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]
+        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]  # only bins are cut
     return schema.with_families(families)
+
+
+def cells_hasher(columns: Sequence[Column]) -> Callable[[Frame, Codes, Floats | None], Hashes]:
+    """Return what hashes rows by some columns and their weights; not by their classes, which must not place cuts."""
+    hasher = RowHasher(TableCounter(Schema(tuple(columns))))
+
+    def hashes(frame: Frame, y: Codes, weights: Floats | None) -> Hashes:
+        only = frame.only([column.name for column in columns])
+        return frame_hashes(hasher, only, np.zeros(frame.rows, dtype=np.uint64), weights, 1)
+
+    return hashes

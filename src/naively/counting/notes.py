@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from .._types import CellLike, Label
 from ..data.frame import Frame
-from ..data.values import Values
+from ..data.values import ColumnValues
 from ..errors.message import IgnoredColumns, Message, Setting
 from ..judge.metrics import single_class_note
 from ..stats.axis import Axis
-from .cell_notes import SHOWN, listed, unclear_numbers
+from .cell_notes import SHOWN, name_list, unclear_numbers
 from .counter import TableCounter
 
 # Fewer rows say little about what a column is.
@@ -32,15 +32,15 @@ MOMENT = re.compile(r"\d+([-/.:]\d+)+([T ]\d+(:\d+)*([.,]\d+)?)?\s?(z|am|pm|[-+]
 Said = Callable[[Sequence[str]], Message]  # from the names of columns to a sentence about them
 
 
-def hints_of(counter: TableCounter, source: Any) -> tuple[Message, ...]:
+def hints_of(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]] | None) -> tuple[Message, ...]:
     """Return remarks on columns that look odd, each with the line to write; one for all columns of the same kind."""
     rows = float(counter.rows.sum())
     if rows < ENOUGH or not isinstance(source, Frame):
         return ()
-    return tuple(grouped([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
+    return tuple(grouped_remarks([*found_in_labels(counter, rows), *found_in_numbers(counter, source)]))
 
 
-def grouped(found: Sequence[tuple[Said, str]]) -> list[Message]:
+def grouped_remarks(found: Sequence[tuple[Said, str]]) -> list[Message]:
     """Return a sentence for all columns of which the same is to be said, in the order in which they came up."""
     columns: dict[Said, list[str]] = {}
     for said, name in found:
@@ -48,7 +48,7 @@ def grouped(found: Sequence[tuple[Said, str]]) -> list[Message]:
     return [said(names) for said, names in columns.items()]
 
 
-def about_target(labels: Sequence[Any]) -> list[Message]:
+def about_target(labels: Sequence[Label]) -> list[Message]:
     """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
     if len(labels) == 1:
         return [Message(single_class_note(labels[0]))]
@@ -65,35 +65,35 @@ def about_target(labels: Sequence[Any]) -> list[Message]:
     return [remark]
 
 
-def is_doubtful(labels: Sequence[Any]) -> bool:
-    """Tell whether a target deserves a warning rather than a remark."""
+def is_doubtful(labels: Sequence[Label]) -> bool:
+    """Return whether a target deserves a warning rather than a remark."""
     return bool(about_target(labels)) and (len(labels) == 1 or len(labels) > HUNDREDS)
 
 
 def about_labels(counter: TableCounter, rows: float) -> list[Message]:
     """Return remarks on columns of labels."""
-    return grouped(found_in_labels(counter, rows))
+    return grouped_remarks(found_in_labels(counter, rows))
 
 
 def found_in_labels(counter: TableCounter, rows: float) -> list[tuple[Said, str]]:
     """Return what is to be said of columns of labels, with their names."""
     found: list[tuple[Said, str]] = []
     for at, (column, words) in enumerate(zip(counter.of_labels, counter.words, strict=True)):
-        met = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
-        values, labels = int((met[1:] > 0).sum()), list(words.places)  # without the missing ones
-        own = values > 0.9 * (rows - met[0]) and column.type == "text"
-        if met[0] >= rows:
-            found.append((empty, column.name))
-        elif values == 1 and met[0] == 0:
-            found.append((constant, column.name))
-        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, met)):
-            found.append((partial(exactly, unclear), column.name))
+        seen = counter.labels.part(at, len(words), len(counter.classes)).sum(axis=1)
+        values, labels = int((seen[1:] > 0).sum()), list(words.places)  # without the missing ones
+        own = values > 0.9 * (rows - seen[0]) and column.type == "text"
+        if seen[0] >= rows:
+            found.append((remark_empty, column.name))
+        elif values == 1 and seen[0] == 0:
+            found.append((remark_constant, column.name))
+        elif column.type == "text" and (unclear := unclear_numbers(column.name, labels, seen)):
+            found.append((partial(remark_found, unclear), column.name))
         elif own and most_are(labels, is_sentence):
-            found.append((sentences, column.name))
+            found.append((remark_sentences, column.name))
         elif own and most_are(labels, is_amount):
-            found.append((amounts, column.name))
+            found.append((remark_amounts, column.name))
         elif own:
-            found.append((identifiers, column.name))
+            found.append((remark_identifiers, column.name))
     return found
 
 
@@ -108,20 +108,20 @@ def found_in_numbers(counter: TableCounter, frame: Frame) -> list[tuple[Said, st
         least, most = (edge(different[name] for name in names) for edge in (min, max))
         many = f"{least}" if least == most else f"{least} to {most}"
         return Message(
-            f"{called(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; if "
-            "they are codes rather than amounts: ",
+            f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} only {many} different whole numbers{where}; "
+            "if they are codes rather than amounts: ",
             families_as(names, "categorical"),
             ".",
         )
 
     for column, varies in zip(counter.of_numbers, do_vary(counter), strict=True):
         values = frame.columns[column.name]
-        if not isinstance(values, Values):
+        if not isinstance(values, ColumnValues):
             continue
         numbers = values.numbers(0, min(frame.rows, LOOKED_AT))
         different[column.name] = len(np.unique(numbers[~np.isnan(numbers)]))
         if different[column.name] == 1 and not varies:
-            found.append((constant, column.name))
+            found.append((remark_constant, column.name))
         elif column.type == "whole" and 2 < different[column.name] <= FEW and column.family.name == "gaussian":
             found.append((codes, column.name))
     return found
@@ -131,8 +131,8 @@ def do_vary(counter: TableCounter) -> list[bool]:
     """Tell of each column of numbers whether it holds different ones, by all rows that were counted."""
     if not counter.of_numbers:
         return []
-    met = list(counter.classes.places)
-    overall = counter.numbers.moments(met, Axis(met)).overall()
+    seen = list(counter.classes.places)
+    overall = counter.numbers.moments(seen, Axis(seen)).overall()
     spread: list[bool] = (overall.variance[0] > 1e-18 * overall.mean[0] ** 2).tolist()
     return spread
 
@@ -140,20 +140,20 @@ def do_vary(counter: TableCounter) -> list[bool]:
 # -- what labels look like ---------------------------------------------------------------------------------------------
 
 
-def most_are(labels: list[Any], such: Callable[[str], bool]) -> bool:
-    """Tell whether most of the first labels are such."""
+def most_are(labels: list[Label], such: Callable[[str], bool]) -> bool:
+    """Return whether most of the first labels are such."""
     some = [label for label in labels[:LOOKED_AT] if isinstance(label, str)]
     return sum(map(such, some)) > len(some) / 2
 
 
 def is_sentence(label: str) -> bool:
-    """Tell whether a label is a text of several words."""
+    """Return whether a label is a text of several words."""
     unspaced = sum("\u3040" <= sign <= "\u9fff" for sign in label[: 4 * UNSPACED])
     return unspaced >= UNSPACED or len(label.split(None, SEVERAL)) >= SEVERAL
 
 
 def is_amount(label: str) -> bool:
-    """Tell whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
+    """Return whether a label is a measurement, a date or a time; digits alone may as well be a number of a record.
 
     >>> [is_amount(label) for label in ("$62.39", "41.11 €", "34.1%", "12 kg", "2020-01-31", "9:30 am")]
     [True, True, True, True, True, True]
@@ -169,13 +169,13 @@ def is_amount(label: str) -> bool:
 # -- what is said of columns -------------------------------------------------------------------------------------------
 
 
-def called(names: Sequence[str]) -> str:
+def subject_of(names: Sequence[str]) -> str:
     """Return columns as the subject of a sentence: a single one by name, of many how many and the first few.
 
     >>> called(["a"]), called(["a", "b"]), called(["a", "b", "c", "d"])
     ("'a'", "2 columns ('a', 'b')", "4 columns ('a', 'b', 'c', …)")
     """
-    return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({listed(names)})"
+    return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({name_list(names)})"
 
 
 def families_as(names: Sequence[str], family: str) -> Setting:
@@ -183,49 +183,49 @@ def families_as(names: Sequence[str], family: str) -> Setting:
     return Setting("families", dict.fromkeys(names[:SHOWN], family), more=len(names) > SHOWN)
 
 
-def empty(names: Sequence[str]) -> Message:
+def remark_empty(names: Sequence[str]) -> Message:
     """Say that columns hold nothing."""
-    return Message(f"{called(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing.")
+    return Message(f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} nothing: every cell is missing.")
 
 
-def constant(names: Sequence[str]) -> Message:
+def remark_constant(names: Sequence[str]) -> Message:
     """Say that columns hold the same in every row."""
     one = len(names) == 1
     return Message(
-        f"{called(names)} {'holds' if one else 'hold'} the same value in every row, and {'has' if one else 'have'} no "
-        "information on the class."
+        f"{subject_of(names)} {'holds' if one else 'hold'} the same value in every row, and {'has' if one else 'have'} "
+        "no information on the class."
     )
 
 
-def exactly(remark: Message, names: Sequence[str]) -> Message:
+def remark_found(remark: Message, names: Sequence[str]) -> Message:
     """Say what was found in a single column."""
     return remark
 
 
-def sentences(names: Sequence[str]) -> Message:
+def remark_sentences(names: Sequence[str]) -> Message:
     """Say that columns hold texts, and how their words are counted."""
     return Message(
-        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} texts of several words, and each is taken as a "
+        f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} texts of several words, and each is taken as a "
         "whole, which hardly predicts anything. To count their words: ",
         families_as(names, "words"),
         ".",
     )
 
 
-def amounts(names: Sequence[str]) -> Message:
+def remark_amounts(names: Sequence[str]) -> Message:
     """Say that columns hold amounts or times that are taken as labels."""
     return Message(
-        f"{called(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written as "
-        "text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
+        f"{subject_of(names)} {'holds' if len(names) == 1 else 'hold'} what looks like amounts, dates or times written "
+        "as text, which is taken as labels, and almost every row has one of its own; convert them to numbers or dates."
     )
 
 
-def identifiers(names: Sequence[str]) -> Message:
+def remark_identifiers(names: Sequence[str]) -> Message:
     """Say that columns hold what only names rows."""
     one = len(names) == 1
     own, them = ("has a value of its own", "it") if one else ("have a value of their own", "them")
     return Message(
-        f"{called(names)} {own} in almost every row, as identifiers have, which predicts nothing for other rows; "
+        f"{subject_of(names)} {own} in almost every row, as identifiers have, which predicts nothing for other rows; "
         f"ignore {them}: ",
         IgnoredColumns(names[:SHOWN], len(names) > SHOWN),
         ".",

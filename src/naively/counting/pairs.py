@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import _kernels
-from .._types import Codes, Floats, Places
+from .._types import AnyArray, Codes, Floats, Label, Places
 from ..data.grid import Cells, Grid
 from ..stats.axis import Axis
 from ..stats.growing import Vocabulary, room_for
@@ -18,7 +17,7 @@ from ..stats.pairs import JointCounts, on_classes
 ROWS = 1 << 15
 
 
-class TogetherCounter:
+class JointCounter:
     """Fills a Joint; classes may be new at any time. Labels come as codes of vocabularies."""
 
     def __init__(self, grid: Grid, words: Sequence[Vocabulary], on: tuple[Places, Places] | None = None) -> None:
@@ -39,7 +38,7 @@ class TogetherCounter:
             self.products = np.concatenate([self.products, np.zeros((more, *self.products.shape[1:]))])
 
     def codes_of(self, codes: Codes) -> Codes:
-        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not told apart."""
+        """Return the codes of the grid for codes of the vocabularies; -1 for labels that are not distinguished."""
         out = np.empty((len(codes), len(self.known)), dtype=np.int32, order="F")
         for at, (words, known) in enumerate(zip(self.words, self.known, strict=True)):
             if len(self.places[at]) < len(words):
@@ -47,12 +46,14 @@ class TogetherCounter:
             np.take(self.places[at], codes[:, at], out=out[:, at])
         return out
 
-    def add(self, numbers: Any, codes: Codes | None, y: Codes, weights: Floats | None, threads: int) -> None:
+    def add(
+        self, numbers: AnyArray | None, codes: Codes | None, y: Codes, weights: Floats | None, threads: int
+    ) -> None:
         """Count rows, given their numbers and the codes of their labels, if there are such columns."""
         numbers = np.empty((len(y), 0)) if numbers is None else numbers
         codes = np.empty((len(y), 0), dtype=np.int32) if codes is None else codes
         if self.on is not None:
-            numbers, codes = (part[:, at] for part, at in zip((numbers, codes), self.on, strict=True))
+            numbers, codes = numbers[:, self.on[0]], codes[:, self.on[1]]
         for begin in range(0, len(y), ROWS):
             rows = slice(begin, begin + ROWS)
             cells = self.grid.encode(numbers[rows], self.codes_of(codes[rows]), threads)
@@ -68,23 +69,23 @@ class TogetherCounter:
         """Hold the rows of each class, which is all there is to count of no columns at all."""
         self.products[: len(rows), 0, 0] = rows
 
-    def value(self, met: Sequence[Any], axis: Axis) -> JointCounts:
+    def value(self, seen: Sequence[Label], axis: Axis) -> JointCounts:
         """Return the sums of all rows so far, the classes sorted."""
-        half = self.products[: len(met)]
+        half = self.products[: len(seen)]
         whole = half + np.triu(half, 1).transpose(0, 2, 1)
         fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
-        place = axis.places(met)
-        fine[place], products[place] = self.fine[:, : len(met)].T, whole
+        place = axis.places(seen)
+        fine[place], products[place] = self.fine[:, : len(seen)].T, whole
         return JointCounts(axis, self.grid, fine, products)
 
-    def take(self, joint: JointCounts, classes: Sequence[Any]) -> None:
+    def take(self, joint: JointCounts, classes: Sequence[Label]) -> None:
         """Hold these sums from now on, the classes by their codes."""
         self.make_room(len(classes))
         wanted = Axis.ordered(classes)
         self.fine[:, : len(classes)] = on_classes(joint.fine, joint.classes, wanted).T
         self.products[: len(classes)] = np.triu(on_classes(joint.products, joint.classes, wanted))
 
-    def absorb(self, other: TogetherCounter) -> None:
+    def absorb(self, other: JointCounter) -> None:
         """Take in what another counter with the same grid and codes has counted."""
         self.make_room(len(other.products))
         size = len(other.products)

@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._threads import allowed
-from .._types import Floats
-from ..data.batches import Found
+from .._types import CellLike, Codes, ColumnLike, DType, Floats, Hashes, Label, Places, TableLike
+from ..data.batches import TextsReadAsMissing
+from ..data.column import NOUNS, FamilySettings
 from ..data.dict_rows import few_rows
 from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
-from ..data.schema import NOUNS, Schema
-from ..data.target import Shares, Target, check_kinds, target_of, type_for
-from ..data.values import Values
+from ..data.schema import Schema
+from ..data.target import SoftLabels, Target, check_kinds, target_of, type_for
+from ..data.values import ColumnValues
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import ANY_VALUE, Message, RowNumber, Setting
 from ..stats import Counts
-from .arrays import MOST_WEIGHT
+from ..stats.row_weights import checked_row_weights, weights_of_column
 from .cell_notes import about_cells
-from .counter import TableCounter, width_of
-from .files import FileRows, set_aside_hint
-from .first_look import cut, paired
+from .counter import TableCounter
+from .encoded_rows import EncodedRows
+from .files import ByClass, FileRows, Progress, measured_rows, set_aside_hint
+from .first_look import with_cuts, with_word_pairs
 from .notes import hints_of
-from .thinned_rows import Thinned
-from .wide import check_width
+from .row_hash import RowHasher, soft_label_hashes
+from .wide import check_vector_width, counted_width
 
 
 @dataclass
 class Rows:
     """Rows to count: a frame, or a few dicts, with the class and the weight of each."""
 
-    source: Any
-    target: Target | Shares
+    source: Frame | Sequence[Mapping[str, CellLike]]
+    target: Target | SoftLabels
     weights: Floats | None
     called: str | None = None  # the column of the classes, if it is one of the table
-    by_class: Any = None  # what a row of each class weighs, if its weight was multiplied by that
+    by_class: ByClass | None = None  # the weight of a row of each class, if its weight was multiplied by that
+    own: Floats | None = None  # then, the weights before
+    hashes: Hashes | None = None  # of the content of each row, once they were needed
+
+    @property
+    def own_weights(self) -> Floats | None:
+        """The weights of the rows without those of their classes."""
+        return self.weights if self.by_class is None else self.own
+
+    def take(self, at: Places) -> Rows:
+        """Return some of the rows, in this order."""
+        source = self.source.take(at) if isinstance(self.source, Frame) else [self.source[i] for i in at]
+        weights, own = (None if part is None else part[at] for part in (self.weights, self.own))
+        hashes = None if self.hashes is None else self.hashes[at]
+        if isinstance(self.target, SoftLabels):
+            target: Target | SoftLabels = self.target._replace(
+                proportions=np.ascontiguousarray(self.target.proportions[at])
+            )
+        else:
+            target = self.target._replace(codes=np.ascontiguousarray(self.target.codes[at]))
+        return replace(self, source=source, target=target, weights=weights, own=own, hashes=hashes)
 
     @property
     def named(self) -> bool:
@@ -52,25 +74,29 @@ class Rows:
         return self.source.rows * len(self.source.columns) if isinstance(self.source, Frame) else 0
 
     @property
-    def label_type(self) -> np.dtype[Any]:
+    def label_type(self) -> DType:
         """The type to give labels back in."""
         return self.target.dtype
 
-    def schema(self, families: Any, pairs: bool = True) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, pairs: bool = True) -> Schema:
         """Return what the columns are; families may say otherwise, or be a whole schema; pairs of words if they may."""
         if isinstance(families, Schema):
-            self.source = frame_of(self.source).on(families)
+            self.source = frame = frame_of(self.source).on(families)
             schema = replace(families, target=self.called or families.target)
         else:
-            self.source = frame_of(self.source)
-            schema = replace(self.source.schema(families).with_families(families), target=self.called)
-            self.source = self.source.on(schema)
+            frame = frame_of(self.source)
+            schema = replace(frame.schema(families).with_families(families), target=self.called)
+            self.source = frame = frame.on(schema)
             if pairs:
-                schema = paired(schema, lambda name: self.source.columns[name].bytes)
-        return cut(schema, self.source, self.weights)
+                schema = with_word_pairs(schema, frame.text_bytes)
+        return with_cuts(schema, frame, self.weights)
 
 
-def with_hints(counter: TableCounter, rows: Any) -> Schema:
+# `Rows` of a table or `FileRows`: which of both follows from what was given, and callers that take no files know it.
+AnyRows: TypeAlias = Any
+
+
+def with_hints(counter: TableCounter, rows: Rows | FileRows) -> Schema:
     """Return the schema of what was counted, with remarks on columns that look odd or were set aside."""
     if isinstance(rows, FileRows):
         aside, file = map(set_aside_hint, rows.set_aside), rows.source
@@ -80,29 +106,37 @@ def with_hints(counter: TableCounter, rows: Any) -> Schema:
     return replace(counter.schema, hints=(*cells, *hints_of(counter, rows.source)))
 
 
-def read_as_missing(counter: TableCounter, source: Any) -> Found:
+def read_as_missing(counter: TableCounter, source: Frame | Sequence[Mapping[str, CellLike]]) -> TextsReadAsMissing:
     """Return which texts of a table stood for no value, by column: in labels as they were counted, in numbers."""
     found = {coder.column.name: coder.found for coder in counter.coders if coder.found}
     values = source.columns.items() if isinstance(source, Frame) else ()
-    return found | {name: one.none for name, one in values if isinstance(one, Values) and one.none}
+    return found | {name: one.none for name, one in values if isinstance(one, ColumnValues) and one.none}
 
 
-def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error", schema: Schema | None = None) -> Any:
+def labeled_rows(
+    X: TableLike,
+    y: ColumnLike,
+    target: str | None,
+    weights: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
+) -> AnyRows:
     """Return the rows of any table or file, with their classes: given apart, or as a column of the table."""
     file = file_of(X)
     if file is not None:
         return rows_of_file(file, y, target, weights, unlabelled, schema)
-    source: Any = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
-    if source is None or schema is None or not schema.single:
-        source = frame_of(X)
-        y = [y] if schema is None and source.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
+    few = None if schema is None or target is not None or isinstance(weights, str) else few_rows(X, schema)
+    source: Frame | list[Mapping[str, CellLike]] = [] if few is None else few
+    if few is None or schema is None or not schema.single:
+        frame = frame_of(X)
+        y = [y] if schema is None and frame.rows == 1 and isinstance(y, (str, int, bool)) else y  # one row, one label
         if target is not None:
             if y is not None:
                 raise InvalidInput("Give the classes as y, or the name of their column as target; not both.")
-            source, y = without(source, target)
+            frame, y = split_column(frame, target)
         if isinstance(weights, str):
-            source, weights = without_weights(source, weights, target)
-        source = source if schema is None else source.on(schema)
+            frame, weights = split_weights(frame, weights, target)
+        source = frame if schema is None else frame.on(schema)
     alone = type(X) is dict or type(X).__name__ == "Series"
     if alone and target is None and is_label(y) and few_rows(X, schema) is not None:
         y = [y]  # one row, one label
@@ -116,11 +150,16 @@ def rows_of(X: Any, y: Any, target: Any, weights: Any, unlabelled: str = "error"
         raise InvalidInput(
             f"Found input variables with inconsistent numbers of samples: {n} rows and {found.rows} labels."
         )
-    return labelled_rows(Rows(source, found, checked_weights(weights, n), target), unlabelled)
+    return with_labels_only(Rows(source, found, checked_row_weights(weights, n), target), unlabelled)
 
 
 def rows_of_file(
-    file: File, y: Any, target: Any, weight: Any, unlabelled: str = "error", schema: Schema | None = None
+    file: File,
+    y: ColumnLike,
+    target: str | None,
+    weight: ColumnLike | str | None,
+    unlabelled: str = "error",
+    schema: Schema | None = None,
 ) -> FileRows:
     """Return the rows of files, whose classes and weights are columns of theirs."""
     if y is not None or target is None:
@@ -134,44 +173,17 @@ def rows_of_file(
     return FileRows(file, target, weight, unlabelled=unlabelled, asked=schema or ())
 
 
-def sampled(rows: FileRows, counter: TableCounter) -> Rows:
-    """Return some of the rows of files that were counted, as a table in memory; each weighs what it does by itself."""
-    frame, codes, weights = rows.sample.rows()
-    target = Target(list(counter.classes.places), codes, rows.label_type)
-    return Rows(frame.on(counter.schema), target, None if rows.weight is None else weights, rows.of_target)
-
-
-def thinned(counter: TableCounter, rows: Rows | FileRows) -> Thinned | None:
-    """Return some rows to measure on what numbers tell whose bins are not counted; None if there are no such numbers.
-
-    It is measured when somebody asks: few cells are touched until then.
-    """
-    grid = counter.schema.grid
-    binned = set() if grid is None else {bins.name for bins in grid.numbers}
-    if all(column.name in binned for column in counter.of_numbers):
-        return None
-    if isinstance(rows, FileRows):
-        found = rows.thinned
-    else:
-        found = Thinned(counter.of_numbers)
-        y = rows.target.shares if isinstance(rows.target, Shares) else rows.target.codes
-        found.add(frame_of(rows.source), y, rows.weights)
-    if found is not None:
-        found.of = float(counter.rows.sum())
-    return found
-
-
 def no_labels(rows: int) -> Target:
     """Return the classes of rows none of which has a label."""
     return Target([], np.full(rows, -1, dtype=np.int32), np.dtype(object))
 
 
-def is_label(y: Any) -> bool:
-    """Tell whether this is the label of one row rather than those of several."""
+def is_label(y: ColumnLike) -> bool:
+    """Return whether this is the label of one row rather than those of several."""
     return isinstance(y, str) or not (y is None or hasattr(y, "__len__") or np.ndim(y))
 
 
-def without(frame: Frame, target: str) -> tuple[Frame, Any]:
+def split_column(frame: Frame, target: str) -> tuple[Frame, ColumnLike]:
     """Return a frame without the column of the classes, and those."""
     if target not in frame.columns:
         Schema(tuple(frame.schema()))[target]  # says which columns there are
@@ -179,7 +191,7 @@ def without(frame: Frame, target: str) -> tuple[Frame, Any]:
     return Frame(columns, frame.rows, named=frame.named, library=frame.library), frame.columns[target].data
 
 
-def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
+def split_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame, Floats]:
     """Return a frame without the column of the weights, and those."""
     if name == target:
         raise InvalidInput(f"{name!r} is the column of the classes, and cannot be that of the weights, too.")
@@ -188,29 +200,20 @@ def without_weights(frame: Frame, name: str, target: str | None) -> tuple[Frame,
             Setting("sample_weight", name),
             " names a column, but the columns of X have no names; give a weight for each row.",
         )
-    rest, _ = without(frame, name)
+    rest, _ = split_column(frame, name)
     values = frame.columns[name]
-    if not isinstance(values, Values) or values.type not in ("number", "whole", "boolean", None):
-        found = NOUNS[values.type] if isinstance(values, Values) and values.type else "vectors"
+    if not isinstance(values, ColumnValues) or values.type not in ("number", "whole", "boolean", None):
+        found = NOUNS[values.type] if isinstance(values, ColumnValues) and values.type else "vectors"
         raise InvalidInput(
             f"The column {name!r} of the weights holds {found}; a row weighs a number of 0 or more.", column=name
         )
     weights = np.asarray(values.numbers(0, frame.rows), dtype=np.float64)
-    wrong = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
-        raise InvalidInput(
-            RowNumber(row),
-            f": its weight in column {name!r} is {found}; a row weighs a finite number of 0 or more.",
-            column=name,
-        )
-    return rest, weights
+    return rest, weights_of_column(weights, name)
 
 
-def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
+def with_labels_only(rows: Rows, unlabelled: str) -> Rows:
     """Return the rows that have a label, if it may be that some have none; to keep those is to say nothing of them."""
-    if isinstance(rows.target, Shares) or unlabelled == "keep":
+    if isinstance(rows.target, SoftLabels) or unlabelled == "keep":
         return rows
     codes = rows.target.codes
     if len(codes) == 1 and codes[0] >= 0:
@@ -231,46 +234,23 @@ def labelled_rows(rows: Rows, unlabelled: str) -> Rows:
     return weightless(rows)
 
 
-def weightless(rows: Rows, declared: Sequence[Any] = ()) -> Rows:
+def weightless(rows: Rows, declared: Sequence[Label] = ()) -> Rows:
     """Return the same rows, those without a label weighing nothing; for a class that is declared, if none has one."""
-    if isinstance(rows.target, Shares) or not (none := rows.target.codes < 0).any():
+    if isinstance(rows.target, SoftLabels) or not (none := rows.target.codes < 0).any():
         return rows
     labels, codes, dtype = rows.target
     if not labels:
         labels = list(declared[:1]) or [0]
         dtype = type_for(labels, np.array(declared).dtype)
     weights = np.where(none, 0.0, 1.0 if rows.weights is None else rows.weights)
-    return replace(rows, target=Target(labels, np.where(none, 0, codes).astype(np.int32), dtype), weights=weights)
+    target = Target(labels, np.where(none, 0, codes).astype(np.int32), dtype)
+    own = None if rows.own is None else np.where(none, 0.0, rows.own)
+    return replace(rows, target=target, weights=weights, own=own, hashes=None)
 
 
-def checked_weights(weights: Any, rows: int) -> Floats | None:
-    """Return what each row weighs, if rows can weigh that."""
-    if weights is None:
-        return None
-    try:
-        given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("sample_weight must be a number for each row.") from None
-    given = np.full(rows, given) if given.ndim == 0 else given
-    if given.ndim != 1:
-        raise InvalidInput("Sample weights must be 1D array or scalar.")
-    if len(given) != rows:
-        raise InvalidInput(f"sample_weight.shape == {given.shape}, expected {(rows,)}!")
-    wrong = ~((given >= 0) & (given <= MOST_WEIGHT))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidInput(
-            f"sample_weight[{row}] is {given[row]:g}; a row weighs a finite number of 0 or more.",
-            setting="sample_weight",
-        )
-    if not given.any():
-        raise InvalidInput("Sample weights must contain at least one non-zero number.")
-    return np.ascontiguousarray(given)
-
-
-def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
+def checked_classes(classes: int | Iterable[Label] | None, rows: Rows | FileRows) -> list[Label]:
     """Return the classes that are declared, if they can be classes of these rows."""
-    if isinstance(classes, Integral):
+    if isinstance(classes, int | Integral):
         if rows.target.labels:
             raise InvalidSetting(
                 Setting("classes", classes),
@@ -283,7 +263,7 @@ def checked_classes(classes: Any, rows: Rows | FileRows) -> list[Any]:
     return declared
 
 
-def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
+def check_new_classes(counter: TableCounter, labels: Sequence[Label]) -> None:
     """Refuse new classes of another kind than those that were counted before."""
     known = counter.classes.places
     new = [label for label in labels if getattr(label, "__hash__", None) is None or label not in known]
@@ -291,49 +271,103 @@ def check_labels(counter: TableCounter, labels: Sequence[Any]) -> None:
         check_kinds([next(iter(known)), *new])
 
 
-def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int) -> None:
-    """Count the rows; an error leaves the counter as it was."""
+def count_rows(counter: TableCounter, rows: Rows | FileRows, threads: int, sampling: bool = False) -> None:
+    """Count the rows; an error leaves the counter as it was. If they will be sampled, many are hashed on the way."""
     if isinstance(rows, FileRows):
         apart = counter.fresh() if counter.rows.any() else counter
         rows.count(apart, threads)
         if apart is not counter:
             counter.absorb(apart)
         return
-    check_labels(counter, rows.target.labels)
+    check_new_classes(counter, rows.target.labels)
     target, codes = rows.target, counter.classes.codes(rows.target.labels)
-    if isinstance(target, Shares):
-        counter.add_shares(frame_of(rows.source), codes, target.shares, rows.weights, threads)
+    if isinstance(target, SoftLabels):
+        counter.add_soft_labels(frame_of(rows.source), codes, target.proportions, rows.weights, threads)
     elif isinstance(rows.source, Frame):
-        counter.add(rows.source, codes[target.codes], rows.weights, threads)
+        y = codes[target.codes]
+        if sampling and len(y) > measured_rows(len(counter.of_numbers)):
+            found: list[Hashes] = []
+            counter.add(rows.source, y, rows.weights, threads, hashing(counter, y, rows.own_weights, found))
+            rows.hashes = np.concatenate(found)
+        else:
+            counter.add(rows.source, y, rows.weights, threads)
     else:
         counter.add_dicts(rows.source, codes[target.codes], rows.weights)
+
+
+def hashing(
+    counter: TableCounter, y: Codes, weights: Floats | None, found: list[Hashes]
+) -> Callable[[EncodedRows], None]:
+    """Return what hashes the rows of one block after the other, given their classes and weights, and lists that."""
+    hasher, begin = RowHasher(counter), 0
+
+    def add_block(block: EncodedRows) -> None:
+        nonlocal begin
+        rows = slice(begin, begin + block.rows)
+        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows]))
+        begin = rows.stop
+
+    return add_block
+
+
+def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
+    """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
+    if isinstance(rows.target, SoftLabels):
+        return soft_label_hashes(rows.target.labels, rows.target.proportions)
+    return np.append(counter.classes.codes(rows.target.labels), counter.classes.code(None))[rows.target.codes]
 
 
 def check_widths(frame: Frame, schema: Schema, counts: Counts) -> None:
     """Refuse vectors of another length than those that were counted."""
     for column in schema.of_kind("vectors"):
         if column.type == "vector":
-            check_width(column, frame.columns[column.name].shape[1], width_of(counts.columns[column.name]))
+            check_vector_width(column, frame.vectors(column.name).shape[1], counted_width(counts.columns[column.name]))
 
 
 def count(
-    source: Any,
-    y: Any = None,
+    source: TableLike,
+    y: ColumnLike = None,
     *,
     target: str | None = None,
-    schema: Any = None,
-    sample_weight: Any = None,
+    schema: FamilySettings | Schema | None = None,
+    sample_weight: ColumnLike = None,
     ignore: Sequence[str] = (),
     weight: str | None = None,
-    progress: Any = None,
+    progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> Counts:
     """Count a table or files: the rows of each class, and a statistic for each column.
 
-    Counts of the same columns add and subtract; `NaiveBayes.from_counts` makes a classifier of them. Of a path or a
-    `File`, `target` and `weight` are columns, `ignore` names columns to ignore, and `progress` is called with the
-    rows and bytes done so far, and the bytes there are.
+    Counts of the same columns add and subtract. `NaiveBayes.from_counts` makes a classifier of them.
 
+    Parameters
+    ----------
+    source : data frame, array, dict of columns, path or File
+        The rows.
+    y : array-like of shape (n_rows,), optional
+        The class of each row. For files, and instead for tables, give `target`.
+    target : str, optional
+        The column of the classes.
+    schema : Schema or dict, optional
+        The columns, or the families of some columns by name. By default they follow from the types.
+    sample_weight : array-like of shape (n_rows,) or str, optional
+        The weight of each row, or the column of the weights.
+    ignore : sequence of str, default=()
+        Columns of files that are not counted.
+    weight : str, optional
+        The column of the weights in files.
+    progress : callable, optional
+        Called with the rows and bytes read so far, and the bytes of all files.
+    n_jobs : int, optional
+        How many threads count. By default as many as there are processors.
+
+    Returns
+    -------
+    counts : Counts
+        The counts of all rows.
+
+    Examples
+    --------
     >>> import naively as nv
     >>> monday = nv.count({"sky": ["rain", "sunny"]}, ["in", "out"])
     >>> tuesday = nv.count({"sky": ["rain", "rain"]}, ["in", "out"])
@@ -342,7 +376,7 @@ def count(
     >>> (monday + tuesday) - tuesday == monday
     True
     """
-    rows = rows_of(source, y, target, sample_weight if weight is None else weight, "error")
+    rows = labeled_rows(source, y, target, sample_weight if weight is None else weight, "error")
     if isinstance(rows, FileRows):
         rows.ignore, rows.progress = ignore, progress
     elif len(ignore) or weight is not None or progress is not None:

@@ -1,23 +1,22 @@
-"""What rows weigh: by their class, and whether their weights stand for rows."""
+"""Weights of rows: by their class, and whether their weights stand for rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Floats
-from ..data.target import Shares
+from .._types import Codes, Floats, Label
+from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
 from ..errors.message import Message, MessagePart, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
-from .arrays import MOST_WEIGHT
+from ..stats.row_weights import MOST_WEIGHT
 from .counter import TableCounter
-from .files import FileRows, check_named
+from .files import ByClass, FileRows, check_class_names
 from .rows import Rows
 
 # Pseudo-counts are worth a row for each value: where ten rows weigh less than one, they say more than the rows do.
@@ -26,14 +25,14 @@ LEAST = 0.1
 # Fewer rows say little under any weights, and no more than that is chosen from them.
 FEW = 50
 
-ByClass = Mapping[Any, float]
+ClassWeight = str | ByClass | None  # the setting: "balanced", or a weight for each class
 
 
 # -- weights of rows -------------------------------------------------------------------------------------------------
 
 
 def are_copies(weights: Floats | None, y: Codes) -> bool:
-    """Tell whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
+    """Return whether row weights count copies of rows, as whole numbers do unless they follow from the class alone."""
     if weights is None:
         return True
     if (weights != np.floor(weights)).any():
@@ -43,7 +42,7 @@ def are_copies(weights: Floats | None, y: Codes) -> bool:
     return bool((weights != first[y]).any() or np.ptp(weights) == 0)
 
 
-def out_of(weights: Floats, copies: bool) -> Floats:
+def left_out_weights(weights: Floats, copies: bool) -> Floats:
     """Return how much of each row is left out: all of it, but where weights count copies of a row, one of these."""
     return np.minimum(weights, 1.0) if copies else weights
 
@@ -51,41 +50,43 @@ def out_of(weights: Floats, copies: bool) -> Floats:
 # -- class weights -----------------------------------------------------------------------------------------------------
 
 
-def class_weights(setting: Any, labels: Sequence[Any], rows: Floats, declared: Sequence[Any] = ()) -> ByClass | None:
-    """Return what a row of each class weighs, given how many rows there are of each; None if all weigh the same.
+def class_weights(
+    setting: ClassWeight, labels: Sequence[Label], rows: Floats, declared: Sequence[Label] = ()
+) -> ByClass | None:
+    """Return the weight of a row of each class, given how many rows there are of each; None if all weigh the same.
 
     "balanced" gives all classes the same weight in sum: N / (K n), as scikit-learn does.
     """
     if setting is None:
         return None
     if isinstance(setting, str):
-        met = rows > 0
-        shares = rows.sum() / (np.count_nonzero(met) * np.where(met, rows, 1.0))
-        return dict(zip(labels, np.where(met, shares, 1.0).tolist(), strict=True))
-    check_named(setting, [*labels, *declared])
+        seen = rows > 0
+        shares = rows.sum() / (np.count_nonzero(seen) * np.where(seen, rows, 1.0))
+        return dict(zip(labels, np.where(seen, shares, 1.0).tolist(), strict=True))
+    check_class_names(setting, [*labels, *declared])
     return dict(setting)
 
 
-def class_weights_of(setting: Any, rows: Rows, declared: Sequence[Any] = ()) -> ByClass | None:
-    """Return what a row of each class weighs, from the rows themselves."""
+def class_weights_of(setting: ClassWeight, rows: Rows, declared: Sequence[Label] = ()) -> ByClass | None:
+    """Return the weight of a row of each class, from the rows themselves."""
     if setting is None:
         return None
     target, own = rows.target, np.ones(rows.target.rows) if rows.weights is None else rows.weights
-    if isinstance(target, Shares):
-        return class_weights(setting, target.labels, own @ target.shares, declared)
+    if isinstance(target, SoftLabels):
+        return class_weights(setting, target.labels, own @ target.proportions, declared)
     there = target.codes >= 0
     sums = np.bincount(target.codes[there], own[there], len(target.labels)).astype(np.float64)
     return class_weights(setting, target.labels, sums, declared)
 
 
-def weighed(rows: Rows, weights: ByClass | None) -> Rows:
+def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     """Return the rows with their weights multiplied by those of their classes; a class that is not named has 1."""
     if weights is None:
         return rows
     factors = np.array([weights.get(label, 1.0) for label in rows.target.labels])
-    if isinstance(rows.target, Shares):
-        target = rows.target._replace(shares=rows.target.shares * factors)
-        return replace(rows, target=target, by_class=weights)
+    if isinstance(rows.target, SoftLabels):
+        target = rows.target._replace(proportions=rows.target.proportions * factors)
+        return replace(rows, target=target, by_class=weights, own=rows.own_weights)
     product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
     product = product if rows.weights is None else product * rows.weights
     if not product.any() or product.max() > MOST_WEIGHT:
@@ -93,10 +94,10 @@ def weighed(rows: Rows, weights: ByClass | None) -> Rows:
         raise InvalidInput(
             "With ", Setting("class_weight", dict(weights)), f" a row weighs {found}; give other weights."
         )
-    return replace(rows, weights=product, by_class=weights)
+    return replace(rows, weights=product, by_class=weights, own=rows.own_weights)
 
 
-def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None]:
+def weighted_counts(counts: Counts, setting: ClassWeight) -> tuple[Counts, ByClass | None]:
     """Return counts of rows as if they had been weighed by class, and what each class weighs."""
     if setting is None:
         return counts, None
@@ -106,7 +107,9 @@ def counts_weighed(counts: Counts, setting: Any) -> tuple[Counts, ByClass | None
     return times_class_weights(counts, np.array([weights.get(label, 1.0) for label in labels])), weights
 
 
-def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), normalize: bool = False) -> None:
+def set_file_weights(
+    rows: FileRows, setting: ClassWeight, declared: Sequence[Label] = (), normalize: bool = False
+) -> None:
     """Let rows of files weigh what their classes do, and so much that their weights sum to the number of rows.
 
     What follows from all rows takes a pass of its own, which reads the classes and the weights alone.
@@ -123,7 +126,7 @@ def weigh_file(rows: FileRows, setting: Any, declared: Sequence[Any] = (), norma
         rows.by_class = class_weights(setting, labels, sums)
 
 
-def refuse_balanced(setting: Any, what: str) -> None:
+def refuse_balanced(setting: ClassWeight, what: str) -> None:
     """Refuse to count some rows apart where the weight of each follows from all of them."""
     if isinstance(setting, str):
         raise InvalidSetting(
@@ -134,12 +137,14 @@ def refuse_balanced(setting: Any, what: str) -> None:
         )
 
 
-def row_weights_of(counter: TableCounter, rows: Any) -> ByClass | None:
-    """Return what the heaviest row of each class weighs; None if weights count copies of rows, or there are none."""
+def row_weights_of(counter: TableCounter, rows: Rows | FileRows) -> ByClass | None:
+    """Return the weight of the heaviest row of each class; None if weights count copies of rows, or there are none."""
     heaviest, labels = None, list(counter.classes.places)
     if isinstance(rows, FileRows):
         heaviest = rows.heaviest
-    elif not isinstance(rows.target, Shares) and not are_copies(rows.weights, rows.target.codes):
+    elif (
+        isinstance(rows.target, Target) and rows.weights is not None and not are_copies(rows.weights, rows.target.codes)
+    ):
         places = np.append(counter.classes.codes(rows.target.labels), 0)  # a row without a label weighs nothing
         heaviest = np.zeros(len(labels))
         np.maximum.at(heaviest, places[rows.target.codes], rows.weights)

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 
 from .. import _kernels
-from .._types import Codes, Floats
-from ..data.block import vectors_of
+from .._types import Codes, Floats, Label, Matrix
+from ..data.block import block_vectors
+from ..data.column import Column
 from ..data.frame import Frame
-from ..data.schema import Column
+from ..data.values import ColumnValues
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..families import Bernoulli, Words
 from ..families.family import row_blocks
 from ..families.sparse_numbers import DENSE
 from ..stats import Axis, Moments, WordTable
+from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingMoments, GrowingTable
 from ..text import TextReader, TextRows
 from . import arrays as memory
+
+# Some rows of a wide column: a matrix, or texts beside their reader, which are indexed as a matrix is.
+WideCells: TypeAlias = Matrix
+
+
+class GrowingWordsState(TypedDict):
+    """What it is pickled as."""
+
+    reader: TextReader
+    times: str
+    classes: int
+    tables: tuple[Floats, Floats]
 
 
 class GrowingWords:
@@ -41,14 +55,15 @@ class GrowingWords:
         """Count the words of some texts."""
         x.count(y, self.classes, weights, self.times, self.sums)
 
-    def table(self, classes: Sequence[Any], axis: Axis) -> WordTable:
+    def table(self, classes: Sequence[Label], axis: Axis) -> WordTable:
         """Return the counts of all rows so far, the classes sorted."""
         place = axis.places(classes).tolist()
         return WordTable(axis, self.reader, *self.sums.tables(len(axis), len(self.reader), place))
 
-    def take(self, table: WordTable, classes: Sequence[Any]) -> None:
+    def take(self, table: WordTable, classes: Sequence[Label]) -> None:
         """Hold these counts from now on, the classes by their codes; the words are those of the table's lexicon."""
-        self.reader, self.sums = table.lexicon, _kernels.ClassWords()  # type: ignore[assignment]
+        assert isinstance(table.lexicon, TextReader)
+        self.reader, self.sums = table.lexicon, _kernels.ClassWords()
         self.make_room(len(classes))
         laid = table.on(Axis.declared(classes))
         order = laid.classes.places(classes)
@@ -58,62 +73,71 @@ class GrowingWords:
         """Take in what another one of the same reader has counted."""
         self.sums.add(*other.sums.tables(classes, len(self.reader)))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> GrowingWordsState:
         tables = self.sums.tables(self.classes, len(self.reader))
         return {"reader": self.reader, "times": self.times, "classes": self.classes, "tables": tables}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        tables = state.pop("tables")
-        self.__dict__.update(state)
+    def __setstate__(self, state: GrowingWordsState) -> None:
+        self.reader, self.times, self.classes = state["reader"], state["times"], state["classes"]
         self.sums = _kernels.ClassWords()
-        self.sums.add(*tables)
+        self.sums.add(*state["tables"])
 
 
-def reader_of(column: Column) -> TextReader:
-    """Return what takes the texts of a column apart; it knows no word yet but those that are declared."""
-    family: Any = column.family
+WideAccumulator = GrowingWords | GrowingMoments | GrowingTable
+
+
+def text_reader(column: Column) -> TextReader:
+    """Return what tokenizes the texts of a column; it knows no word yet but those that are declared."""
+    family = column.family
+    assert isinstance(family, Words)
     return TextReader(family.tokens, family.vocabulary or (), fixed=family.vocabulary is not None)
 
 
-def is_text(column: Column) -> bool:
-    """Tell whether a column holds texts that are taken apart."""
+def counts_words(column: Column) -> bool:
+    """Return whether a column holds texts that are tokenized."""
     return column.type == "text" and isinstance(column.family, Words)
 
 
-def cells_in(frame: Frame, column: Column, reader: Any, begin: int, end: int, threads: int) -> Any:
+def wide_cells(
+    frame: Frame, column: Column, reader: TextReader | None, begin: int, end: int, threads: int
+) -> WideCells:
     """Return some rows of a wide column: texts beside their reader, or a matrix."""
-    if is_text(column):
-        return TextRows(reader, frame.columns[column.name].prose(column, begin, end), begin, threads)
-    return memory.native(vectors_of(frame, column, begin, end))
+    values = frame.columns[column.name]
+    if reader is not None and isinstance(values, ColumnValues):
+        return TextRows(reader, values.prose(column, begin, end), begin, threads)
+    return memory.kernel_matrix(block_vectors(frame, column, begin, end))
 
 
-def started(column: Column, width: int, reader: TextReader | None = None) -> Any:
+def empty_accumulator(column: Column, width: int, reader: TextReader | None = None) -> WideAccumulator:
     """Return an empty accumulator for vectors of this width, or for the words of texts."""
     if reader is not None:
-        return GrowingWords(reader, column.family.times)  # type: ignore[attr-defined]
+        assert isinstance(column.family, Words)
+        return GrowingWords(reader, column.family.times)
     if column.family.statistic is Moments:
         return GrowingMoments(width)
     return GrowingTable(width, column.family.threshold if isinstance(column.family, Bernoulli) else None)
 
 
-def statistic_of(wide: Any, classes: Sequence[Any], axis: Axis) -> Any:
+def accumulated_statistic(wide: WideAccumulator, classes: Sequence[Label], axis: Axis) -> ColumnStatistic:
     """Return what was counted of a wide column; the classes in the order of their codes, and as they are sorted."""
     return wide.moments(classes, axis) if isinstance(wide, GrowingMoments) else wide.table(classes, axis)
 
 
-def absorb(mine: Any, theirs: Any, classes: int) -> None:
+def absorb_accumulator(mine: WideAccumulator, theirs: WideAccumulator, classes: int) -> None:
     """Take in what another accumulator of the same column has counted."""
     mine.make_room(classes)
-    if isinstance(mine, GrowingWords):
+    if isinstance(mine, GrowingWords) and isinstance(theirs, GrowingWords):
         mine.absorb(theirs, classes)
-    elif isinstance(mine, GrowingTable):
+    elif isinstance(mine, GrowingTable) and isinstance(theirs, GrowingTable):
         mine.n[:classes] += theirs.n[:classes]
-    else:
+    elif isinstance(mine, GrowingMoments) and isinstance(theirs, GrowingMoments):
         axis = Axis.numbered(classes)
         mine.take(mine.moments(axis.labels, axis) + theirs.moments(axis.labels, axis), axis.labels)
 
 
-def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+def add_wide(
+    accumulator: WideAccumulator, name: str, x: WideCells, y: Codes, weights: Floats | None, threads: int
+) -> None:
     """Count a wide column; an error names the column."""
     if isinstance(accumulator, GrowingWords):
         accumulator.add(x, y, weights)
@@ -132,7 +156,9 @@ def add_wide(accumulator: Any, name: str, x: Any, y: Codes, weights: Floats | No
         raise error.in_column(f"{name}[{error.column}]") from None
 
 
-def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights: Floats | None, threads: int) -> None:
+def add_sparse(
+    accumulator: GrowingMoments, name: str, x: Matrix, y: Codes, weights: Floats | None, threads: int
+) -> None:
     """Count the numbers of a sparse matrix, whose empty cells are zeros, some rows at a time."""
     large = np.flatnonzero(np.abs(x.data) > memory.LARGEST)
     if len(large):  # before anything is counted
@@ -141,10 +167,10 @@ def add_sparse(accumulator: GrowingMoments, name: str, x: Any, y: Codes, weights
         raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
     for rows in row_blocks(x.shape[0], x.shape[1], DENSE):
         own = None if weights is None else weights[rows]
-        memory.add_column(accumulator, memory.native(x[rows].toarray()), y[rows], own, threads, name)
+        memory.add_column(accumulator, memory.kernel_matrix(x[rows].toarray()), y[rows], own, threads, name)
 
 
-def check_width(column: Column, width: int, known: int) -> None:
+def check_vector_width(column: Column, width: int, known: int) -> None:
     """Refuse vectors of another length than those that were counted."""
     if width != known:
         raise InvalidInput(
@@ -152,3 +178,10 @@ def check_width(column: Column, width: int, known: int) -> None:
             "features as input.",
             column=column.name,
         )
+
+
+def counted_width(statistic: ColumnStatistic) -> int:
+    """Return how many columns a wide column was counted with."""
+    if isinstance(statistic, WordTable):
+        return statistic.size
+    return len(statistic.columns if isinstance(statistic, Moments) else statistic.values)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ..errors import UnreadableRows
 from .typed_files import Typed, up_to
+
+if TYPE_CHECKING:
+    from .files import File
 
 
 class ArrowFile(Typed):
@@ -18,10 +21,10 @@ class ArrowFile(Typed):
 
     noun = "Arrow"
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown = path, shown
 
-    def _each(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def _each(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the schema, then all batches; of these only some columns, if that spares work."""
         with pa.memory_map(str(self.path)) as source:
             if source.read(6) == b"ARROW1":
@@ -34,7 +37,7 @@ class ArrowFile(Typed):
             yield stream.schema
             yield from stream
 
-    def _whole(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def _whole(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the same, and say of which file an error is."""
         try:
             yield from self._each(columns)
@@ -42,7 +45,7 @@ class ArrowFile(Typed):
             raise UnreadableRows(self.shown, None, f"it is no whole {self.noun} file ({error}).") from None
 
     @cached_property
-    def _types(self) -> Any:
+    def _types(self) -> pa.Schema:
         return next(self._whole())
 
     @cached_property
@@ -52,7 +55,9 @@ class ArrowFile(Typed):
         next(batches)
         return float(self.path.stat().st_size / max(sum(batch.num_rows for batch in batches), 1))
 
-    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
         found = self._whole(list(types))
         next(found)  # the schema comes first
@@ -64,7 +69,7 @@ class Orc(ArrowFile):
 
     noun = "ORC"
 
-    def _each(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def _each(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         from pyarrow import orc
 
         file = orc.ORCFile(str(self.path))

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
 from .._threads import WORTHWHILE
-from .._types import Codes, Floats
+from .._types import AnyArray, Codes, Floats, Label, Matrix
 from ..errors import RowRefused
 from ..families import Poisson
 from ..families.poisson import NEVER_NEGATIVE
+from .column import Column
 from .encoder import Coder
 from .frame import Frame
-from .schema import Column
 
 # Rows that are read at once: enough to keep threads busy, few enough to stay small beside the data.
 ROWS = 1 << 17
 
 
-def codes_of(
+def block_codes(
     frame: Frame, coders: Sequence[Coder], begin: int, end: int, threads: int
-) -> tuple[Codes, list[list[Any]]]:
+) -> tuple[Codes, list[list[Label]]]:
     """Return the codes of some rows, [row, column], and the labels of each column that are new."""
     codes = np.empty((end - begin, len(coders)), dtype=np.int32, order="F")  # a column is filled in one go
 
-    def fill(at: int) -> list[Any]:
+    def fill(at: int) -> list[Label]:
         return coders[at].fill(frame.columns[coders[at].column.name], begin, end, codes[:, at])
 
     if threads > 1 and codes.size >= WORTHWHILE:
@@ -36,7 +35,7 @@ def codes_of(
     return codes, [fill(at) for at in range(len(coders))]
 
 
-def numbers_of(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> Any:
+def block_numbers(frame: Frame, columns: Sequence[Column], begin: int, end: int) -> AnyArray:
     """Return some rows of numbers, [row, column]; NaN where there is none. A matrix is taken as it lies."""
     if frame.matrix is not None and len(columns) == len(frame.columns):
         numbers = frame.matrix[begin:end]
@@ -59,6 +58,6 @@ def check_events(column: Column, numbers: Floats, begin: int) -> None:
         raise RowRefused(begin + int(below[0]), column.name, f"{numbers[below[0]]:g}", NEVER_NEGATIVE)
 
 
-def vectors_of(frame: Frame, column: Column, begin: int, end: int) -> Any:
+def block_vectors(frame: Frame, column: Column, begin: int, end: int) -> Matrix:
     """Return some rows of a column of vectors."""
-    return frame.columns[column.name][begin:end]
+    return frame.vectors(column.name)[begin:end]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+
+from .._types import Json, JsonObject
 
 
 @dataclass(frozen=True)
-class Written:
+class CellFormat:
     """How cells that are texts are read, decided once for a column and kept with the model.
 
     `missing` are the texts that stand for no value; None means the usual ones (`data.missing_values`). The rest says
@@ -36,17 +37,17 @@ class Written:
         number = f"{self.prefix}1{self.thousands}234{self.decimal}5{self.suffix}"
         return f"({number})" if self.parentheses else number
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return what differs from the usual, as plain data."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         own["missing"] = None if self.missing is None else list(self.missing)
         return {name: value for name, value in own.items() if value != getattr(USUAL, name)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Written:
+    def from_json(cls, data: Mapping[str, Json]) -> CellFormat:
         """Return what to_json described."""
         missing = data.get("missing")
         return cls(**{**data, "missing": None if missing is None else tuple(missing)})
 
 
-USUAL = Written()
+USUAL = CellFormat()

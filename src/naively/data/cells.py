@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import USUAL, Written
+from .cell_format import USUAL, CellFormat
 from .missing_values import is_no_number, is_one_of, names_of_classes, tally, without_value
 from .number_notation import LIKELY, Unclear, are_readable, notation, number_from, numbers_from
 
@@ -18,7 +18,7 @@ TIMES = {
     "TIMESTAMP": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?$",
     "TIMESTAMPTZ": r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)$",
 }
-ARROW: dict[str, Any] = {
+ARROW: dict[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),
     "BIGINT": pa.int64(),
     "DOUBLE": pa.float64(),
@@ -32,28 +32,28 @@ FEW = 100
 TEXT = frozenset({"VARCHAR"})
 
 
-class Cell(NamedTuple):
+class CellType(NamedTuple):
     """What the cells of a column are read as: a type of DuckDB, and how they are written."""
 
     kind: str
-    written: Written = USUAL
+    written: CellFormat = USUAL
 
 
-class Guess(NamedTuple):
+class TypeGuess(NamedTuple):
     """What all cells of a column can be read as; nothing, if there are none."""
 
     kinds: frozenset[str]
     strict: frozenset[str]  # the same if the column is the target: nothing but plain cells and the names of old
-    written: Written
+    written: CellFormat
 
-    def beside(self, other: Guess) -> Guess:
+    def beside(self, other: TypeGuess) -> TypeGuess:
         """Return what the cells of both can be read as."""
         if not self.kinds or not other.kinds:
             return self if self.kinds else other
         strict = self.strict & other.strict
         if self.written == other.written:
-            return Guess(self.kinds & other.kinds, strict, self.written)
-        return Guess(TEXT, strict, Written(self.written.missing))
+            return TypeGuess(self.kinds & other.kinds, strict, self.written)
+        return TypeGuess(TEXT, strict, CellFormat(self.written.missing))
 
 
 class NotRead(Exception):  # told to whoever knows the place
@@ -67,35 +67,35 @@ class NotRead(Exception):  # told to whoever knows the place
 # -- what a column holds -----------------------------------------------------------------------------------------------
 
 
-def guess(
-    texts: Any, missing: tuple[str, ...] | None = None, decimal: str | None = None, thousands: str | None = None
-) -> Guess:
+def guess_type(
+    texts: pa.Array, missing: tuple[str, ...] | None = None, decimal: str | None = None, thousands: str | None = None
+) -> TypeGuess:
     """Return what all texts of an Arrow array, or of a chunked one, can be read as."""
-    there, written = texts.drop_null() if texts.null_count else texts, Written(missing)
+    there, written = texts.drop_null() if texts.null_count else texts, CellFormat(missing)
     if not len(there):
-        return Guess(frozenset(), frozenset(), written)
+        return TypeGuess(frozenset(), frozenset(), written)
     if (kinds := plain_kinds(there)) and (decimal != "," or "BIGINT" in kinds):
-        return Guess(kinds, kinds, written)
+        return TypeGuess(kinds, kinds, written)
     if not may_be_numbers(there.slice(0, FEW).to_pylist(), written):
-        return Guess(TEXT, TEXT, written)
+        return TypeGuess(TEXT, TEXT, written)
     dropped = without_value(there, written, loose=True)
     rest = pc.utf8_trim_whitespace(there.filter(pc.invert(dropped)))
     if not len(rest):
         return only_missing(there, written)
     strict = is_strict(there, rest, dropped, missing)
     if (kinds := plain_kinds(rest)) and (decimal != "," or "BIGINT" in kinds):
-        return Guess(kinds, kinds if strict else TEXT, written)
+        return TypeGuess(kinds, kinds if strict else TEXT, written)
     if kinds := times(rest) or booleans(there, written):
-        return Guess(kinds, kinds if strict else TEXT, written)
+        return TypeGuess(kinds, kinds if strict else TEXT, written)
     found = notation(rest, decimal, thousands)
-    if not isinstance(found, Written):
-        return Guess(TEXT, TEXT, written)
+    if not isinstance(found, CellFormat):
+        return TypeGuess(TEXT, TEXT, written)
     kinds = TEXT | {"DOUBLE"} | ({"BIGINT"} if are_whole(numbers_from(rest, found)) else set())
     comma = decimal == "," == found.decimal and replace(found, decimal=".").plain  # as it was said
-    return Guess(kinds, kinds if strict and comma else TEXT, replace(found, missing=missing))
+    return TypeGuess(kinds, kinds if strict and comma else TEXT, replace(found, missing=missing))
 
 
-def plain_kinds(texts: Any) -> frozenset[str]:
+def plain_kinds(texts: pa.Array) -> frozenset[str]:
     """Return which numbers all texts are, as programs write them; nothing that begins with a zero, as names do."""
     try:
         numbers = texts.cast(pa.float64())
@@ -110,8 +110,8 @@ def plain_kinds(texts: Any) -> frozenset[str]:
     return TEXT | {"DOUBLE", "BIGINT"}
 
 
-def are_whole(numbers: Any) -> bool:
-    """Tell whether all numbers are whole, and none too large for that."""
+def are_whole(numbers: pa.Array) -> bool:
+    """Return whether all numbers are whole, and none too large for that."""
     try:
         numbers.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -119,8 +119,8 @@ def are_whole(numbers: Any) -> bool:
     return True
 
 
-def may_be_numbers(some: list[str], written: Written) -> bool:
-    """Tell whether some texts look like numbers, times or booleans, or stand for no value; soon no, for labels."""
+def may_be_numbers(some: list[str], written: CellFormat) -> bool:
+    """Return whether some texts look like numbers, times or booleans, or stand for no value; soon no, for labels."""
     return all(
         LIKELY.fullmatch(text)
         or is_no_number(text, written)
@@ -130,37 +130,37 @@ def may_be_numbers(some: list[str], written: Written) -> bool:
     )
 
 
-def only_missing(texts: Any, written: Written) -> Guess:
+def only_missing(texts: pa.Array, written: CellFormat) -> TypeGuess:
     """Return the guess about texts that would all stand for no value, were there numbers: labels, if some may be."""
     exact = pc.all(without_value(texts, written, loose=False)).as_py()
     kinds = frozenset() if exact else TEXT
-    return Guess(kinds, kinds if named_of_old(texts, written.missing) else TEXT, written)
+    return TypeGuess(kinds, kinds if named_of_old(texts, written.missing) else TEXT, written)
 
 
-def is_strict(texts: Any, trimmed: Any, dropped: Any, missing: tuple[str, ...] | None) -> bool:
-    """Tell whether cells are read without loosening anything: no blanks around, only the names of old for no value."""
+def is_strict(texts: pa.Array, trimmed: pa.Array, dropped: pa.Array, missing: tuple[str, ...] | None) -> bool:
+    """Return whether cells are read strictly: without blanks around, and with few names for missing values."""
     raw = texts.filter(pc.invert(dropped))
     return bool(pc.all(pc.equal(raw, trimmed)).as_py()) and named_of_old(texts.filter(dropped), missing)
 
 
-def named_of_old(texts: Any, missing: tuple[str, ...] | None) -> bool:
-    """Tell whether all texts stand for no value in the column of the classes, too."""
-    old = Written(names_of_classes(missing))
+def named_of_old(texts: pa.Array, missing: tuple[str, ...] | None) -> bool:
+    """Return whether all texts stand for no value in the column of the classes, too."""
+    old = CellFormat(names_of_classes(missing))
     return not len(texts) or bool(pc.all(without_value(texts, old, loose=False)).as_py())
 
 
-def times(texts: Any) -> frozenset[str]:
+def times(texts: pa.Array) -> frozenset[str]:
     """Return which times all texts are; what looks like a day may be none: 2023-02-29."""
     found = {kind for kind, form in TIMES.items() if pc.all(pc.match_substring_regex(texts, form)).as_py()}
     for kind in tuple(found):
         try:
-            as_times(texts, kind)
+            parsed_times(texts, kind)
         except pa.ArrowInvalid:
             found.discard(kind)
     return TEXT | found if found else frozenset()
 
 
-def booleans(texts: Any, written: Written) -> frozenset[str]:
+def booleans(texts: pa.Array, written: CellFormat) -> frozenset[str]:
     """Return whether all texts are true or false, in small letters, in large ones or with a large first."""
     rest = texts.filter(pc.invert(without_value(texts, written, loose=False)))
     are = len(rest) and pc.all(pc.match_substring_regex(rest, r"^(true|false|True|False|TRUE|FALSE)$")).as_py()
@@ -170,26 +170,26 @@ def booleans(texts: Any, written: Written) -> frozenset[str]:
 # -- each cell as what its column holds --------------------------------------------------------------------------------
 
 
-def converted(texts: Any, cell: Cell) -> tuple[Any, Counter[str]]:
+def convert_cells(texts: pa.Array, cell: CellType) -> tuple[pa.Array, Counter[str]]:
     """Return texts as values of a type, and how often each text stood for none; one that is neither is `NotRead`."""
     kind, written = cell
-    if kind in NUMBERS and written.plain and (plain := quickly(texts, kind)) is not None:
+    if kind in NUMBERS and written.plain and (plain := convert_plain(texts, kind)) is not None:
         return plain, tally(texts)
     dropped = without_value(texts, written, loose=kind not in ("VARCHAR", "TEXT", "BOOLEAN"))
     found = tally(texts, dropped)
     rest = pc.if_else(dropped, pa.nulls(len(texts), texts.type), texts) if pc.any(dropped).as_py() else texts
     if kind in NUMBERS:
-        refuse(rest, are_readable(rest, written))
+        refuse_text(rest, are_readable(rest, written))
         numbers = numbers_from(rest, written)
-        return (numbers if kind == "DOUBLE" else in_whole(rest, numbers)), found
+        return (numbers if kind == "DOUBLE" else whole_numbers(rest, numbers)), found
     if kind == "BOOLEAN":
         small = pc.utf8_lower(rest)
-        refuse(rest, pc.or_(is_one_of(small, ("true", "false")), pc.is_null(small)))
+        refuse_text(rest, pc.or_(is_one_of(small, ("true", "false")), pc.is_null(small)))
         return small.cast(pa.bool_()), found
-    return (in_time(rest, kind) if kind in TIMES else rest), found
+    return (times_in(rest, kind) if kind in TIMES else rest), found
 
 
-def quickly(texts: Any, kind: str) -> Any:
+def convert_plain(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as numbers, if all of them are plain ones; what begins with a zero is none, as in `plain_kinds`."""
     try:
         numbers = texts.cast(ARROW[kind])
@@ -201,48 +201,48 @@ def quickly(texts: Any, kind: str) -> Any:
     return None if kind == "DOUBLE" and pc.any(pc.is_nan(numbers)).as_py() else numbers
 
 
-def refuse(texts: Any, fine: Any) -> None:
+def refuse_text(texts: pa.Array, fine: pa.Array) -> None:
     """Refuse the first text that is not fine; of one that is not there nothing is known."""
     if pc.all(fine).as_py() is False:
         row = pc.index(fine, False).as_py()
         raise NotRead(row, texts[row].as_py())
 
 
-def in_whole(texts: Any, numbers: Any) -> Any:
+def whole_numbers(texts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Return whole numbers as such."""
     try:
         return pc.utf8_trim_whitespace(texts).cast(pa.int64())  # to the last digit
     except pa.ArrowInvalid:
         pass
     if not are_whole(numbers):
-        refuse(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), pa.scalar(2.0**63))))
+        refuse_text(texts, pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), pa.scalar(2.0**63))))
     return numbers.cast(pa.int64())
 
 
-def in_time(texts: Any, kind: str) -> Any:
+def times_in(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as times, if they are."""
     texts = pc.utf8_trim_whitespace(texts)
-    refuse(texts, pc.match_substring_regex(texts, TIMES[kind]))
+    refuse_text(texts, pc.match_substring_regex(texts, TIMES[kind]))
     try:
-        return as_times(texts, kind)
+        return parsed_times(texts, kind)
     except pa.ArrowInvalid:
         for row in range(len(texts)):
             try:
-                as_times(texts.slice(row, 1), kind)
+                parsed_times(texts.slice(row, 1), kind)
             except pa.ArrowInvalid:
                 raise NotRead(row, texts[row].as_py()) from None
         raise
 
 
-def as_times(texts: Any, kind: str) -> Any:
+def parsed_times(texts: pa.Array, kind: str) -> pa.Array:
     """Return texts as times to the microsecond."""
     return pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1").cast(ARROW[kind])
 
 
-def one_number(text: str, written: Written) -> float | None:
+def one_number(text: str, written: CellFormat) -> float | None:
     """Return the number that a single text is: NaN if it stands for no value, None if it is neither."""
     found = number_from(text, written)
     return float("nan") if found is None and is_no_number(text, written) else found
 
 
-__all__ = ["Cell", "Guess", "NotRead", "Unclear", "converted", "guess", "one_number"]
+__all__ = ["CellType", "NotRead", "TypeGuess", "Unclear", "convert_cells", "guess_type", "one_number"]

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
-from .cell_format import USUAL, Written
-from .cells import TEXT, Cell, Guess
+from .cell_format import USUAL, CellFormat
+from .cells import TEXT, CellType, TypeGuess
+from .column import Column, FamilyLike, FamilySettings, Type, family_of, same_kind, wants_text
 from .duckdb_reader import PROSE, TYPES
+from .file_part import FilePart
 from .missing_values import AND_USUAL, names_of_classes
-from .schema import Column, Schema, Type, family_of, same_kind, wants_text
-from .typed_files import looked_into, together
+from .schema import Schema
+from .typed_files import common_json_types
+
+if TYPE_CHECKING:
+    from .files import File
 
 # Rows that are looked at to decide what a column holds: of the first file, and of some others.
 LOOKED_AT, OTHERS, LOOKED_AT_OTHERS = 50_000, 8, 2_000
@@ -26,7 +31,7 @@ NARROWEST = ("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMPTZ", 
 class Columns:
     """The columns of files: how their cells are read."""
 
-    def __init__(self, parts: Sequence[Any], names: Sequence[str], folders: Sequence[str], how: Any) -> None:
+    def __init__(self, parts: Sequence[FilePart], names: Sequence[str], folders: Sequence[str], how: File) -> None:
         self.parts, self.names, self.folders, self.how = parts, tuple(names), tuple(folders), how
         self.learned: Schema | None = None  # what a model learned, where the files are read as it says
         self.as_written = all(
@@ -34,7 +39,7 @@ class Columns:
         )  # cells are texts, which are only taken for numbers or times
 
     @cached_property
-    def guesses(self) -> dict[str, Guess]:
+    def guesses(self) -> dict[str, TypeGuess]:
         """What the cells of each column can be read as, decided by a sample."""
         names = frozenset(self.names)
         found = {name: one for name, one in self._looked_at(self.parts[0], LOOKED_AT).items() if name in names}
@@ -44,26 +49,25 @@ class Columns:
                 if name in found:
                     found[name] = self._both(found[name], one)
         for key in self.folders:
-            found.setdefault(key, Guess(TEXT, TEXT, USUAL))
+            found.setdefault(key, TypeGuess(TEXT, TEXT, USUAL))
         return {name: found[name] for name in self.names if name in found}
 
-    def _looked_at(self, part: Any, rows: int) -> dict[str, Guess]:
-        found: dict[str, Guess] = part.sample(rows) if part.as_written else looked_into(part, rows, self.how.null)
-        return found
+    def _looked_at(self, part: FilePart, rows: int) -> dict[str, TypeGuess]:
+        return part.guess_types(rows, self.how.names_of_missing)
 
-    def _both(self, a: Guess, b: Guess) -> Guess:
+    def _both(self, a: TypeGuess, b: TypeGuess) -> TypeGuess:
         if self.as_written or not (a.kinds and b.kinds) or "VARCHAR" in a.kinds & b.kinds:
             return a.beside(b)
-        kinds = both_of(a.kinds, b.kinds)
+        kinds = common_types(a.kinds, b.kinds)
         written = a.written if "VARCHAR" in a.kinds else b.written  # the other's numbers are not written at all
-        return Guess(kinds, both_of(a.strict, b.strict), USUAL if kinds == TEXT else written)
+        return TypeGuess(kinds, common_types(a.strict, b.strict), USUAL if kinds == TEXT else written)
 
     @cached_property
-    def cells(self) -> dict[str, Cell]:
+    def cells(self) -> dict[str, CellType]:
         """What the cells of each column are read as."""
-        found = {n: Cell(self._said(n, likeliest(one.kinds)), one.written) for n, one in self.guesses.items()}
-        labels = Written(self.how.null)
-        return {n: Cell(cell.kind, labels) if cell.kind == "VARCHAR" else cell for n, cell in found.items()}
+        found = {n: CellType(self._said(n, narrowest_type(one.kinds)), one.written) for n, one in self.guesses.items()}
+        labels = CellFormat(self.how.names_of_missing)
+        return {n: CellType(cell.kind, labels) if cell.kind == "VARCHAR" else cell for n, cell in found.items()}
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -79,23 +83,23 @@ class Columns:
         said = (self.how.types or {}).get(name, own)
         return kind if said == own else "TIMESTAMP" if said == "time" else READ_AS[str(said)]
 
-    def apart(self, name: str) -> Cell:
+    def apart(self, name: str) -> CellType:
         """Return what a column beside the others is read as, such as that of the classes: nothing is loosened there."""
-        return Cell(self._said(name, likeliest(self.guesses[name].strict)), self._strictly)
+        return CellType(self._said(name, narrowest_type(self.guesses[name].strict)), self._strictly)
 
     @property
-    def _strictly(self) -> Written:
+    def _strictly(self) -> CellFormat:
         """How cells are written that are read as they are; files that know their types have nulls of their own."""
-        named, how = self.how.null, getattr(self.parts[0], "how", self.how)
+        named, how = self.how.names_of_missing, getattr(self.parts[0], "how", self.how)
         if not self.as_written:
             named = tuple(name for name in named or () if name != AND_USUAL)
-        return Written(names_of_classes(named), how.decimal or ".")  # a sheet writes points
+        return CellFormat(names_of_classes(named), how.decimal or ".")  # a sheet writes points
 
-    def under(self, schema: Schema, beside: Sequence[str], number: str | None) -> dict[str, Cell]:
+    def under(self, schema: Schema, beside: Sequence[str], number: str | None) -> dict[str, CellType]:
         """Return what the columns of a schema are read as, and some beside; one of these is a number in any case."""
-        cells = {column.name: Cell(self._kind(column), self._written(column)) for column in schema}
+        cells = {column.name: CellType(self._kind(column), self._written(column)) for column in schema}
         cells |= {name: self.apart(name) for name in beside}
-        return cells if number is None else cells | {number: Cell("DOUBLE", self._strictly)}
+        return cells if number is None else cells | {number: CellType("DOUBLE", self._strictly)}
 
     def like(self, schema: Schema) -> Columns:
         """Return the same, columns of a schema read as it says; others stay as they are in the file."""
@@ -103,14 +107,14 @@ class Columns:
         vars(other)["guesses"] = self.guesses  # no second sample
         other.learned = schema
         cells = {n: self._learned(schema[n], kind) for n, (kind, _) in self.cells.items() if n in schema}
-        rest = {n: "VARCHAR" if self.as_written else likeliest(self.guesses[n].strict) for n in self.cells}
-        vars(other)["cells"] = {n: cells.get(n) or Cell(kind, self._strictly) for n, kind in rest.items()}
+        rest = {n: "VARCHAR" if self.as_written else narrowest_type(self.guesses[n].strict) for n in self.cells}
+        vars(other)["cells"] = {n: cells.get(n) or CellType(kind, self._strictly) for n, kind in rest.items()}
         return other
 
-    def _learned(self, column: Column, kind: str) -> Cell:
+    def _learned(self, column: Column, kind: str) -> CellType:
         """Return what a column that was learned is read as; whole numbers stay whole where they are."""
         same = kind in TYPES and same_kind(TYPES[kind], column.type)
-        return Cell(kind if same else self._kind(column), self._written(column))
+        return CellType(kind if same else self._kind(column), self._written(column))
 
     def _kind(self, column: Column) -> str:
         """Return what a column is read as, so that it is what the schema says."""
@@ -122,7 +126,7 @@ class Columns:
         measured = column.type in ("whole", "number") and column.family.name not in ("categorical", "ordinal")
         return "DOUBLE" if measured else READ_AS[column.type]
 
-    def _written(self, column: Column) -> Written:
+    def _written(self, column: Column) -> CellFormat:
         """Return how the cells of a column are written; which texts stand for no value, null= decides if given."""
         if column.kind == "vectors" or (column.type == "text" and column.written is None):
             return self._strictly
@@ -130,9 +134,9 @@ class Columns:
         own = column.written or USUAL
         if (said or column.written is None) and column.name in self.cells and column.type in ("whole", "number"):
             own = self.cells[column.name].written  # as this file is written
-        return own if self.how.null is None else replace(own, missing=self.how.null)
+        return own if self.how.names_of_missing is None else replace(own, missing=self.how.names_of_missing)
 
-    def schema(self, families: Any, apart: Sequence[str]) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None, apart: Sequence[str]) -> Schema:
         """Return what the columns are, apart from some."""
         columns, given = [], families if isinstance(families, Mapping) else {}
         for name, cell in self.cells.items():
@@ -148,25 +152,27 @@ class Columns:
             schema[name]  # says which columns there are, if this is none
         return schema
 
-    def _column(self, name: str, cell: Cell, asked: Any) -> Column:
+    def _column(self, name: str, cell: CellType, asked: FamilyLike | None) -> Column:
         """Return what a column is. Texts that shall be categories stay as they are, and so do words."""
         family = None if asked is None else family_of(name, asked)
         if family is not None and wants_text(family) and (self.as_written or name in self.texts):
-            return Column(name, "text", asked, written=None if family.name == "words" else Written(self.how.null))
+            return Column.of(
+                name, "text", family, written=None if family.name == "words" else CellFormat(self.how.names_of_missing)
+            )
         categories = cell.kind == "VARCHAR" and not self.as_written and name not in self.texts  # by their type
-        return Column(name, TYPES[cell.kind], asked, written=None if categories else cell.written)
+        return Column.of(name, TYPES[cell.kind], family, written=None if categories else cell.written)
 
     def held(self) -> dict[str, Type | None]:
         """Return the type of each column; None of one that cannot be counted."""
         return {name: TYPES.get(cell.kind) for name, cell in self.cells.items()}
 
 
-def both_of(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+def common_types(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
     """Return what cells of two files can be read as, of which one knows the type of its column."""
     wide = [kinds | {"DOUBLE"} if "BIGINT" in kinds else kinds for kinds in (a, b)]
-    return wide[0] & wide[1] or frozenset(together(set(a | b)))
+    return wide[0] & wide[1] or frozenset(common_json_types(set(a | b)))
 
 
-def likeliest(kinds: frozenset[str]) -> str:
+def narrowest_type(kinds: frozenset[str]) -> str:
     """Return the narrowest of the types that fit; text, if nothing is known."""
     return next((kind for kind in (*NARROWEST, *sorted(kinds)) if kind in kinds), "VARCHAR")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
 from . import duckdb_reader as duck
-from .cells import Guess, guess
+from .cells import TypeGuess, guess_type
 from .dialect import NATIVE, Dialect, dialect_of, rewritten, unpacked
 from .missing_values import AND_USUAL
 from .wide_csv import texts_of_wide
+
+if TYPE_CHECKING:
+    from .files import File
 
 # Rows that are looked at take about so many bytes at most, but are as many as this in any case.
 LOOKED_AT_BYTES, FEWEST = 1 << 26, 1_000
@@ -30,8 +33,10 @@ class Delimited:
     """One text file whose first line names the columns."""
 
     as_written = True  # cells are texts; what they mean is decided by a sample
+    texts: tuple[str, ...] = ()
+    types: Mapping[str, pa.DataType] = {}
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown, self.how, self._folder = path, shown, how, folder
 
     @cached_property
@@ -76,27 +81,29 @@ class Delimited:
             "auto_detect": "false",
             "header": "true",
             "skip": str(self.dialect.skipped),
-            "delim": duck.quoted(self.dialect.delimiter),
+            "delim": duck.sql_text(self.dialect.delimiter),
             "quote": "'\"'",
             "escape": "'\"'",
-            "columns": duck.struct(dict.fromkeys(self.names, "VARCHAR")),
-            "nullstr": f"[{duck.quoted('' if self._empty else NO_CELL)}]",
-            "encoding": duck.quoted(encoding),
-            "compression": duck.quoted(packed or "none"),
+            "columns": duck.sql_struct(dict.fromkeys(self.names, "VARCHAR")),
+            "nullstr": f"[{duck.sql_text('' if self._empty else NO_CELL)}]",
+            "encoding": duck.sql_text(encoding),
+            "compression": duck.sql_text(packed or "none"),
         }
-        source = f"read_csv({duck.quoted(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        source = f"read_csv({duck.sql_text(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
         end = "" if limit is None else f" limit {limit}"
-        return f"select {', '.join(duck.name(name) for name in columns)} from {source}{end}"
+        return f"select {', '.join(duck.sql_name(name) for name in columns)} from {source}{end}"
 
-    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns, every cell as the text that it is; None where it is empty."""
         if len(self.names) > WIDE:
             yield from texts_of_wide(self._stream, self.dialect, self.shown, list(types), limit, empty=self._empty)
         else:
-            con = duck.connected(threads=threads)
+            con = duck.connect(threads=threads)
             yield from duck.streamed(con, self._query(types, limit), self.shown, rows)
 
-    def _stream(self) -> Any:
+    def _stream(self) -> IO[bytes]:
         """Return the bytes of the file in UTF-8, decompressed."""
         return unpacked(self.path if self.dialect.encoding == "utf-8" else self._in_utf8)
 
@@ -105,15 +112,15 @@ class Delimited:
         """A copy of the file in UTF-8, made once for all that go over it."""
         return rewritten(self.path, self.shown, self.dialect.encoding, self._folder())
 
-    def sample(self, rows: int) -> dict[str, Guess]:
-        """Return what each column can be read as, by its first rows; nothing if they are all missing."""
+    def guess_types(self, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
+        """Return the types that each column can be read as, by its first rows; none if they are all missing."""
         rows, how = min(rows, max(int(LOOKED_AT_BYTES / max(self.row_bytes, 1.0)), FEWEST)), self.how
         texts = list(self.batches(dict.fromkeys(self.names, "VARCHAR"), rows, rows, None))
         if not texts:
-            return {name: guess(pa.array([], pa.string()), how.null) for name in self.names}
+            return {name: guess_type(pa.array([], pa.string()), missing) for name in self.names}
         table = pa.Table.from_batches(texts).combine_chunks()
         columns = zip(table.column_names, table.columns, strict=True)
-        return {name: guess(one_chunk(column), how.null, how.decimal, how.thousands) for name, column in columns}
+        return {name: guess_type(one_chunk(column), missing, how.decimal, how.thousands) for name, column in columns}
 
     def line_of(self, row: int) -> int | None:
         """Return the line in which a row begins; the first row after the header is row 0."""
@@ -133,6 +140,6 @@ class Delimited:
         return None
 
 
-def one_chunk(column: Any) -> Any:
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
     """Return a column that lies in one piece."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from ..errors import InvalidSetting, UnreadableRows
 from ..errors.message import Setting
@@ -46,14 +46,15 @@ def packing(path: Path) -> str | None:
     return next((name for magic, name in PACKED.items() if start.startswith(magic)), None)
 
 
-def unpacked(path: Path) -> Any:
+def unpacked(path: Path) -> IO[bytes]:
     """Return a stream of a file's bytes, decompressed."""
     packed = packing(path)
     if packed is None:
         return path.open("rb")
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.OSFile(str(path)), packed)
+    stream: IO[bytes] = pa.CompressedInputStream(pa.OSFile(str(path)), packed)
+    return stream
 
 
 def head_of(path: Path, size: int = HEAD, shown: str | None = None) -> bytes:
@@ -70,7 +71,7 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
     """Return how a file is written; the first line that is neither empty nor a comment names the columns."""
     head = head_of(path, HEAD, shown)
     encoding = encoding_of(head, encoding)
-    while not (text := decoded(head, encoding, shown)).count("\n") and HEAD <= len(head) < LONGEST:
+    while not (text := decode_head(head, encoding, shown)).count("\n") and HEAD <= len(head) < LONGEST:
         if len(longer := head_of(path, 4 * len(head))) == len(head):
             break
         head = longer  # the names of very many columns
@@ -115,7 +116,7 @@ def end_of_line(text: str) -> str:
 
 
 def is_header(comment: str, rest: str, delimiter: str) -> bool:
-    """Tell whether a line that begins with # names the columns of the lines below it."""
+    """Return whether a line that begins with # names the columns of the lines below it."""
     try:
         lines = list(islice(csv.reader(io.StringIO(comment + rest, newline=""), delimiter=delimiter), 3))
     except csv.Error:
@@ -129,7 +130,7 @@ def is_header(comment: str, rest: str, delimiter: str) -> bool:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell is written as a number."""
+    """Return whether a cell is written as a number."""
     try:
         float(cell)
     except ValueError:
@@ -169,7 +170,7 @@ def without_mark(head: bytes) -> str:
     return found if other else "utf-8"
 
 
-def decoded(head: bytes, encoding: str, shown: str) -> str:
+def decode_head(head: bytes, encoding: str, shown: str) -> str:
     """Return the head of a file as text; a character that it cuts in two is left out."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
@@ -213,14 +214,14 @@ def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...
 def rewritten(path: Path, shown: str, encoding: str, folder: Path, replaced: int = 0) -> Path:
     """Return a copy of a file in UTF-8, decompressed, in this folder; its first lines may become comments."""
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".csv", delete=False) as copy, unpacked(path) as file:
-        for piece in pieces(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
+        for piece in decoded_chunks(file, codecs.getincrementaldecoder(encoding)(), shown, encoding):
             rest = piece.split("\n", replaced)[-1]  # lines before the header are in the first piece
             copy.write((("#" + end_of_line(rest)) * replaced + rest).encode())
             replaced = 0
     return Path(copy.name)
 
 
-def pieces(file: Any, decoder: Any, shown: str, encoding: str) -> Iterator[str]:
+def decoded_chunks(file: IO[bytes], decoder: codecs.IncrementalDecoder, shown: str, encoding: str) -> Iterator[str]:
     """Return the text of a file, some of it at a time."""
     line = 1
     try:

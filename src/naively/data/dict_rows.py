@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from .._types import CellLike, ColumnLike, TableLike
 from ..errors import InvalidInput, infinite_cell
 from ..families import Bernoulli, Bins, Poisson
 from ..families.poisson import NEVER_NEGATIVE
+from ..stats.missing import is_missing
 from .cell_format import USUAL
-from .cells import Cell, NotRead, converted, one_number
+from .cells import CellType, NotRead, convert_cells, one_number
+from .column import Column, same_kind
 from .missing_values import exact_names
 from .pandas_types import plain_cell, time_texts
-from .schema import Column, Schema, likely, same_kind
-from .values import another_type, is_missing, kind_for, seconds, type_of_value
+from .schema import Schema, likely
+from .values import another_type, kind_for, seconds, type_of_value
 
 # More rows than this are quicker as columns.
 FEW = 16
 
-Reader = Callable[[Any], Any]
+Reader = Callable[[CellLike], CellLike]  # from a cell to its code or number
 PLAIN = frozenset((str, float, int, bool, type(None)))
 
 
-def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
+def few_rows(X: TableLike, schema: Schema | None) -> list[Mapping[str, CellLike]] | None:
     """Return a row, or a few, as dicts of single values; None if X is something else or more."""
     if type(X) is dict:
-        return [X] if one_row(X) else None
+        return [X] if is_one_row(X) else None
     if type(X) is list:
         if not 0 < len(X) <= FEW:
             return None
@@ -41,7 +43,7 @@ def few_rows(X: Any, schema: Schema | None) -> list[Mapping[str, Any]] | None:
     return rows_of_frame(X, schema)
 
 
-def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | None:
+def few_texts(X: list[CellLike], schema: Schema | None) -> list[Mapping[str, CellLike]] | None:
     """Return a few texts as rows of the only column there is, if that holds texts."""
     if schema is None or len(schema) != 1 or schema.columns[0].type != "text":
         return None
@@ -49,17 +51,17 @@ def few_texts(X: list[Any], schema: Schema | None) -> list[Mapping[str, Any]] | 
     return [{name: text} for text in X] if all(type(text) is str or is_missing(text) for text in X) else None
 
 
-def one_row(X: Any) -> bool:
-    """Tell whether this is one row: a dict of single values."""
+def is_one_row(X: TableLike) -> bool:
+    """Return whether this is one row: a dict of single values."""
     return type(X) is dict and all(type(value) in PLAIN or not is_column(value) for value in X.values())
 
 
-def is_labelled_row(X: Any, y: Any) -> bool:
-    """Tell whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
+def is_labelled_row(X: TableLike, y: ColumnLike) -> bool:
+    """Return whether this is one row with its label: a series whose index names columns, such as ``frame.iloc[0]``."""
     return hasattr(X, "index") and hasattr(X, "items") and np.ndim(X) == 1 and np.ndim(y) == 0 and y is not None
 
 
-def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+def rows_of_frame(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
     """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names) or not set(schema.names) <= set(names):
@@ -72,7 +74,7 @@ def rows_of_frame(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
     return None
 
 
-def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
+def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] | None:
     """Return a row that is a series, such as frame.iloc[0]: it knows columns by name; None if it is a column."""
     names = list(X.index)
     if len(set(names)) < len(names):
@@ -87,8 +89,8 @@ def row_of_series(X: Any, schema: Schema) -> list[Mapping[str, Any]] | None:
     return [dict(zip(map(str, names), X.to_numpy(dtype=object), strict=True))]
 
 
-def is_column(value: Any) -> bool:
-    """Tell whether a value is a column of values rather than a single one."""
+def is_column(value: CellLike) -> bool:
+    """Return whether a value is a column of values rather than a single one."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
         return False
     return isinstance(value, (list, tuple)) or np.ndim(value) > 0
@@ -99,7 +101,7 @@ def label_reader(column: Column) -> Reader:
     if isinstance(column.family, Bernoulli) and column.type != "boolean":
         threshold, number = column.family.threshold or 0.0, number_reader(column)
 
-        def flag(value: Any) -> Any:
+        def flag(value: CellLike) -> CellLike:
             found = number(value)
             return None if found != found else found > threshold
 
@@ -110,7 +112,7 @@ def label_reader(column: Column) -> Reader:
 
     none = frozenset(exact_names(column.written))
 
-    def label(value: Any) -> Any:
+    def label(value: CellLike) -> CellLike:
         if type(value) is str and column.type == "text":
             return None if value in none else value
         if isinstance(value, str) and column.of_texts:
@@ -118,7 +120,7 @@ def label_reader(column: Column) -> Reader:
         if is_missing(value):
             return None
         value = plain_cell(value)
-        check(column, value)
+        check_value(column, value)
         return time_texts(pa.array([value]))[0].as_py() if column.type == "time" else value
 
     return label
@@ -128,7 +130,7 @@ def bin_reader(column: Column, family: Bins) -> Reader:
     """Return what makes the number of a bin of a value."""
     cuts, number = family.cuts or (), number_reader(column)
 
-    def bin_of(value: Any) -> int | None:
+    def bin_of(value: CellLike) -> int | None:
         found = number(value)
         if found in (np.inf, -np.inf):
             raise infinite_cell(0, column.name)
@@ -140,7 +142,7 @@ def bin_reader(column: Column, family: Bins) -> Reader:
 def number_reader(column: Column) -> Reader:
     """Return what makes a number of a value: NaN if it is missing, an error if it is of another type."""
 
-    def number(value: Any) -> float:
+    def number(value: CellLike) -> float:
         if type(value) is float:
             return value
         if isinstance(value, str) and column.of_texts:
@@ -148,10 +150,10 @@ def number_reader(column: Column) -> Reader:
         if is_missing(value):
             return np.nan
         value = plain_cell(value)
-        check(column, value)
+        check_value(column, value)
         return float(seconds(pa.array([value]))[0]) if column.type == "time" else real(column, value)
 
-    def events(value: Any) -> float:
+    def events(value: CellLike) -> float:
         found = number(value)
         if found < 0:
             raise InvalidInput(f"Column {column.name!r} holds {found:g}; {NEVER_NEGATIVE}", column=column.name)
@@ -160,7 +162,7 @@ def number_reader(column: Column) -> Reader:
     return events if isinstance(column.family, Poisson) else number
 
 
-def value_of(column: Column, text: str) -> Any:
+def value_of(column: Column, text: str) -> CellLike:
     """Return the value that a text is in a column of anything but texts, None if it stands for none."""
     written = column.written or USUAL
     if column.measured and column.type != "time":  # at once, for those who ask row by row
@@ -168,12 +170,12 @@ def value_of(column: Column, text: str) -> Any:
         return text if found is None else found
     texts = pa.array([text], pa.string())
     try:
-        return converted(texts, Cell(kind_for(column, texts), written))[0][0].as_py()
+        return convert_cells(texts, CellType(kind_for(column, texts), written))[0][0].as_py()
     except NotRead:
         return text  # of another type than the column, as will be said
 
 
-def real(column: Column, value: Any) -> float:
+def real(column: Column, value: CellLike) -> float:
     """Return a number of any type as a float, if there is one that large."""
     try:
         return float(value)
@@ -184,7 +186,7 @@ def real(column: Column, value: Any) -> float:
         ) from None
 
 
-def check(column: Column, value: Any) -> None:
+def check_value(column: Column, value: CellLike) -> None:
     """Refuse a value of another type than the column was learned with."""
     found = type_of_value(value)
     if found is not None and same_kind(found, column.type):
@@ -192,12 +194,12 @@ def check(column: Column, value: Any) -> None:
     raise another_type(column, value)
 
 
-def texts_in(rows: Sequence[Mapping[str, Any]], column: Column) -> list[str | None]:
+def texts_of_rows(rows: Sequence[Mapping[str, CellLike]], column: Column) -> list[str | None]:
     """Return the texts of a few rows in one column."""
     return [text for (text,) in cells_of(rows, [(column.name, label_reader(column))])]
 
 
-def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Reader]]) -> list[list[Any]]:
+def cells_of(rows: Sequence[Mapping[str, CellLike]], readers: Sequence[tuple[str, Reader]]) -> list[list[CellLike]]:
     """Return what each row holds in some columns, each read by its reader; a column that no row has is an error."""
     cells = []
     for row in rows:
@@ -209,7 +211,7 @@ def cells_of(rows: Sequence[Mapping[str, Any]], readers: Sequence[tuple[str, Rea
     return cells
 
 
-def absent(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
+def absent(rows: Sequence[Mapping[str, CellLike]], name: str) -> CellLike:
     """Return None for a value that a row leaves out, if another row has it."""
     if not any(name in map(str, row) for row in rows):
         known = tuple(dict.fromkeys(str(key) for row in rows for key in row))

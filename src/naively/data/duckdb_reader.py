@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,12 +15,15 @@ from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, MessagePart, MissingTexts, PythonOnly, Setting
 
 if TYPE_CHECKING:
+    import duckdb
+
+if TYPE_CHECKING:
     from .schema import Schema
 
 # What DuckDB may use for buffers; a scan needs far less.
 MEMORY = "512MB"
 # The types that columns of text files are read as, and what our schema calls them.
-TYPES: dict[str, Any] = {
+TYPES: dict[str, pa.DataType] = {
     "VARCHAR": "text",
     "BOOLEAN": "boolean",
     "BIGINT": "whole",
@@ -29,7 +32,7 @@ TYPES: dict[str, Any] = {
     "TIMESTAMP": "time",
     "TIMESTAMPTZ": "time",
 }
-# Another name of DuckDB for VARCHAR, which here stands for texts that are taken apart: as long as they like.
+# Another name of DuckDB for VARCHAR, which here stands for texts that are tokenized: as long as they like.
 PROSE = "TEXT"
 # Long texts come in pieces of so many rows, which are put together until they hold so many bytes.
 PIECE, BYTES = 1 << 11, 1 << 25
@@ -43,7 +46,7 @@ NOUNS = {
 }
 
 
-def connected(database: str | None = None, threads: int | None = None) -> Any:
+def connect(database: str | None = None, threads: int | None = None) -> duckdb.DuckDBPyConnection:
     """Return a connection to a database that is only read, or to an empty one in memory."""
     import duckdb
 
@@ -52,60 +55,60 @@ def connected(database: str | None = None, threads: int | None = None) -> Any:
     except duckdb.Error as error:
         raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
     con.execute(f"set memory_limit = '{MEMORY}'")
-    con.execute(f"set temp_directory = {quoted(tempfile.gettempdir())}")
+    con.execute(f"set temp_directory = {sql_text(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
     con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
     con.execute(f"set threads = {allowed(threads)}")
     return con
 
 
-def quoted(text: str) -> str:
+def sql_text(text: str) -> str:
     """Return a text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def name(column: str) -> str:
+def sql_name(column: str) -> str:
     """Return the name of a column as SQL writes it."""
     return '"' + column.replace('"', '""') + '"'
 
 
-def struct(types: dict[str, str]) -> str:
+def sql_struct(types: dict[str, str]) -> str:
     """Return the types of columns as DuckDB's readers take them."""
-    return "{" + ", ".join(f"{quoted(column)}: {quoted(kind)}" for column, kind in types.items()) + "}"
+    return "{" + ", ".join(f"{sql_text(column)}: {sql_text(kind)}" for column, kind in types.items()) + "}"
 
 
-def streamed(con: Any, query: str, path: str, rows: int) -> Iterator[Any]:
+def streamed(con: duckdb.DuckDBPyConnection, query: str, path: str, rows: int) -> Iterator[pa.RecordBatch]:
     """Return the answer to a query as Arrow batches of about so many rows."""
     import duckdb
 
     try:
-        yield from reader_of(con.sql(query), rows)
+        yield from arrow_reader(con.sql(query), rows)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise reworded(error, path) from None
 
 
-def reader_of(answer: Any, rows: int = 1) -> Any:
+def arrow_reader(answer: duckdb.DuckDBPyRelation, rows: int = 1) -> pa.RecordBatchReader:
     """Return Arrow's reader of an answer; older versions of DuckDB call it otherwise."""
     return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_arrow_reader(rows)
 
 
-def types_of(con: Any, query: str, path: str) -> Any:
+def types_of(con: duckdb.DuckDBPyConnection, query: str, path: str) -> pa.Schema:
     """Return the Arrow types of the answer to a query, which may have no rows."""
     import duckdb
 
     try:
-        return reader_of(con.sql(query)).schema
+        return arrow_reader(con.sql(query)).schema
     except duckdb.Error as error:
         raise reworded(error, path) from None
 
 
-def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+def rebatched(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
     """Return the same rows as tables of exactly so many, the last of fewer.
 
     Where a reader cuts depends on its threads and buffers. Sums of numbers depend on where they are cut, and shall be
     the same to the last bit whenever the same file is read.
     """
-    waiting: list[Any] = []
+    waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         waiting.append(batch)
@@ -119,12 +122,12 @@ def blocks(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def filled(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[Any]:
+def batches_of_size(pieces: Iterable[pa.RecordBatch], rows: int, long: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Return tables put together until they have so many rows, or until their long texts have BYTES.
 
     Where they end follows from the rows alone: pieces are of as many rows whoever reads them.
     """
-    waiting: list[Any] = []
+    waiting: list[pa.RecordBatch] = []
     size = held = 0
     for piece in pieces:
         waiting.append(piece)
@@ -137,7 +140,7 @@ def filled(pieces: Iterable[Any], rows: int, long: Sequence[str]) -> Iterator[An
         yield pa.concat_tables(waiting)
 
 
-def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> Iterator[Any]:
+def with_whole(batches: Iterable[pa.RecordBatch], types: Mapping[str, str], path: str) -> Iterator[pa.RecordBatch]:
     """Return batches whose whole numbers, which came as texts, are such: DuckDB would round what is none."""
     whole, begin = [name for name, kind in types.items() if kind == "BIGINT"], 0
     for batch in batches:
@@ -146,15 +149,15 @@ def with_whole(batches: Iterable[Any], types: Mapping[str, str], path: str) -> I
             try:
                 arrays[name] = arrays[name].cast(pa.int64())
             except pa.ArrowInvalid:
-                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole(text)]
+                found = [(row, text) for row, text in enumerate(arrays[name].to_pylist()) if not is_whole_text(text)]
                 row, text = found[0]
                 raise wrong_type(WrongCell(path, None, begin + row, name, text, "BIGINT")) from None
         begin += batch.num_rows
         yield pa.RecordBatch.from_pydict(arrays) if whole else batch
 
 
-def is_whole(text: str | None) -> bool:
-    """Tell whether a cell is empty or a whole number of 64 bits."""
+def is_whole_text(text: str | None) -> bool:
+    """Return whether a cell is empty or a whole number of 64 bits."""
     if text is None:
         return True
     return bool(re.fullmatch(r"-?\d+", text)) and -(2**63) <= int(text) < 2**63
@@ -165,12 +168,12 @@ def as_text(types: Mapping[str, str]) -> dict[str, str]:
     return {name: "VARCHAR" if kind == "BIGINT" else kind for name, kind in types.items()}
 
 
-def first_line(error: Any) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of an error of DuckDB, without the kind of error before it."""
     return re.sub(r"^[\w ]*Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
 
 
-def reworded(error: Any, path: str) -> UnreadableRows:
+def reworded(error: Exception, path: str) -> UnreadableRows:
     """Return an error of DuckDB about a file with the line, what was found, and what to do."""
     text = str(error)
     place = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in line (\d+)", text)

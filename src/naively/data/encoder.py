@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from .. import _kernels
-from .._types import Codes
+from .._types import Codes, Label
 from ..errors import InvalidInput, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Ordinal
 from ..text.arrow_buffers import arrow_buffers_of
+from .column import Column
 from .missing_values import exact_names, is_one_of, tally
-from .schema import Column
-from .values import Labels, Values, plain_texts
+from .values import ColumnLabels, ColumnValues, plain_texts
 
 
 class Coder:
@@ -27,11 +27,11 @@ class Coder:
     """
 
     def __init__(
-        self, column: Column, places: dict[Any, int], missing: int, unseen: int | None = None, *, refuse: bool = False
+        self, column: Column, places: dict[Label, int], missing: int, unseen: int | None = None, *, refuse: bool = False
     ) -> None:
         self.column, self.places, self.missing, self.unseen, self.refuse = column, places, missing, unseen, refuse
         self.none = exact_names(column.written)  # texts that stand for no value
-        self.found: Counter[str] = Counter()  # how often each of them was met
+        self.found: Counter[str] = Counter()  # how often each of them was seen
         self._learn_none()
 
     def _learn_none(self) -> None:
@@ -39,16 +39,14 @@ class Coder:
         self._texts, self._known = _kernels.TextCodes(), 0
         self._texts.add(list(self.none), [self.missing] * len(self.none))
 
-    def fill(self, values: Values, begin: int, end: int, out: Codes) -> list[Any]:
+    def fill(self, values: ColumnValues, begin: int, end: int, out: Codes) -> list[Label]:
         """Fill in the codes of some rows, and return the labels that are new."""
         values.check(self.column)
         family = self.column.family
-        told_apart = isinstance(family, Bins) or (
-            isinstance(family, Bernoulli) and values.type not in ("boolean", None)
-        )
-        texts = None if told_apart else values.texts(begin, end)
+        by_value = isinstance(family, Bins) or (isinstance(family, Bernoulli) and values.type not in ("boolean", None))
+        texts = None if by_value else values.texts(begin, end)
         if texts is None:
-            new = self._fill_labels((self._told_apart if told_apart else Values.labels)(values, begin, end), out)
+            new = self._fill_labels((self._distinguished if by_value else ColumnValues.labels)(values, begin, end), out)
         else:
             new = self._fill(texts, out)
         if new and isinstance(family, Ordinal):
@@ -57,7 +55,7 @@ class Coder:
             self._refuse(values, begin, int(np.argmax(out == self.unseen)))
         return new
 
-    def _check_levels(self, family: Ordinal, new: list[Any]) -> None:
+    def _check_levels(self, family: Ordinal, new: list[Label]) -> None:
         """Refuse labels that are no levels; the compiled dictionary forgets them, too."""
         try:
             family.check(self.column.name, (*self.places, *new))
@@ -65,24 +63,24 @@ class Coder:
             self._learn_none()
             raise
 
-    def _told_apart(self, values: Values, begin: int, end: int) -> Labels:
+    def _distinguished(self, values: ColumnValues, begin: int, end: int) -> ColumnLabels:
         """Return the labels of numbers: the bin of each, or the flag whether it lies above a threshold."""
         numbers, family = values.numbers(begin, end), self.column.family
         if isinstance(family, Bins):
             if np.isinf(numbers).any():
                 raise infinite_cell(begin + int(np.argmax(np.isinf(numbers))), self.column.name)
-            return Labels(list(family.values), family.codes(numbers))
+            return ColumnLabels(list(family.values), family.codes(numbers))
         which = (numbers > (getattr(family, "threshold", None) or 0.0)).astype(np.int32)
         which[np.isnan(numbers)] = -1
-        return Labels([False, True], which)
+        return ColumnLabels([False, True], which)
 
-    def _fill_labels(self, found: Labels, out: Codes) -> list[Any]:
-        new: list[Any] = []
+    def _fill_labels(self, found: ColumnLabels, out: Codes) -> list[Label]:
+        new: list[Label] = []
         codes = np.array([*(self._code(label, new) for label in found.labels), self.missing], dtype=np.int32)
         out[:] = codes[found.which]  # a row without a label looks at the last place
         return new
 
-    def _code(self, label: Any, new: list[Any]) -> int:
+    def _code(self, label: Label, new: list[Label]) -> int:
         if label != label or label in self.none:
             return self.missing
         code = self.places.get(label, self.unseen)
@@ -91,39 +89,40 @@ class Coder:
             code = len(self.places) + len(new) - 1
         return code
 
-    def _fill(self, texts: Any, out: Codes) -> list[Any]:
-        since = {label: code for label, code in islice(self.places.items(), self._known, None) if is_text(label)}
+    def _fill(self, texts: pa.Array, out: Codes) -> list[Label]:
+        rest = islice(self.places.items(), self._known, None)
+        since = {label: code for label, code in rest if isinstance(label, str) and is_arrow_text(label)}
         self._texts.add(list(since), list(since.values()))
         self._known = self._texts.next = len(self.places)
         unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
-        met = filled(self._texts, texts, self.missing, unseen, out)
-        new = [texts[row].as_py() for row in met]
+        seen = encode_texts(self._texts, texts, self.missing, unseen, out)
+        new = [texts[row].as_py() for row in seen]
         self._known += len(new)
         if self.none and self.unseen is None and np.count_nonzero(out == self.missing) > texts.null_count:
             there = plain_texts(texts).drop_null()
             self.found += tally(there, is_one_of(there, self.none))
         return new
 
-    def _refuse(self, values: Values, begin: int, row: int) -> None:
+    def _refuse(self, values: ColumnValues, begin: int, row: int) -> None:
         label = values.labels(begin + row, begin + row + 1).labels
         if label:
             raise unseen_error(self.column.name, label[0], begin + row)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         compiled = ("_texts", "_known")  # made anew
         return {name: value for name, value in vars(self).items() if name not in compiled}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._learn_none()
 
 
-def is_text(label: Any) -> bool:
-    """Tell whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
-    return isinstance(label, str) and (label.isascii() or label.encode(errors="ignore").decode() == label)
+def is_arrow_text(label: str) -> bool:
+    """Return whether a label is a text that Arrow can hold: no half of a pair of surrogates."""
+    return label.isascii() or label.encode(errors="ignore").decode() == label
 
 
-def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInput:
+def unseen_error(column: str, label: Label, row: int | None = None) -> InvalidInput:
     """Return the error about a label that was not seen in training, where that is an error."""
     place = (f"Column {column!r}",) if row is None else (RowNumber(row), f", column {column!r}")
     return InvalidInput(
@@ -138,7 +137,7 @@ def unseen_error(column: str, label: Any, row: int | None = None) -> InvalidInpu
     )
 
 
-def filled(codes: Any, texts: Any, missing: int, unseen: int, out: Codes) -> list[int]:
+def encode_texts(codes: _kernels.TextCodes, texts: pa.Array, missing: int, unseen: int, out: Codes) -> list[int]:
     """Fill in the codes of an Arrow array of texts from its buffers."""
     found = arrow_buffers_of(texts)
     if found.views is not None:

@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from .._types import CellLike
 from ..errors import UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from .delimited import Delimited
 from .schema import likely
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+    from .files import File
 
 # Whole numbers up to this are written without a fraction: Excel keeps all numbers as floats.
 WHOLE = 1e15
@@ -22,10 +28,10 @@ WHOLE = 1e15
 class Sheet(Delimited):
     """One sheet of a workbook. Its cells are written as CSV first, so its columns are what they would be there."""
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Callable[[], Path]) -> None:
-        rows, self._others = rows_of(path, shown, how.table)
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
+        rows, self._others = sheet_rows(path, shown, how.table)
         how = replace(how, delimiter=",", encoding="utf-8", decimal=".", thousands=None, table=None)
-        super().__init__(saved(rows, folder()), shown, how, folder)
+        super().__init__(save_as_csv(rows, folder()), shown, how, folder)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -43,7 +49,7 @@ class Sheet(Delimited):
         )
 
 
-def rows_of(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[Any]], tuple[str, ...]]:
+def sheet_rows(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[CellLike]], tuple[str, ...]]:
     """Return the rows of a sheet, and the names of all sheets if nobody said which is meant and there are several."""
     try:
         import python_calamine as calamine
@@ -69,26 +75,26 @@ def rows_of(path: Path, shown: str, table: str | None) -> tuple[Iterator[list[An
             others = f"the sheet {table or names[0]!r} is empty; the workbook has the sheets "
             why = Message(f"{others}{', '.join(map(repr, names))}: ", Setting("table", ANY_VALUE), ".")
         raise UnreadableRows(shown, None, why)
-    return lines_of(sheet, rows), names if table is None and len(names) > 1 else ()
+    return sheet_lines(sheet, rows), names if table is None and len(names) > 1 else ()
 
 
-def lines_of(sheet: Any, rows: list[list[Any]]) -> Iterator[list[Any]]:
+def sheet_lines(sheet: CalamineSheet, rows: list[list[CellLike]]) -> Iterator[list[CellLike]]:
     """Return the rows of a sheet; empty ones before the first are kept, so that a line has the number of its row."""
     yield from ([] for _ in range(sheet.start[0] if sheet.start else 0))
     yield from rows
 
 
-def saved(rows: Iterator[list[Any]], folder: Path) -> Path:
+def save_as_csv(rows: Iterator[list[CellLike]], folder: Path) -> Path:
     """Return a file of CSV in this folder with these rows."""
     with tempfile.NamedTemporaryFile(
         "w", dir=folder, suffix=".csv", delete=False, encoding="utf-8", errors="replace", newline=""
     ) as copy:
         writer = csv.writer(copy, lineterminator="\n")
-        writer.writerows([written(cell) for cell in row] for row in rows)
+        writer.writerows([sheet_cell_text(cell) for cell in row] for row in rows)
     return Path(copy.name)
 
 
-def written(cell: Any) -> str:
+def sheet_cell_text(cell: CellLike) -> str:
     """Return a cell as it is written in delimited text."""
     if isinstance(cell, bool):
         return "true" if cell else "false"

@@ -78,7 +78,7 @@ HTML = (
 )
 
 
-def kind_of(head: bytes) -> str | None:
+def format_of(head: bytes) -> str | None:
     """Return the format or the packing of a file by its first bytes, without gzip or zstd around it; None of a text."""
     found = next((kind for magic, kind in FORMATS.items() if head.startswith(magic)), None)
     found = "duckdb" if head[8:12] == b"DUCK" else found
@@ -96,7 +96,7 @@ def text_kind(head: bytes) -> str:
     return "json" if text.startswith("{") or (text.startswith("[") and inner[:1] in ("{", "[", "]")) else "csv"
 
 
-def refuse_others(head: bytes, shown: str) -> None:
+def refuse_other_formats(head: bytes, shown: str) -> None:
     """Refuse what is neither a table nor a text."""
     for magic, (what, do) in OTHERS.items():
         if head.startswith(magic) and (magic not in TEXTUAL or is_binary(head)):
@@ -129,12 +129,12 @@ def refuse_binary(head: bytes, shown: str) -> None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell whether bytes are none that UTF-8 texts have."""
+    """Return whether bytes are none that UTF-8 texts have."""
     return b"\0" in head or not is_utf8(head)
 
 
 def is_utf8(head: bytes) -> bool:
-    """Tell whether bytes are UTF-8; a character that is cut off at the end does not count."""
+    """Return whether bytes are UTF-8; a character that is cut off at the end does not count."""
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -166,7 +166,7 @@ def refuse_document(what: str, shown: str) -> str:
 
 
 def is_clutter(name: str) -> bool:
-    """Tell whether a file of an archive is what a system leaves there."""
+    """Return whether a file of an archive is what a system leaves there."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith(".")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 import sys
@@ -12,31 +11,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from .._types import TableLike
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Message, PythonOnly, Setting
 from .arrow_files import ArrowFile, Orc
-from .batches import Found, read_batches
+from .batches import TextsReadAsMissing, read_batches
 from .block import ROWS
-from .cells import ARROW, Cell
+from .cells import ARROW, CellType
+from .column import FamilySettings, Type
 from .column_types import READ_AS, Columns
 from .delimited import Delimited
 from .dialect import packing
-from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, blocks, filled, no_weight, wrong_cell
+from .duckdb_reader import NOUNS, PIECE, PROSE, TYPES, WrongCell, batches_of_size, no_weight, rebatched, wrong_cell
 from .excel import Sheet
+from .file_part import FilePart, OpenPart
+from .file_paths import paths_of
 from .missing_values import with_usual
-from .schema import Schema, Type, likely
+from .schema import Schema, likely
 from .typed_files import Database, JsonLines, Parquet
-from .unpacking import opened
+from .unpacking import unpack
 
 # So many notes on how files were read are said one by one.
 NOTES = 3
 # How much longer packed texts are, about, than the file they are packed in.
 PACKED = 3
-FORMATS: dict[str, Any] = {
+FORMATS: dict[str, OpenPart] = {
     "csv": Delimited,
     "parquet": Parquet,
     "json": JsonLines,
@@ -49,12 +53,12 @@ FORMATS: dict[str, Any] = {
 CELLS = 1 << 24
 
 
-class Block(NamedTuple):
+class FileBlock(NamedTuple):
     """Some rows of one of the files, and where they begin: the first row after the header is row 0."""
 
     file: int
     begin: int
-    table: Any
+    table: pa.Table
 
 
 @dataclass(frozen=True)
@@ -101,12 +105,12 @@ class File:
     Counts: 3 rows (ham: 2, spam: 1), 2 columns
     """
 
-    path: Any
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     _: KW_ONLY
     format: str | None = None
     table: str | None = None
     query: str | None = None
-    null: Sequence[Any] | None = None
+    null: Sequence[str | EllipsisType] | None = None
     decimal: str | None = None
     thousands: str | None = None
     delimiter: str | None = None
@@ -135,12 +139,17 @@ class File:
             names = [self.null] if isinstance(self.null, str) else self.null
             object.__setattr__(self, "null", with_usual(names))
 
+    @property
+    def names_of_missing(self) -> tuple[str, ...] | None:
+        """The texts that stand for no value, if they were named."""
+        return None if self.null is None else with_usual(self.null)
+
     # -- which files --------------------------------------------------------------------------------------------
 
     @cached_property
     def _places(self) -> tuple[tuple[str, dict[str, str]], ...]:
-        given = self.path if isinstance(self.path, (list, tuple)) else [self.path]
-        found = [place for one in given for place in places_of(os.fspath(one))]
+        given = [self.path] if isinstance(self.path, (str, os.PathLike)) else self.path
+        found = [place for one in given for place in paths_of(os.fspath(one))]
         if not found:
             raise InvalidInput("There is no file to read: the list is empty.")
         return tuple(found)
@@ -158,13 +167,13 @@ class File:
         return folder
 
     @cached_property
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[FilePart, ...]:
         return tuple(self._part(path) for path in self.paths)
 
-    def _part(self, shown: str) -> Any:
+    def _part(self, shown: str) -> FilePart:
         path = self._spooled if shown == "-" else Path(shown)
         folder = lambda: Path(self._folder)  # noqa: E731  made only if it is needed
-        path, kind, how = opened(path, shown, self, folder)
+        path, kind, how = unpack(path, shown, self, folder)
         return FORMATS[kind](path, shown, how, folder)
 
     @cached_property
@@ -183,8 +192,7 @@ class File:
 
     def bytes(self, at: int) -> int:
         """Return the size of one of the files."""
-        size: int = self._parts[at].path.stat().st_size
-        return size
+        return self._parts[at].path.stat().st_size
 
     @property
     def unpacked(self) -> float:
@@ -246,7 +254,7 @@ class File:
         vars(other)["_columns"] = self._columns.like(schema)
         return other
 
-    def schema(self, families: Any = None, apart: Sequence[str] = ()) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None = None, apart: Sequence[str] = ()) -> Schema:
         """Return what the columns are, apart from some. A column of texts that shall be categories stays as written."""
         for name in apart:
             self.check(name)
@@ -261,7 +269,7 @@ class File:
 
     def batches(
         self, rows: int = ROWS, *, schema: Schema | None = None, beside: Sequence[str] = (), threads: int | None = None
-    ) -> Iterator[Any]:
+    ) -> Iterator[pa.RecordBatch]:
         """Return all rows as Arrow tables of so many rows: the columns of a schema and some beside, or all."""
         for block in self.blocks(range(len(self._parts)), schema, beside, threads, rows):
             yield block.table
@@ -274,8 +282,8 @@ class File:
         threads: int | None = None,
         rows: int = ROWS,
         number: str | None = None,
-        found: Found | None = None,
-    ) -> Iterator[Block]:
+        found: TextsReadAsMissing | None = None,
+    ) -> Iterator[FileBlock]:
         """Return the rows of some of the files as Arrow tables of exactly so many rows, the last of each of fewer.
 
         Where texts are taken apart, tables of long ones have fewer, so that a few fit into memory at once. Of the
@@ -288,7 +296,7 @@ class File:
         for at in which:
             begin = 0
             for table in self._tables(at, cells, rows, left, threads, found, number):
-                yield Block(at, begin, table)
+                yield FileBlock(at, begin, table)
                 begin += table.num_rows
             left = None if left is None else left - begin
             if left == 0:
@@ -297,13 +305,13 @@ class File:
     def _tables(
         self,
         at: int,
-        cells: Mapping[str, Cell],
+        cells: Mapping[str, CellType],
         rows: int,
         limit: int | None,
         threads: int | None,
-        found: Found | None = None,
+        found: TextsReadAsMissing | None = None,
         weight: str | None = None,
-    ) -> Iterator[Any]:
+    ) -> Iterator[pa.RecordBatch]:
         part, hive = self._parts[at], self._places[at][1]
         own = frozenset(part.names)
         constant = {name: hive[name] for name in cells if name in hive and name not in own}
@@ -323,17 +331,17 @@ class File:
         batches = read_batches(part.batches(asked, each, limit, threads), read, found, refused)
         if self._mixed:
             batches = (one_type(batch, read, self.paths[at]) for batch in batches)
-        tables = blocks(batches, each)
-        for table in filled(tables, rows, long) if long else tables:
+        tables = rebatched(batches, each)
+        for table in batches_of_size(tables, rows, long) if long else tables:
             yield with_constants(table, constant, cells, self.paths[at]) if constant else table
 
     def line_of(self, at: int, row: int) -> int | None:
         """Return the line of a file in which a row begins; None where rows have no lines."""
         part = self._parts[at]
-        return part.line_of(row) if part.as_written else None
+        return part.line_of(row)
 
 
-def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
+def one_type(batch: pa.RecordBatch, cells: Mapping[str, CellType], path: str) -> pa.RecordBatch:
     """Return a batch whose columns have the same types whatever file they are from."""
     arrays = []
     for name, cell in cells.items():
@@ -350,7 +358,7 @@ def one_type(batch: Any, cells: Mapping[str, Cell], path: str) -> Any:
     return pa.RecordBatch.from_arrays(arrays, names=list(cells))
 
 
-def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, Cell], shown: str) -> Any:
+def with_constants(table: pa.Table, constant: Mapping[str, str], cells: Mapping[str, CellType], shown: str) -> pa.Table:
     """Return a table with columns that hold the same everywhere: what the names of folders say."""
     for name, value in constant.items():
         kind = cells[name].kind
@@ -361,31 +369,11 @@ def with_constants(table: Any, constant: Mapping[str, str], cells: Mapping[str, 
             as_text = PythonOnly(f", or take the column as text: nv.File(..., types={{{name!r}: 'text'}})")
             raise UnreadableRows(shown, None, Message(why, "folder", as_text, "."), column=name, value=value) from None
         table = table.append_column(name, pa.repeat(cell, table.num_rows))
-    return table.select(list(cells))
+    found: pa.Table = table.select(list(cells))
+    return found
 
 
-def places_of(path: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Return the files that a path means, sorted, and what the names of folders say about their rows."""
-    if path == "-" or Path(path).is_file():
-        yield path, {}
-        return
-    if Path(path).is_dir():
-        base, found = path, [str(p) for p in Path(path).rglob("*") if p.is_file() and not hidden(p.relative_to(path))]
-    else:
-        base, found = "", [p for p in glob.glob(path, recursive=True) if Path(p).is_file()]  # noqa: PTH207
-    if not found:
-        raise UnreadableRows(path, None, "there is no such file. Check the path; a glob needs at least one that fits.")
-    for one in sorted(found):
-        folders = Path(os.path.relpath(one, base) if base else one).parts[:-1]
-        yield one, dict(folder.split("=", 1) for folder in folders if "=" in folder)
-
-
-def hidden(path: Path) -> bool:
-    """Tell whether a file is not meant as data: it, or a folder it is in, begins with a point or an underscore."""
-    return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def file_of(X: Any) -> File | None:
+def file_of(X: TableLike) -> File | None:
     """Return what is given as a file, a path or a list of paths as a File; None if it is something else."""
     if isinstance(X, File):
         return X

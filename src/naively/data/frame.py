@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from .._types import AnyArray, CellLike, ColumnLike, Label, Matrix, Objects, Places, TableLike
 from ..errors import InvalidInput
 from ..errors.message import RowNumber
 from ..families import Ordinal
+from ..stats.missing import is_missing
 from .cell_format import USUAL
-from .pandas_types import known_series, levels_of
-from .schema import NOUNS, Column, Schema, family_of, likely, wants_text
-from .values import Values, is_missing
+from .column import NOUNS, Column, FamilyLike, FamilySettings, family_of, wants_text
+from .pandas_types import arrow_labels, known_series
+from .schema import Schema, likely
+from .values import ColumnValues
 
+# A column of single values, or of vectors.
+FrameColumn = ColumnValues | Matrix
 # The name of the only column of a sparse matrix, and of a list of texts.
 WHOLE, TEXT = "X", "text"
 
@@ -28,37 +32,37 @@ class Frame:
 
     def __init__(
         self,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, FrameColumn],
         rows: int,
         *,
         named: bool = True,
         library: str | None = None,
-        matrix: Any = None,
+        matrix: AnyArray | None = None,
         texts: bool = False,
     ) -> None:
         self.columns, self.rows, self.named, self.library, self.matrix = dict(columns), rows, named, library, matrix
-        self.texts = texts  # whether it is but a column of texts, which are to be taken apart
+        self.texts = texts  # whether it is but a column of texts, which are to be tokenized
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self.columns)
 
-    def schema(self, families: Any = None) -> Schema:
+    def schema(self, families: FamilySettings | Schema | None = None) -> Schema:
         """Return what the columns are, by their types alone; one that is empty yet is what its family says."""
         given = families if isinstance(families, Mapping) else {}
         if self.texts:
-            return Schema(tuple(Column(name, "text", "words") for name in self.columns))  # type: ignore[arg-type]
-        columns = (column_of(name, values, given.get(name)) for name, values in self.columns.items())
+            return Schema(tuple(Column.of(name, "text", "words") for name in self.columns))
+        columns = (schema_column(name, values, given.get(name)) for name, values in self.columns.items())
         return Schema(tuple(self._looked_at(column, given.get(column.name)) for column in columns))
 
-    def _looked_at(self, column: Column, family: Any) -> Column:
+    def _looked_at(self, column: Column, family: FamilyLike | None) -> Column:
         """Return a column of texts that may be numbers as those; the cells of arrays are taken as they are.
 
         One row does not show what a column holds, so that its texts stay texts.
         """
         values = self.columns[column.name]
-        if not self.named or not isinstance(values, Values) or values.type != "text" or values.categorical:
+        if not self.named or not isinstance(values, ColumnValues) or values.type != "text" or values.categorical:
             return column
         asked = None if family is None else family_of(column.name, family)
         if asked is not None and asked.name == "words":
@@ -87,13 +91,13 @@ class Frame:
 
     def _of_kinds(self, schema: Schema) -> Frame:
         """Refuse vectors where single values were learned, and the reverse; read texts as the numbers they are."""
-        read: dict[str, Values] = {}
+        read: dict[str, ColumnValues] = {}
         for column in schema:
             found = self.columns[column.name]
-            if isinstance(found, Values) and found.type == "text" and column.of_texts:
+            if isinstance(found, ColumnValues) and found.type == "text" and column.of_texts:
                 read[column.name] = found.as_in(column)
-            if isinstance(found, Values) is (column.type == "vector"):
-                now = NOUNS[found.type or "text"] if isinstance(found, Values) else "vectors"
+            if isinstance(found, ColumnValues) is (column.type == "vector"):
+                now = NOUNS[found.type or "text"] if isinstance(found, ColumnValues) else "vectors"
                 raise InvalidInput(
                     f"Column {column.name!r} held {NOUNS[column.type]} when it was learned, and now holds {now}. "
                     "Convert it to what it was.",
@@ -103,22 +107,37 @@ class Frame:
             return self
         return Frame(self.columns | read, self.rows, named=self.named, library=self.library, matrix=self.matrix)
 
-    def take(self, at: Any) -> Frame:
+    def take(self, at: Places) -> Frame:
         """Return some rows, in this order."""
         matrix = None if self.matrix is None else self.matrix.take(at, axis=0)
         if matrix is not None and matrix.shape[1] == len(self.columns):  # its columns lie there
             columns = {n: v.on(matrix[:, j]) for j, (n, v) in enumerate(self.columns.items())}
         else:
-            columns = {n: v.take(at) if isinstance(v, Values) else v[at] for n, v in self.columns.items()}
+            columns = {n: v.take(at) if isinstance(v, ColumnValues) else v[at] for n, v in self.columns.items()}
         return Frame(columns, len(at), named=self.named, library=self.library, matrix=matrix)
+
+    def text_bytes(self, name: str) -> float:
+        """Return about how many bytes the values of a column take."""
+        values = self.columns[name]
+        return values.bytes if isinstance(values, ColumnValues) else float(values.nbytes)
+
+    def vectors(self, name: str) -> Matrix:
+        """Return a column of vectors."""
+        return self.columns[name]
+
+    def only(self, names: Sequence[str]) -> Frame:
+        """Return some of the columns."""
+        if len(names) == len(self.columns):
+            return self
+        return Frame({name: self.columns[name] for name in names}, self.rows, named=self.named, library=self.library)
 
     def coded(self) -> Frame:
         """Return the same, to be read again and again: texts as codes."""
-        columns = {n: v.coded() if isinstance(v, Values) else v for n, v in self.columns.items()}
+        columns = {n: v.coded() if isinstance(v, ColumnValues) else v for n, v in self.columns.items()}
         return Frame(columns, self.rows, named=self.named, library=self.library, matrix=self.matrix)
 
     def _by_position(self, schema: Schema) -> Frame:
-        whole = [not isinstance(values, Values) for values in self.columns.values()] == [True]
+        whole = [not isinstance(values, ColumnValues) for values in self.columns.values()] == [True]
         vectors = [column.type == "vector" for column in schema]
         if self.matrix is not None and vectors == [True]:
             return Frame({schema.names[0]: self.matrix}, self.rows, library=self.library)
@@ -135,33 +154,33 @@ class Frame:
         return Frame(columns, self.rows, library=self.library, matrix=self.matrix)
 
 
-def column_of(name: str, values: Any, family: Any = None) -> Column:
+def schema_column(name: str, values: FrameColumn, family: FamilyLike | None = None) -> Column:
     """Return what a column is, by the type of its values; of one without any, by the family it shall have."""
-    if isinstance(values, Values):
+    if isinstance(values, ColumnValues):
         numbers = family is not None and family_of(name, family).name in ("gaussian", "poisson", "bins")
         if values.type is None and (numbers or (family is None and values.holds_nan())):
             return Column(name, "number")
-        categories: Any = "categorical" if values.categorical else None
+        categories: FamilyLike | None = "categorical" if values.categorical else None
         if values.ordered:
             categories = Ordinal(levels=values.levels)
-        return Column(name, values.type or "text", categories, values.levels)
-    return Column(name, "vector", None if sparse.issparse(values) else "gaussian")  # type: ignore[arg-type]
+        return Column.of(name, values.type or "text", categories, values.levels)
+    return Column.of(name, "vector", None if sparse.issparse(values) else "gaussian")
 
 
-def frame_of(X: Any) -> Frame:
+def frame_of(X: TableLike) -> Frame:
     """Return a table as a Frame: a data frame of any library, an array, a dict of columns, dicts as rows."""
     if isinstance(X, Frame):
         return X
     if sparse.issparse(X):
         return Frame({WHOLE: X.tocsr()}, X.shape[0], named=False)
-    if (texts := texts_of(X)) is not None:
+    if (texts := column_of_texts(X)) is not None:
         return Frame({texts.name: texts}, len(texts), named=False, texts=True)
     if isinstance(X, np.ndarray):
         return frame_of_array(X)
     if isinstance(X, Mapping):
         return frame_of_dict(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
-        return frame_of_arrow(X)
+        return frame_of_table(X)
     if hasattr(type(X), "columns") or hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
         return frame_of_any(X)
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)):
@@ -173,16 +192,16 @@ def frame_of(X: Any) -> Frame:
     )
 
 
-def texts_of(X: Any) -> Values | None:
+def column_of_texts(X: TableLike) -> ColumnValues | None:
     """Return a list or a column of texts, None if this is something else."""
     if isinstance(X, (list, tuple)):
-        return listed(X)
+        return text_list(X)
     if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        found = Values(TEXT, X)
+        found = ColumnValues(TEXT, X)
     elif isinstance(X, np.ndarray):
         if X.ndim != 1 or X.dtype.kind not in "UTO" or not len(X):
             return None
-        found = Values(TEXT, X)
+        found = ColumnValues(TEXT, X)
     elif hasattr(X, "dtype") and hasattr(X, "name") and np.ndim(X) == 1 and len(X):  # a series
         found = series_values(X.name if isinstance(X.name, str) and X.name else TEXT, X)
     else:
@@ -191,14 +210,14 @@ def texts_of(X: Any) -> Values | None:
     return found if found.type == "text" or empty else None
 
 
-def listed(X: Sequence[Any]) -> Values | None:
+def text_list(X: Sequence[CellLike]) -> ColumnValues | None:
     """Return a list of texts, some or all of which may be missing; None if it is a list of something else."""
     if not any(isinstance(text, (str, bytes)) for text in X):
         empty = X and all(is_missing(text) and not isinstance(text, float) for text in X)
-        return Values(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
+        return ColumnValues(TEXT, pa.nulls(len(X), pa.large_string())) if empty else None
     plain = set(map(type, X)) == {str}  # looked at in one go, for there may be millions
     if plain:
-        return Values(TEXT, objects(X), kind="text")
+        return ColumnValues(TEXT, object_array(X), kind="text")
     for row, text in enumerate(X):
         if not (isinstance(text, str) or is_missing(text)):
             by = "bytes.decode('utf-8')" if isinstance(text, bytes) else "str()"
@@ -207,18 +226,19 @@ def listed(X: Sequence[Any]) -> Values | None:
                 RowNumber(row), f" holds {found}, which is no text, as others are. Convert it, e.g. by {by}."
             )
     try:
-        return Values(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
+        return ColumnValues(TEXT, pa.array(X, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:  # halves of surrogate pairs are read as they are
-        return Values(TEXT, objects(X))
+        return ColumnValues(TEXT, object_array(X))
 
 
-def frame_of_array(X: Any) -> Frame:
+def frame_of_array(X: TableLike) -> Frame:
     """Return the columns of an array; they are called x0, x1, … unless the array names them."""
     if isinstance(X, np.ma.MaskedArray):
-        hidden: Any = X
-        X = hidden.filled(np.nan) if X.dtype.kind == "f" else hidden.astype(object).filled(None)
+        X = X.filled(np.nan) if X.dtype.kind == "f" else np.ma.filled(X.astype(object), None)
     if X.dtype.names:
-        return checked({name: Values(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X))
+        return frame_with_columns(
+            {name: ColumnValues(name, np.ascontiguousarray(X[name])) for name in X.dtype.names}, len(X)
+        )
     if X.ndim != 2:
         raise InvalidInput(
             f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. Reshape your data: array.reshape(-1, 1) "
@@ -228,11 +248,11 @@ def frame_of_array(X: Any) -> Frame:
         kind = "Complex data" if X.dtype.kind == "c" else f"Data of type {X.dtype}"
         raise InvalidInput(f"{kind} not supported: X must hold numbers, texts, booleans or times.")
     X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    columns = {f"x{at}": Values(f"x{at}", X[:, at]) for at in range(X.shape[1])}
+    columns = {f"x{at}": ColumnValues(f"x{at}", X[:, at]) for at in range(X.shape[1])}
     return Frame(columns, len(X), named=False, matrix=X if X.dtype.kind in "iuf" else None)
 
 
-def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
+def frame_of_dict(X: Mapping[Label, ColumnLike]) -> Frame:
     """Return a dict of columns as a frame; a dict of single values is one row."""
     if not any(is_sequence(value) for value in X.values()):
         return frame_of_rows([X])
@@ -248,11 +268,11 @@ def frame_of_dict(X: Mapping[Any, Any]) -> Frame:
     lengths = {name: value.shape[0] if hasattr(value, "shape") else len(value) for name, value in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInput(f"The columns have different lengths: {lengths}.")
-    return checked(columns, next(iter(lengths.values())))
+    return frame_with_columns(columns, next(iter(lengths.values())))
 
 
-def is_sequence(value: Any) -> bool:
-    """Tell whether something is a column rather than a cell."""
+def is_sequence(value: CellLike) -> bool:
+    """Return whether something is a column rather than a cell."""
     if isinstance(value, (str, bytes)):
         return False
     return (
@@ -260,7 +280,7 @@ def is_sequence(value: Any) -> bool:
     )
 
 
-def values_of(name: str, value: Any) -> Any:
+def values_of(name: str, value: ColumnLike) -> FrameColumn:
     """Return something with a value for each row as Values; a matrix is one column of vectors."""
     if sparse.issparse(value):
         return numbers_only(name, value.tocsr())
@@ -268,13 +288,13 @@ def values_of(name: str, value: Any) -> Any:
         return arrow_values(name, value)
     if isinstance(value, np.ndarray) or (hasattr(value, "__array__") and not hasattr(value, "dtype")):
         array = np.asarray(value)
-        return numbers_only(name, array) if array.ndim != 1 else Values(name, array)
+        return numbers_only(name, array) if array.ndim != 1 else ColumnValues(name, array)
     if hasattr(value, "dtype"):
         return series_values(name, value)
-    return Values(name, objects(list(value)))
+    return ColumnValues(name, object_array(list(value)))
 
 
-def numbers_only(name: str, vectors: Any) -> Any:
+def numbers_only(name: str, vectors: Matrix) -> Matrix:
     """Return a column of vectors, if they hold numbers."""
     if vectors.ndim != 2:
         raise InvalidInput(f"Column {name!r} has {vectors.ndim} dimensions; a column of vectors has two.", column=name)
@@ -287,20 +307,20 @@ def numbers_only(name: str, vectors: Any) -> Any:
     return vectors
 
 
-def objects(values: Sequence[Any]) -> Any:
+def object_array(values: Sequence[CellLike]) -> Objects:
     """Return a list as an array of objects, whatever they are."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def frame_of_rows(X: Sequence[Any]) -> Frame:
+def frame_of_rows(X: Sequence[TableLike]) -> Frame:
     """Return rows as a frame: dicts, or sequences without names."""
     if not len(X):
         raise InvalidInput("Found array with 0 sample(s) (an empty list) while a minimum of 1 is required.")
     if all(isinstance(row, Mapping) for row in X):
         names = list(dict.fromkeys(name for row in X for name in row))
         refuse_twice([str(name) for name in names])
-        columns = {str(n): Values(str(n), objects([row.get(n) for row in X])) for n in names}
-        return checked(columns, len(X))
+        columns = {str(n): ColumnValues(str(n), object_array([row.get(n) for row in X])) for n in names}
+        return frame_with_columns(columns, len(X))
     try:
         array = np.asarray(X)
     except ValueError:
@@ -310,14 +330,14 @@ def frame_of_rows(X: Sequence[Any]) -> Frame:
     return frame_of_array(array)
 
 
-def frame_of_arrow(X: Any) -> Frame:
+def frame_of_table(X: TableLike) -> Frame:
     """Return an Arrow table as a frame."""
     refuse_twice(list(X.schema.names))
     columns = {name: arrow_values(name, X.column(at)) for at, name in enumerate(X.schema.names)}
     return Frame(columns, X.num_rows, library="pyarrow")
 
 
-def frame_of_any(X: Any) -> Frame:
+def frame_of_any(X: TableLike) -> Frame:
     """Return a data frame of any library that narwhals reads."""
     import narwhals.stable.v2 as nw
 
@@ -334,33 +354,33 @@ def frame_of_any(X: Any) -> Frame:
     return Frame(columns, len(frame), library=frame.implementation.value)
 
 
-def series_values(name: str, series: Any) -> Any:
+def series_values(name: str, series: ColumnLike) -> ColumnValues:
     """Return a series of any library as Values, with its declared levels, if it has some."""
     kind = series.dtype
     if isinstance(kind, np.dtype):  # pandas over NumPy: as it lies
-        return Values(name, np.asarray(series))
+        return ColumnValues(name, np.asarray(series))
     if isinstance(series, (pa.Array, pa.ChunkedArray)):
         return arrow_values(name, series)
     if hasattr(series, "to_arrow"):  # Polars: turned to Arrow a block at a time
-        # The categories of its Categorical are those met so far, by any column; an Enum declares them in order.
+        # The categories of its Categorical are those seen so far, by any column; an Enum declares them in order.
         levels = tuple(series.dtype.categories) if type(kind).__name__ == "Enum" else None
         newest = import_module("polars").CompatLevel.newest()
-        return Values(name, series, levels, newest, ordered=levels is not None)
+        return ColumnValues(name, series, levels, newest, ordered=levels is not None)
     if (known := known_series(series)) is not None:
-        return Values(name, known.data, known.levels, ordered=known.ordered)
+        return ColumnValues(name, known.data, known.levels, ordered=known.ordered)
     return arrow_values(name, pa.array(series, from_pandas=True))
 
 
-def arrow_values(name: str, array: Any) -> Values:
+def arrow_values(name: str, array: pa.Array) -> ColumnValues:
     """Return an Arrow array as Values; a dictionary that has an order declares its levels."""
     if not (pa.types.is_dictionary(array.type) and array.type.ordered):
-        return Values(name, array)
+        return ColumnValues(name, array)
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    levels = dict.fromkeys(level for chunk in chunks for level in levels_of(chunk.dictionary) if level is not None)
-    return Values(name, array, tuple(levels), ordered=True)
+    levels = dict.fromkeys(level for chunk in chunks for level in arrow_labels(chunk.dictionary) if level is not None)
+    return ColumnValues(name, array, tuple(levels), ordered=True)
 
 
-def checked(columns: dict[str, Any], rows: int) -> Frame:
+def frame_with_columns(columns: dict[str, FrameColumn], rows: int) -> Frame:
     """Return a frame, if it has columns."""
     if not columns:
         raise InvalidInput("The table has 0 feature(s): there must be at least one column.")

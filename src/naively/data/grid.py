@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .._types import Codes, Floats, Places
+from .._types import Codes, Floats, Json, JsonObject, Label, Mask, Places
 from ..stats.accumulators import offsets_of
 
 
 @dataclass(frozen=True)
-class Bins:
+class NumberBins:
     """The bins of a column of numbers, and how its numbers are brought to one scale."""
 
     name: str
@@ -27,7 +26,7 @@ class Bins:
     middles: tuple[float, ...]  # the number in the middle of those in each fine bin, on the common scale
     low: float
     high: float
-    centre: float
+    center: float
     scale: float
 
     @property
@@ -37,15 +36,15 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Values:
-    """The labels of a column that are told apart."""
+class LabelValues:
+    """The labels of a column that are distinguished."""
 
     name: str
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
 
     @property
     def size(self) -> int:
-        """How many labels are told apart."""
+        """How many labels are distinguished."""
         return len(self.labels)
 
 
@@ -53,11 +52,11 @@ class Values:
 class Grid:
     """All columns that are counted together: numbers first, then labels."""
 
-    numbers: tuple[Bins, ...]
-    labels: tuple[Values, ...]
+    numbers: tuple[NumberBins, ...]
+    labels: tuple[LabelValues, ...]
 
     @property
-    def columns(self) -> tuple[Bins | Values, ...]:
+    def columns(self) -> tuple[NumberBins | LabelValues, ...]:
         """How each column is laid out."""
         return (*self.numbers, *self.labels)
 
@@ -90,7 +89,9 @@ class Grid:
         """Return where the columns of the grid stand among all numbers and all labels; None if they are all of them."""
         if len(self.numbers) == len(numbers) and len(self.labels) == len(labels):
             return None
-        return places([c.name for c in self.numbers], numbers), places([c.name for c in self.labels], labels)
+        return column_places([c.name for c in self.numbers], numbers), column_places(
+            [c.name for c in self.labels], labels
+        )
 
     def only(self, names: Collection[str]) -> tuple[Grid, list[int], list[int]]:
         """Return the grid of some columns, and which fine bins and which features are theirs."""
@@ -115,13 +116,13 @@ class Grid:
 
     @cached_property
     def _coarse(self) -> list[Codes]:
-        """The coarse bin of each fine one; the last place is that of a hole, which -1 finds."""
+        """The coarse bin of each fine one; the last place is that of a missing value, which -1 finds."""
         coarse = (bins.coarse if bins.size else (-1,) * len(bins.coarse) for bins in self.numbers)
         return [np.array([*to, -1], dtype=np.int32) for to in coarse]
 
     @cached_property
     def _scale(self) -> Floats:
-        return np.array([(b.low, b.high, b.centre, b.scale) for b in self.numbers]).reshape(-1, 4).T
+        return np.array([(b.low, b.high, b.center, b.scale) for b in self.numbers]).reshape(-1, 4).T
 
     def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
         """Return rows as they are counted together, given their numbers and the codes of their labels."""
@@ -133,31 +134,38 @@ class Grid:
         for at, to in enumerate(self._coarse):
             np.take(to, fine[:, at], out=codes[:, at], mode="wrap")
         codes[:, len(self.numbers) :] = labels
-        low, high, centre, scale = self._scale
+        low, high, center, scale = self._scale
         level = np.clip(numbers, low, high)
-        level -= centre
+        level -= center
         level *= scale
         np.nan_to_num(level, copy=False)
         return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the grid as plain data."""
-        from .model_file.labels import in_json
+        from .model_file.labels import labels_in_json
 
         numbers = [{n: list(v) if isinstance(v, tuple) else v for n, v in asdict(b).items()} for b in self.numbers]
-        return {"numbers": numbers, "labels": [{"name": v.name, "labels": in_json(v.labels)} for v in self.labels]}
+        return {
+            "numbers": numbers,
+            "labels": [{"name": v.name, "labels": labels_in_json(v.labels)} for v in self.labels],
+        }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Grid:
+    def from_json(cls, data: Mapping[str, Json]) -> Grid:
         """Return the grid that to_json described."""
         from .model_file.labels import from_json
 
-        parts: Any = ({n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"])
-        numbers = [Bins(**part) for part in parts]
-        return cls(tuple(numbers), tuple(Values(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"]))
+        parts: Iterable[JsonObject] = (
+            {n: tuple(v) if isinstance(v, list) else v for n, v in b.items()} for b in data["numbers"]
+        )
+        numbers = [NumberBins(**part) for part in parts]
+        return cls(
+            tuple(numbers), tuple(LabelValues(v["name"], tuple(map(from_json, v["labels"]))) for v in data["labels"])
+        )
 
 
-def places(names: Sequence[str], among: Sequence[str]) -> Places:
+def column_places(names: Sequence[str], among: Sequence[str]) -> Places:
     """Return where names stand among others."""
     place = {name: at for at, name in enumerate(among)}
     return np.array([place[name] for name in names], dtype=np.intp)
@@ -167,11 +175,11 @@ def places(names: Sequence[str], among: Sequence[str]) -> Places:
 class Cells:
     """Rows as they are counted together."""
 
-    fine: Codes  # [row, column of numbers]; -1 is a hole, here and below
+    fine: Codes  # [row, column of numbers]; -1 is a missing value, here and below
     codes: Codes  # [row, column]
-    level: Floats  # [row, column of numbers], on one scale; a hole lies at the centre, 0
+    level: Floats  # [row, column of numbers], on one scale; a missing value lies at the center, 0
 
-    def take(self, rows: Any) -> Cells:
+    def take(self, rows: Places | Mask | slice) -> Cells:
         """Return some of the rows."""
         return Cells(self.fine[rows], self.codes[rows], self.level[rows])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import Written
+from .cell_format import CellFormat
 
-# In the column of the classes, and in texts that are taken apart into words: there most words are meant.
+# In the column of the classes, and in texts whose words are counted: there most words are meant.
 OF_CLASSES = ("", "NA", "N/A", "NaN", "null", "?")
 # In any other column, spelled exactly so: what pandas reads as missing (`pandas.read_csv`), and "?" of the UCI archive.
 EXACT = (
@@ -33,7 +33,7 @@ LOOSE = frozenset(text.casefold() for text in AMONG_NUMBERS)
 AND_USUAL = "\x01usual"
 
 
-def with_usual(names: Sequence[Any]) -> tuple[str, ...]:
+def with_usual(names: Sequence[str | EllipsisType]) -> tuple[str, ...]:
     """Return texts that stand for no value; an ellipsis among them means the usual ones, too."""
     return tuple(AND_USUAL if name is ... else name for name in names)
 
@@ -45,7 +45,7 @@ def names_of_classes(missing: tuple[str, ...] | None) -> tuple[str, ...]:
     return (*OF_CLASSES, *(name for name in missing if name != AND_USUAL)) if AND_USUAL in missing else missing
 
 
-def exact_names(written: Written | None) -> tuple[str, ...]:
+def exact_names(written: CellFormat | None) -> tuple[str, ...]:
     """Return the texts that stand for no value in a column of labels; none if nothing is said about it."""
     if written is None:
         return ()
@@ -54,15 +54,15 @@ def exact_names(written: Written | None) -> tuple[str, ...]:
     return (*EXACT, *written.missing) if AND_USUAL in written.missing else written.missing
 
 
-def is_no_number(text: str, written: Written) -> bool:
-    """Tell whether a text stands for no value in a column of numbers or times."""
+def is_no_number(text: str, written: CellFormat) -> bool:
+    """Return whether a text stands for no value in a column of numbers or times."""
     names = (AND_USUAL,) if written.missing is None else written.missing
     if AND_USUAL in names and text.strip().casefold() in LOOSE:
         return True
     return text in names or text.strip() in names
 
 
-def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
+def without_value(texts: pa.Array, written: CellFormat, *, loose: bool) -> pa.Array:
     """Return which texts of an Arrow array stand for no value; those of numbers and times are compared loosely."""
     if not loose:
         return is_one_of(texts, exact_names(written))
@@ -75,13 +75,13 @@ def without_value(texts: Any, written: Written, *, loose: bool) -> Any:
     return pc.or_(named, is_one_of(pc.utf8_lower(trimmed), tuple(LOOSE)))
 
 
-def is_one_of(texts: Any, names: tuple[str, ...]) -> Any:
+def is_one_of(texts: pa.Array, names: tuple[str, ...]) -> pa.Array:
     """Return which texts of an Arrow array are among some."""
-    return pc.is_in(texts, value_set=arrow_of(names, texts.type), skip_nulls=True)
+    return pc.is_in(texts, value_set=arrow_names(names, texts.type), skip_nulls=True)
 
 
 @lru_cache(maxsize=64)
-def arrow_of(names: tuple[str, ...], kind: Any = None) -> Any:
+def arrow_names(names: tuple[str, ...], kind: pa.DataType | None = None) -> pa.Array:
     """Return texts as an Arrow array of a type of texts; by Arrow's own way pandas would be imported."""
     data = [name.encode() for name in names]
     ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
@@ -89,7 +89,7 @@ def arrow_of(names: tuple[str, ...], kind: Any = None) -> Any:
     return found if kind is None else found.cast(kind)
 
 
-def tally(texts: Any, holds_none: Any = None) -> Counter[str]:
+def tally(texts: pa.Array, holds_none: pa.Array | None = None) -> Counter[str]:
     """Return how often each text that stands for no value occurs, given which do; an empty cell is ''."""
     found: Counter[str] = Counter()
     if texts.null_count:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .cell_format import Written
+from .cell_format import CellFormat
 
 # Units that say what is measured, not how much: the number is the same without them. 34.1 % is read as 34.1.
 CURRENCIES = r"[$€£¥₹₽₩₺₴₫₪₱₦฿]|US\$|R\$|USD|EUR|GBP|CHF|JPY|CNY|INR"
@@ -38,7 +38,7 @@ class Unclear(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def grammar(written: Written) -> str:
+def grammar(written: CellFormat) -> str:
     """Return the regular expression of a number that is written so; all of it lies between ^ and $."""
     point = re.escape(written.decimal)
     whole = r"0|[1-9]\d*"
@@ -57,7 +57,7 @@ POINTED = rf"^{BLANKS}{SIGN}?(?:0\.\d+|[1-9]\d*\.(?:\d{{1,2}}|\d{{4,}})|[1-9]\d{
 
 
 @lru_cache(maxsize=256)
-def readable(written: Written) -> str:
+def readable_grammar(written: CellFormat) -> str:
     """Return the regular expression of what is read in a column whose numbers are written so: plain numbers as well.
 
     A unit may be left out, but not a percent sign: what is 34.1 with it may be 0.341 without. Where a comma comes
@@ -72,22 +72,22 @@ def readable(written: Written) -> str:
 
 
 @lru_cache(maxsize=256)
-def compiled(written: Written) -> re.Pattern[str]:
+def compiled(written: CellFormat) -> re.Pattern[str]:
     """Return the same for a single text."""
-    return re.compile(readable(written), re.ASCII)
+    return re.compile(readable_grammar(written), re.ASCII)
 
 
-def are_numbers(texts: Any, written: Written) -> Any:
+def are_numbers(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return which texts of an Arrow array are numbers that are written so."""
     return pc.match_substring_regex(texts, grammar(written))
 
 
-def are_readable(texts: Any, written: Written) -> Any:
+def are_readable(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return which texts of an Arrow array are read as numbers in a column whose numbers are written so."""
-    return pc.match_substring_regex(texts, readable(written))
+    return pc.match_substring_regex(texts, readable_grammar(written))
 
 
-def numbers_from(texts: Any, written: Written) -> Any:
+def numbers_from(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so, or plain ones, as float64."""
     if written.decimal == ",":
         pointed = pc.match_substring_regex(texts, POINTED)
@@ -98,7 +98,7 @@ def numbers_from(texts: Any, written: Written) -> Any:
     return numbers_as(texts, written)
 
 
-def numbers_as(texts: Any, written: Written) -> Any:
+def numbers_as(texts: pa.Array, written: CellFormat) -> pa.Array:
     """Return texts that are numbers written so as float64."""
     if not written.plain:
         below = pc.starts_with(pc.utf8_trim_whitespace(texts), "(")
@@ -113,7 +113,7 @@ def numbers_as(texts: Any, written: Written) -> Any:
     return floats(texts)
 
 
-def floats(texts: Any) -> Any:
+def floats(texts: pa.Array) -> pa.Array:
     """Return texts that are plain numbers as float64."""
     texts = pc.replace_substring(pc.utf8_trim_whitespace(texts), "\u2212", "-")
     try:
@@ -122,7 +122,7 @@ def floats(texts: Any) -> Any:
         return pa.array([None if text is None else float(text) for text in texts.to_pylist()], pa.float64())
 
 
-def number_from(text: str, written: Written) -> float | None:
+def number_from(text: str, written: CellFormat) -> float | None:
     """Return the number that a single text is, None if it is not written so."""
     if compiled(written).fullmatch(text) is None:
         return None
@@ -140,7 +140,7 @@ def number_from(text: str, written: Written) -> float | None:
 # -- which notation a column has ---------------------------------------------------------------------------------------
 
 
-def notation(texts: Any, decimal: str | None = None, thousands: str | None = None) -> Written | Unclear | None:
+def notation(texts: pa.Array, decimal: str | None = None, thousands: str | None = None) -> CellFormat | Unclear | None:
     """Return how all of these texts, an Arrow array without nulls, are numbers; what is unclear, if two ways fit.
 
     The unit must be the same in all cells. What a comma or a point is, all cells decide together: 1,23 or 12,3456 says
@@ -154,18 +154,18 @@ def notation(texts: Any, decimal: str | None = None, thousands: str | None = Non
         return None
     below = bool(pc.any(pc.match_substring(texts, "(")).as_py())
     styles = [
-        Written(None, point, group, prefix, suffix, below)
+        CellFormat(None, point, group, prefix, suffix, below)
         for group, point in signs(texts, decimal)
         if decimal in (None, point) and (thousands in (None, group) or not group) and point != thousands
     ]
     fit = [style for style in styles if all_are(texts, style) and (thousands or is_grouping(texts, style))]
-    if len(fit) > 1 and not settled(texts, fit):
+    if len(fit) > 1 and not is_settled(texts, fit):
         sign = fit[0].decimal if fit[0].decimal == fit[1].thousands else fit[1].decimal
         return Unclear(texts[0].as_py() if sign in texts[0].as_py() else example(texts, sign), sign)
     return fit[0] if fit else None
 
 
-def signs(texts: Any, decimal: str | None) -> list[tuple[str, str]]:
+def signs(texts: pa.Array, decimal: str | None) -> list[tuple[str, str]]:
     """Return what may group thousands and what may come before fractions, by the signs that occur."""
     there = {sign for sign, form in GROUPS.items() if pc.any(pc.match_substring_regex(texts, rf"\d{form}\d")).as_py()}
     points = "".join(sorted(there & {",", "."}))
@@ -178,13 +178,13 @@ def signs(texts: Any, decimal: str | None) -> list[tuple[str, str]]:
     return usual.get(points, [(",", "."), (".", ",")])
 
 
-def all_are(texts: Any, written: Written) -> bool:
-    """Tell whether all texts are numbers that are written so."""
+def all_are(texts: pa.Array, written: CellFormat) -> bool:
+    """Return whether all texts are numbers that are written so."""
     return bool(pc.all(are_numbers(texts, written)).as_py())
 
 
-def is_grouping(texts: Any, written: Written) -> bool:
-    """Tell whether a sign groups thousands rather than the digits of numbers that name something.
+def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
+    """Return whether a sign groups thousands rather than the digits of numbers that name something.
 
     Numbers of telephones, accounts and persons are grouped, too, but all alike and without fractions. A comma is not
     used for that.
@@ -197,12 +197,12 @@ def is_grouping(texts: Any, written: Written) -> bool:
     return bool(pc.any(pc.match_substring(texts, written.decimal)).as_py()) or len(pc.unique(groups)) > 1
 
 
-def settled(texts: Any, fit: list[Written]) -> bool:
-    """Tell whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
+def is_settled(texts: pa.Array, fit: list[CellFormat]) -> bool:
+    """Return whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
     money = re.fullmatch(CURRENCIES, (fit[0].prefix + fit[0].suffix).strip()) is not None
     return fit[0].decimal == "." and not fit[0].thousands and not money
 
 
-def example(texts: Any, sign: str) -> str:
+def example(texts: pa.Array, sign: str) -> str:
     """Return the first text with such a sign."""
     return str(texts.filter(pc.match_substring(texts, sign))[0].as_py())

@@ -1,21 +1,22 @@
-"""The class of each row: labels of any type that come back as they were, or shares of several classes."""
+"""The class of each row: labels of any type that come back as they were, or soft labels."""
 
 from __future__ import annotations
 
 import datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from .._frames import is_of_pandas
-from .._types import AnyArray, Floats
+from .._types import AnyArray, ColumnLike, DType, Floats, Label, TableLike
 from ..errors import InvalidInput
 from ..errors.message import Message, PythonOnly, RowNumber
-from .frame import frame_of, objects, series_values
-from .values import Labels, Values, is_missing, type_of_value
+from ..stats.missing import is_missing
+from .frame import frame_of, object_array, series_values
+from .values import ColumnValues, type_of_value
 
 IN_TIME = Message(
     "; write them as texts such as '2024' or 'week 7'", PythonOnly(", or as dates: y.astype(str) or y.dt.date")
@@ -26,9 +27,9 @@ ONE = np.zeros(1, dtype=np.int32)
 class Target(NamedTuple):
     """The different labels of some rows, which of them each row has (-1: none), and the type to give them back in."""
 
-    labels: list[Any]
+    labels: list[Label]
     codes: npt.NDArray[np.int32]
-    dtype: np.dtype[Any]
+    dtype: DType
 
     @property
     def rows(self) -> int:
@@ -36,25 +37,26 @@ class Target(NamedTuple):
         return len(self.codes)
 
 
-class Shares(NamedTuple):
+class SoftLabels(NamedTuple):
     """Of each row, how much of it belongs to each class: soft labels."""
 
-    labels: list[Any]
-    shares: Floats
-    dtype: np.dtype[Any]
+    labels: list[Label]
+    proportions: Floats  # [row, class]
+    dtype: DType
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return len(self.shares)
+        return len(self.proportions)
 
 
-def single(y: Any) -> Any:
+def single(y: ColumnLike) -> Label:
     """Return the label of a single row: itself, or the only one of a list."""
-    return y[0] if type(y) is list and len(y) == 1 else y
+    label: Label = y[0] if type(y) is list and len(y) == 1 else y
+    return label
 
 
-def target_of(y: Any) -> Target | Shares:
+def target_of(y: ColumnLike) -> Target | SoftLabels:
     """Return the classes of rows: a vector of labels, or a frame whose columns are the classes."""
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None: give the class of each row.")
@@ -74,7 +76,7 @@ def target_of(y: Any) -> Target | Shares:
             array = array.ravel()
         if array.ndim != 1:
             raise InvalidInput(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    return labels_of(array)
+    return arrow_target(array)
 
 
 def warn_about_shape() -> None:
@@ -87,7 +89,7 @@ def warn_about_shape() -> None:
     warnings.warn(message, DataConversionWarning, stacklevel=5)
 
 
-def as_array(y: Any) -> Any:
+def as_array(y: ColumnLike) -> AnyArray:
     """Return a list of labels as an array that keeps their types."""
     values = list(y) if hasattr(y, "__iter__") and not isinstance(y, (str, bytes)) else None
     if values is None:
@@ -96,10 +98,10 @@ def as_array(y: Any) -> Any:
         plain = np.asarray(values) if len({type(v) for v in values}) == 1 else None
     except ValueError:  # lists of different lengths
         plain = None
-    return plain if plain is not None and plain.dtype.kind in "biufU" else objects(values)
+    return plain if plain is not None and plain.dtype.kind in "biufU" else object_array(values)
 
 
-def labels_of(y: Any) -> Target:
+def arrow_target(y: ColumnLike) -> Target:
     """Return labels, each different one once, and which of them each row has."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         return labels_of_objects(y)
@@ -108,12 +110,12 @@ def labels_of(y: Any) -> Target:
         raise InvalidInput(f"Unknown label type: labels must be numbers, texts or booleans; found {y.dtype}", more, ".")
     if is_of_objects(getattr(y, "dtype", None)):
         return labels_of_objects(np.asarray(y, dtype=object))
-    values = Values("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
+    values = ColumnValues("y", y) if isinstance(y, np.ndarray) or hasattr(y, "type") else series_values("y", y)
     if isinstance(values.data, np.ndarray) and values.data.dtype.kind == "O":
         return labels_of_objects(values.data)
     if values.type == "time":
         if (days := dates_in(values.data)) is not None:
-            return labels_of_objects(objects(days))
+            return labels_of_objects(object_array(days))
         raise InvalidInput("Unknown label type: labels must be numbers, texts or booleans; found times", IN_TIME, ".")
     labels, which = values.labels(0, len(values))
     check_numbers(labels)
@@ -121,7 +123,7 @@ def labels_of(y: Any) -> Target:
     return Target(labels, which, type_for(labels, dtype))
 
 
-def dates_in(data: Any) -> list[Any] | None:
+def dates_in(data: ColumnLike) -> list[Label] | None:
     """Return the dates of a column of Arrow or Polars; None if it holds other times, or is one of NumPy."""
     if isinstance(data, np.ndarray):
         return None
@@ -129,7 +131,7 @@ def dates_in(data: Any) -> list[Any] | None:
     return list(array.to_pylist()) if pa.types.is_date(array.type) else None
 
 
-def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+def type_for(labels: list[Label], dtype: DType) -> DType:
     """Return the NumPy type that labels are given back in."""
     if dtype.kind in "biufO":
         return (
@@ -140,7 +142,7 @@ def type_for(labels: list[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def labels_of_objects(y: AnyArray) -> Target:
     """Return labels that are Python objects: texts, numbers, members of an enumeration, but all of one type."""
-    places: dict[Any, int] = {}
+    places: dict[Label, int] = {}
     try:
         codes = np.fromiter((-1 if is_missing(v) else places.setdefault(v, len(places)) for v in y), np.int32, len(y))
     except TypeError:
@@ -154,9 +156,9 @@ def labels_of_objects(y: AnyArray) -> Target:
     return Target(labels, codes, type_for(labels, y.dtype))
 
 
-def check_kinds(labels: list[Any]) -> None:
+def check_kinds(labels: list[Label]) -> None:
     """Refuse labels of different kinds, or of none that can be a class."""
-    kinds = {kind_of(label) for label in labels}
+    kinds = {label_kind(label) for label in labels}
     if (len(kinds) > 1 and not kinds <= {"boolean", "whole", "number"}) or None in kinds or "time" in kinds:
         found = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise InvalidInput(
@@ -165,23 +167,23 @@ def check_kinds(labels: list[Any]) -> None:
         )
 
 
-def kind_of(label: Any) -> str | None:
+def label_kind(label: Label) -> str | None:
     """Return which kind of class a label is; all labels must be of one."""
     if isinstance(label, Enum) or type(label) is datetime.date or is_of_pandas(label, "Interval", "Period"):
         return type(label).__name__ if not isinstance(label, Enum) else "enum"
     return type_of_value(label)
 
 
-def is_of_objects(dtype: Any) -> bool:
-    """Tell whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
+def is_of_objects(dtype: object) -> bool:
+    """Return whether a type of pandas holds objects of its own as labels: intervals, periods, or categories of such."""
     of = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     return is_of_pandas(of, "IntervalDtype", "PeriodDtype")
 
 
-def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
+def typed(labels: list[Label], dtype: DType) -> AnyArray:
     """Return labels as an array of their own type; a wider one if some do not fit it."""
     if dtype.kind == "O":
-        return np.asarray(objects(labels))
+        return np.asarray(object_array(labels))
     natural = np.array(labels)
     if dtype.kind == "U" or not labels:
         return natural
@@ -189,7 +191,7 @@ def typed(labels: list[Any], dtype: np.dtype[Any]) -> AnyArray:
     return narrow if np.array_equal(narrow, natural) else natural
 
 
-def check_numbers(labels: list[Any]) -> None:
+def check_numbers(labels: list[Label]) -> None:
     """Refuse numbers that are measured rather than labels."""
     for label in labels:
         if isinstance(label, (float, np.floating)) and not float(label).is_integer():
@@ -199,7 +201,7 @@ def check_numbers(labels: list[Any]) -> None:
             )
 
 
-def shares_of(frame: Any) -> Shares:
+def shares_of(frame: TableLike) -> SoftLabels:
     """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
     table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
@@ -208,7 +210,7 @@ def shares_of(frame: Any) -> Shares:
             RowNumber(wrong[0]),
             f" of y holds the soft labels {table[wrong[0]]}; the proportion of a class is a number of 0 or more.",
         )
-    return Shares(list(frame.names), table, np.dtype(object))
+    return SoftLabels(list(frame.names), table, np.dtype(object))
 
 
-__all__ = ["Labels", "Shares", "Target", "target_of"]
+__all__ = ["SoftLabels", "Target", "target_of"]

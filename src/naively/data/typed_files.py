@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._types import Json
 from ..errors import InvalidInput, UnreadableRows
 from ..errors.message import ANY_VALUE, Message, Setting
 from . import duckdb_reader as duck
-from .cell_format import USUAL, Written
-from .cells import FEW, TEXT, Guess, guess
+from .cell_format import USUAL, CellFormat
+from .cells import FEW, TEXT, TypeGuess, guess_type
 from .dialect import head_of, packing
+from .file_part import TypedPart
 from .schema import likely
-from .values import is_text, plain_texts, type_of_arrow
+from .values import is_text_type, plain_texts, type_of_arrow
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    from .files import File
 
 # What DuckDB calls the values of JSON, and what they are read as.
 JSON = {"VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "BIGINT": "BIGINT", "UBIGINT": "BIGINT", "DOUBLE": "DOUBLE"}
@@ -29,7 +36,7 @@ NAMED = '"a": 1, "b": "x"'  # what an object looks like, for sentences
 ARROW = {"text": "VARCHAR", "boolean": "BOOLEAN", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP"}
 
 
-def kind_of(name: str, kind: Any) -> set[str]:
+def duckdb_types(name: str, kind: pa.DataType) -> set[str]:
     """Return what a column of an Arrow type is read as; itself, if it cannot be counted."""
     try:
         found = type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
@@ -38,36 +45,40 @@ def kind_of(name: str, kind: Any) -> set[str]:
     return set() if found is None else {ARROW[found]}
 
 
-def looked_into(part: Any, rows: int, missing: tuple[str, ...] | None) -> dict[str, Guess]:
+def looked_into(part: TypedPart, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
     """Return what each column can be read as: the type it has, but texts that are all numbers as those.
 
     Many rows are read only of columns whose first ones may be numbers.
     """
-    found = {name: Guess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.sample(rows).items()}
+    found = {
+        name: TypeGuess(frozenset(kinds), frozenset(kinds), USUAL) for name, kinds in part.first_types(rows).items()
+    }
     own = [name for name in part.texts if name in found and found[name].kinds == TEXT]
     for most in (FEW, rows):
         texts = [name for name in own if most == FEW or "DOUBLE" in found[name].kinds]
         batches = list(part.batches(dict.fromkeys(texts, "VARCHAR"), most, most, 1)) if texts else []
         for name in texts if batches else ():  # the first batch may be small: all rows that are looked at count
-            one = guess(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
+            one = guess_type(pa.chunked_array([plain_texts(batch.column(name)) for batch in batches]), missing)
             numbers = "DOUBLE" in one.kinds
-            found[name] = Guess(one.kinds if numbers else TEXT, TEXT, one.written if numbers else Written(missing))
+            found[name] = TypeGuess(
+                one.kinds if numbers else TEXT, TEXT, one.written if numbers else CellFormat(missing)
+            )
     return found
 
 
-def as_asked(batch: Any, types: Mapping[str, str]) -> Any:
+def as_asked(batch: pa.RecordBatch, types: Mapping[str, str]) -> pa.RecordBatch:
     """Return a batch of these columns; whatever is not text but shall be is written out."""
     arrays = []
     for name, wanted in types.items():
         column = batch.column(name)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if wanted in ("VARCHAR", duck.PROSE) and not is_text(kind) and not pa.types.is_null(kind):
+        if wanted in ("VARCHAR", duck.PROSE) and not is_text_type(kind) and not pa.types.is_null(kind):
             column = pc.cast(column.dictionary_decode() if kind != column.type else column, pa.string())
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, names=list(types))
 
 
-def up_to(batches: Iterable[Any], types: Mapping[str, str], limit: int | None) -> Iterator[Any]:
+def up_to(batches: Iterable[pa.RecordBatch], types: Mapping[str, str], limit: int | None) -> Iterator[pa.RecordBatch]:
     """Return some columns of batches, and no more than so many rows."""
     left = limit
     for batch in batches:
@@ -82,7 +93,7 @@ class Typed:
     """A source whose columns have types of Arrow."""
 
     as_written, notes = False, ()
-    _types: Any  # its Arrow schema
+    _types: pa.Schema  # its Arrow schema
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -90,27 +101,35 @@ class Typed:
         return tuple(self._types.names)
 
     @property
-    def types(self) -> dict[str, Any]:
+    def types(self) -> dict[str, pa.DataType]:
         """The type of each column, to compare it with that in other files."""
         return {field.name: field.type for field in self._types}
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The columns of texts; those of a categorical type are none."""
-        return tuple(field.name for field in self._types if is_text(field.type))
+        return tuple(field.name for field in self._types if is_text_type(field.type))
 
-    def sample(self, rows: int) -> dict[str, set[str]]:
+    def line_of(self, row: int) -> int | None:
+        """Return None: the file has no lines."""
+        return None
+
+    def guess_types(self: TypedPart, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
+        """Return the types that each column can be read as, by its first rows."""
+        return looked_into(self, rows, missing)
+
+    def first_types(self, rows: int) -> dict[str, set[str]]:
         """Return which types each column may have: the one it has."""
-        return {field.name: kind_of(field.name, field.type) for field in self._types}
+        return {field.name: duckdb_types(field.name, field.type) for field in self._types}
 
 
 class Parquet(Typed):
-    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are taken apart."""
+    """One Parquet file, read by Arrow: texts come as codes with a dictionary, unless they are tokenized."""
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown = path, shown
 
-    def _open(self, texts: Any = None) -> Any:
+    def _open(self, texts: Sequence[str] | None = None) -> pq.ParquetFile:
         import pyarrow.parquet as pq
 
         try:
@@ -119,7 +138,7 @@ class Parquet(Typed):
             raise UnreadableRows(self.shown, None, f"it is no whole Parquet file ({error}).") from None
 
     @cached_property
-    def _types(self) -> Any:
+    def _types(self) -> pa.Schema:
         return self._open().schema_arrow
 
     @cached_property
@@ -127,10 +146,12 @@ class Parquet(Typed):
         """About how many bytes of the file a row takes."""
         return float(self.path.stat().st_size / max(self._open().metadata.num_rows, 1))
 
-    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
         labels = (name for name, kind in types.items() if kind != duck.PROSE)
-        texts = [name for name in labels if is_text(self._types.field(name).type)]
+        texts = [name for name in labels if is_text_type(self._types.field(name).type)]
         try:
             batches = self._open(texts).iter_batches(rows, columns=list(types), use_threads=threads != 1)
             yield from up_to(batches, types, limit)
@@ -142,9 +163,9 @@ class JsonLines:
     """One file of JSON, an object a line, or a list of objects."""
 
     as_written, notes = False, ()
-    types: Mapping[str, Any] = {}  # each value has its own, and is read as asked
+    types: Mapping[str, pa.DataType] = {}  # each value has its own, and is read as asked
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown = path, shown
 
     @cached_property
@@ -153,11 +174,11 @@ class JsonLines:
         packed = packing(self.path) or "uncompressed"
         if shape == "array" and packed == "uncompressed":
             check_closed(self.path, self.shown)
-        return f"{duck.quoted(str(self.path))}, format='{shape}', compression={duck.quoted(packed)}"
+        return f"{duck.sql_text(str(self.path))}, format='{shape}', compression={duck.sql_text(packed)}"
 
     @cached_property
     def _found(self) -> dict[str, set[str]]:
-        return self.sample(1000)
+        return self.first_types(1000)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,7 +197,15 @@ class JsonLines:
         """The keys of texts."""
         return tuple(name for name, kinds in self._found.items() if kinds == {"VARCHAR"})
 
-    def sample(self, rows: int) -> dict[str, set[str]]:
+    def line_of(self, row: int) -> int | None:
+        """Return None: an object may take several lines."""
+        return None
+
+    def guess_types(self, rows: int, missing: tuple[str, ...] | None) -> dict[str, TypeGuess]:
+        """Return the types that each key can be read as, by the first objects."""
+        return looked_into(self, rows, missing)
+
+    def first_types(self, rows: int) -> dict[str, set[str]]:
         """Return which types each key has in the first objects."""
         query = (
             f"with objects as (select json from read_json_objects({self._where}) limit {rows}), "
@@ -184,7 +213,7 @@ class JsonLines:
             "select key, json_type(json, '/' || replace(replace(key, '~', '~0'), '/', '~1')) as kind from keyed"
         )
         found: dict[str, set[str]] = {}
-        for batch in duck.streamed(duck.connected(threads=1), query, self.shown, rows):
+        for batch in duck.streamed(duck.connect(threads=1), query, self.shown, rows):
             pairs = pa.table([batch.column(0), batch.column(1)], ["key", "kind"]).group_by(
                 ["key", "kind"], use_threads=False
             )
@@ -192,14 +221,16 @@ class JsonLines:
                 kinds = found.setdefault(row["key"], set())
                 if row["kind"] != "NULL":
                     kinds.add(JSON.get(row["kind"], row["kind"]))
-        return {name: together(kinds) for name, kinds in found.items()}
+        return {name: common_json_types(kinds) for name, kinds in found.items()}
 
-    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """Return the rows of some keys, each read as a type of DuckDB."""
         end = "" if limit is None else f" limit {limit}"
-        columns = ", ".join(duck.name(name) for name in types)
-        query = f"select {columns} from read_json({self._where}, columns={duck.struct(duck.as_text(types))}){end}"
-        batches = duck.streamed(duck.connected(threads=threads), query, self.shown, rows)
+        columns = ", ".join(duck.sql_name(name) for name in types)
+        query = f"select {columns} from read_json({self._where}, columns={duck.sql_struct(duck.as_text(types))}){end}"
+        batches = duck.streamed(duck.connect(threads=threads), query, self.shown, rows)
         yield from duck.with_whole(batches, types, self.shown)
 
 
@@ -232,7 +263,7 @@ def check_closed(path: Path, shown: str) -> None:
             raise UnreadableRows(shown, None, "the list of JSON is cut off: no ] ends it; get the file again.")
 
 
-def rows_inside(value: Any) -> str | None:
+def rows_inside(value: Json) -> str | None:
     """Return the key of an object that holds rows: lists or objects of more of them, or whole columns if all do."""
     inner = {k: v if isinstance(v, list) else list(v.values()) for k, v in value.items() if isinstance(v, (list, dict))}
     deep = [key for key, items in inner.items() if items and all(isinstance(item, (list, dict)) for item in items)]
@@ -250,7 +281,7 @@ def one_object(shown: str, key: str) -> UnreadableRows:
     )
 
 
-def together(kinds: set[str]) -> set[str]:
+def common_json_types(kinds: set[str]) -> set[str]:
     """Return the one type that values of these types can be read as; texts, if there is no other."""
     if len(kinds) > 1 and kinds <= set(JSON.values()):
         return {"DOUBLE"} if kinds == {"BIGINT", "DOUBLE"} else {"VARCHAR"}
@@ -260,7 +291,7 @@ def together(kinds: set[str]) -> set[str]:
 class Database(Typed):
     """A table of a DuckDB database, or the answer to a query."""
 
-    def __init__(self, path: Path, shown: str, how: Any, folder: Any) -> None:
+    def __init__(self, path: Path, shown: str, how: File, folder: Callable[[], Path]) -> None:
         self.path, self.shown, self.how = path, shown, how
 
     @cached_property
@@ -268,7 +299,7 @@ class Database(Typed):
         """What is read: a query as it is, or all of a table."""
         if self.how.query is not None:
             return f"({self.how.query})"
-        con = duck.connected(str(self.path))
+        con = duck.connect(str(self.path))
         tables = [row[0] for row in con.execute("select table_name from information_schema.tables").fetchall()]
         con.close()
         table = self.how.table
@@ -280,21 +311,23 @@ class Database(Typed):
             table = tables[0]
         if table not in tables:
             raise UnreadableRows(self.shown, None, f"it has no table {table!r}{likely(table, tuple(tables), 'tables')}")
-        return duck.name(table)
+        return duck.sql_name(table)
 
     @cached_property
-    def _types(self) -> Any:
-        return duck.types_of(duck.connected(str(self.path)), f"from {self._query} limit 0", self.shown)
+    def _types(self) -> pa.Schema:
+        return duck.types_of(duck.connect(str(self.path)), f"from {self._query} limit 0", self.shown)
 
     @property
     def row_bytes(self) -> float:
         """About how many bytes a row takes: that is not known."""
         return 0.0
 
-    def batches(self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None) -> Iterator[Any]:
+    def batches(
+        self, types: Mapping[str, str], rows: int, limit: int | None, threads: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns."""
-        con, end = duck.connected(str(self.path), threads), "" if limit is None else f" limit {limit}"
-        query = f"select {', '.join(duck.name(name) for name in types)} from {self._query}{end}"
+        con, end = duck.connect(str(self.path), threads), "" if limit is None else f" limit {limit}"
+        query = f"select {', '.join(duck.sql_name(name) for name in types)} from {self._query}{end}"
         for batch in duck.streamed(con, query, self.shown, rows):
             yield as_asked(batch, types)
         con.close()

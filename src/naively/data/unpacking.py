@@ -12,13 +12,16 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 from ..errors import UnreadableRows
 from ..errors.message import Message, Setting
 from .dialect import encoding_of, head_of, packing, rewritten, unpacked
-from .file_formats import NAMES, broken, inside_zip, kind_of, refuse_others, text_kind
+from .file_formats import NAMES, broken, format_of, inside_zip, refuse_other_formats, text_kind
 from .schema import likely
+
+if TYPE_CHECKING:
+    from .files import File
 
 # How much is looked at to see what a file is, and how deep packed files may be packed.
 LOOKED_AT, DEEPEST = 4096, 4
@@ -26,20 +29,20 @@ DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, No
 PACKED = {"zip": "zip archive", "bz2": "bz2 file", "xz": "xz file", "gzip": "gzip file", "zstd": "zstd file"}
 
 
-def opened(path: Path, shown: str, how: Any, folder: Callable[[], Path]) -> tuple[Path, str, Any]:
+def unpack(path: Path, shown: str, how: File, folder: Callable[[], Path]) -> tuple[Path, str, File]:
     """Return a file that can be read, its format, and how it is read: as asked, without what chose a file in it."""
     if path.is_dir() or not path.exists():
         raise UnreadableRows(shown, None, "there is no such file. Check the path.")
     for _ in range(DEEPEST):
         head, packed = head_of(path, LOOKED_AT, shown), packing(path)
-        kind = kind_of(head)
+        kind = format_of(head)
         inside = inside_zip(path, shown) if kind == "zip" and packed is None else ()
         if isinstance(inside, str):
             kind = inside  # a workbook is a zip archive, too
         if kind is None or (packed is None and kind not in PACKED):
             return path_of_format(path, shown, head, kind, how, folder)
         if packed is None and kind == "zip":
-            name, how = chosen(tuple(inside), shown, how)
+            name, how = only_member(tuple(inside), shown, how)
             path = member(path, shown, name, folder())
         else:
             path = plain_copy(path, shown, packed or kind, folder())
@@ -47,11 +50,11 @@ def opened(path: Path, shown: str, how: Any, folder: Callable[[], Path]) -> tupl
 
 
 def path_of_format(
-    path: Path, shown: str, head: bytes, kind: str | None, how: Any, folder: Callable[[], Path]
-) -> tuple[Path, str, Any]:
+    path: Path, shown: str, head: bytes, kind: str | None, how: File, folder: Callable[[], Path]
+) -> tuple[Path, str, File]:
     """Return the file, its format and how it is read, once nothing is packed any more but text."""
     if kind is None and how.format is None:
-        refuse_others(head, shown)
+        refuse_other_formats(head, shown)
     if kind is not None and how.format in ("csv", "json"):
         if b"\0" not in head:  # whoever says that it is text may know: the first names in an older encoding
             return path_of_format(path, shown, head, None, how, folder)
@@ -64,7 +67,7 @@ def path_of_format(
     return path, found, how
 
 
-def chosen(names: tuple[str, ...], shown: str, how: Any) -> tuple[str, Any]:
+def only_member(names: tuple[str, ...], shown: str, how: File) -> tuple[str, File]:
     """Return which file of an archive is read, and how it is read."""
     if not names:
         raise UnreadableRows(shown, None, "the zip archive holds no file.")
@@ -93,7 +96,7 @@ def member(path: Path, shown: str, name: str, folder: Path) -> Path:
 
 def plain_copy(path: Path, shown: str, packed: str, folder: Path) -> Path:
     """Return a copy of a packed file that is not packed."""
-    openers: dict[str, Any] = {"bz2": bz2.open, "xz": lzma.open}
+    openers: dict[str, Callable[[Path], IO[bytes]]] = {"bz2": bz2.open, "xz": lzma.open}
     opener = openers.get(packed, unpacked)
     try:
         with opener(path) as file:
@@ -102,7 +105,7 @@ def plain_copy(path: Path, shown: str, packed: str, folder: Path) -> Path:
         raise broken(shown, PACKED[packed], error) from None
 
 
-def copy_of(file: Any, folder: Path) -> Path:
+def copy_of(file: IO[bytes], folder: Path) -> Path:
     """Return a file in this folder with all that a stream holds."""
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as copy:
         shutil.copyfileobj(file, copy, 1 << 20)

@@ -9,43 +9,44 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._types import AnyArray, Floats
+from .._types import AnyArray, CellLike, ColumnLike, Floats, Label, Places
 from ..errors import InvalidInput
+from ..stats.missing import is_missing
 from .cell_format import USUAL
 from .cells import FEW as LOOKED_AT
-from .cells import TIMES, Cell, Guess, NotRead, converted, guess
-from .pandas_types import in_seconds, known_objects, levels_of, refuse, time_texts
-from .schema import NOUNS, Column, Type, same_kind
+from .cells import TIMES, CellType, NotRead, TypeGuess, convert_cells, guess_type
+from .column import NOUNS, Column, Type, same_kind
+from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object, time_texts
 
-# Texts are worth a code if each is met in so many rows.
+# Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
 # An array of Arrow's shorter texts holds no more bytes than this.
 LONGEST = 1 << 31
 
 
-class Labels(NamedTuple):
+class ColumnLabels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
 
-    labels: list[Any]
+    labels: list[Label]
     which: npt.NDArray[np.int32]
 
 
-class Values:
+class ColumnValues:
     """A column as it was given: an Arrow array, a series of Polars, or a NumPy array of numbers or of objects."""
 
     def __init__(
         self,
         name: str,
-        data: Any,
-        levels: tuple[Any, ...] | None = None,
-        views: Any = None,
+        data: ColumnLike,
+        levels: tuple[Label, ...] | None = None,
+        views: object = None,
         kind: Type | None = None,
         ordered: bool = False,
     ) -> None:
@@ -81,19 +82,19 @@ class Values:
             return float(self.data.nbytes)
         return float(self.data.estimated_size())
 
-    def take(self, at: Any) -> Values:
+    def take(self, at: Places) -> ColumnValues:
         """Return the values of some rows, in this order."""
         if isinstance(self.data, np.ndarray):
             return self.on(self.data[at])
         return self.on(self.data.take(at) if isinstance(self.data, (pa.Array, pa.ChunkedArray)) else self.data[at])
 
-    def on(self, data: Any) -> Values:
+    def on(self, data: ColumnLike) -> ColumnValues:
         """Return other values of the same column; the type stays, even where all of them are missing."""
-        other = Values.__new__(Values)
+        other = ColumnValues.__new__(ColumnValues)
         other.__dict__.update(vars(self) | {"data": data})
         return other
 
-    def coded(self) -> Values:
+    def coded(self) -> ColumnValues:
         """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
         if self.type != "text" or not len(self):
             return self
@@ -104,22 +105,22 @@ class Values:
         return self.on(coded) if len(coded.dictionary) <= len(self) // SEVERAL else self
 
     def holds_nan(self) -> bool:
-        """Tell whether a missing value says at least that it is a number."""
+        """Return whether a missing value says at least that it is a number."""
         return isinstance(self.data, np.ndarray) and any(isinstance(value, float) for value in self.data)
 
-    def written(self) -> Guess | None:
+    def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
         for end in (min(len(self), LOOKED_AT), len(self)):
-            found = guess(plain_texts(self._arrow(0, end)))
+            found = guess_type(plain_texts(self._arrow(0, end)))
             if not found.kinds & {"DOUBLE"}:
                 return None
         return found
 
-    def as_in(self, column: Column) -> Values:
+    def as_in(self, column: Column) -> ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
         array = plain_texts(self._arrow(0, len(self)))
         try:
-            found, none = converted(array, Cell(kind_for(column, array), column.written or USUAL))
+            found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
             raise another_type(column, error.text) from None
         other = self.on(found)
@@ -139,7 +140,7 @@ class Values:
             column=self.name,
         )
 
-    def labels(self, begin: int, end: int) -> Labels:
+    def labels(self, begin: int, end: int) -> ColumnLabels:
         """Return the labels of some rows."""
         array = self._arrow(begin, end)
         if pa.types.is_temporal(array.type):
@@ -151,17 +152,17 @@ class Values:
         which = array.indices.cast(pa.int32(), safe=False)
         if which.null_count:
             which = which.fill_null(-1)
-        return Labels(list(levels_of(array.dictionary)), lying(which, np.int32))
+        return ColumnLabels(list(arrow_labels(array.dictionary)), numpy_values(which, np.int32))
 
-    def texts(self, begin: int, end: int) -> Any:
+    def texts(self, begin: int, end: int) -> pa.Array | None:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
         if self.type != "text":
             return None
         array = self._arrow(begin, end)
-        return array if is_text(array.type) else None
+        return array if is_text_type(array.type) else None
 
-    def prose(self, column: Column, begin: int, end: int) -> Any:
-        """Return some rows as texts to be taken apart: as they lie, for halves of surrogate pairs are let in there."""
+    def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
+        """Return some rows as texts to be tokenized: as they lie, for halves of surrogate pairs are let in there."""
         self.check(column)
         return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
 
@@ -178,12 +179,12 @@ class Values:
             return np.full(len(array), np.nan)
         if not pa.types.is_floating(array.type) or array.type != pa.float64():
             array = array.cast(pa.float64(), safe=False)
-        return lying(array.fill_null(np.nan) if array.null_count else array, np.float64)
+        return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
-    def _arrow(self, begin: int, end: int) -> Any:
+    def _arrow(self, begin: int, end: int) -> pa.Array:
         """Return some rows as one Arrow array."""
         if isinstance(self.data, np.ndarray):
-            return arrow_of(self.name, self.data[begin:end])
+            return arrow_values_of(self.name, self.data[begin:end])
         array = self.data.slice(begin, end - begin)
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()
@@ -195,12 +196,12 @@ class Values:
         return array
 
 
-def is_text(kind: Any) -> bool:
-    """Tell whether an Arrow type is that of texts."""
+def is_text_type(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is that of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def plain_texts(array: Any) -> Any:
+def plain_texts(array: pa.Array) -> pa.Array:
     """Return texts as Arrow computes with them: neither codes nor views."""
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     if not pa.types.is_string_view(array.type):
@@ -211,7 +212,7 @@ def plain_texts(array: Any) -> Any:
         return pa.array(array.to_pylist(), pa.large_string())
 
 
-def kind_for(column: Column, texts: Any) -> str:
+def kind_for(column: Column, texts: pa.Array) -> str:
     """Return the type of DuckDB that texts are read as, so that they are what a column holds."""
     if column.type == "time":
         zoned = pc.any(pc.match_substring_regex(texts, TIMES["TIMESTAMPTZ"])).as_py()
@@ -221,7 +222,7 @@ def kind_for(column: Column, texts: Any) -> str:
     return "BIGINT" if column.type == "whole" and column.kind == "labels" else "DOUBLE"
 
 
-def another_type(column: Column, value: Any) -> InvalidInput:
+def another_type(column: Column, value: CellLike) -> InvalidInput:
     """Return the error about a value that is not what its column held."""
     written = column.written
     how = "" if written is None or written.plain else f" written as {written}"
@@ -232,8 +233,8 @@ def another_type(column: Column, value: Any) -> InvalidInput:
     )
 
 
-def lying(array: Any, kind: Any) -> AnyArray:
-    """Return the numbers of an Arrow array without holes as they lie; by Arrow's own way pandas would be imported."""
+def numpy_values(array: pa.Array, kind: npt.DTypeLike) -> AnyArray:
+    """Return the numbers of an Arrow array that has no nulls, without a copy and without importing pandas."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     data = array.buffers()[1]
     if data is None or not len(array):
@@ -241,7 +242,7 @@ def lying(array: Any, kind: Any) -> AnyArray:
     return np.frombuffer(data, dtype=kind)[array.offset : array.offset + len(array)]
 
 
-def seconds(array: Any) -> Floats:
+def seconds(array: pa.Array) -> Floats:
     """Return times as seconds: since 1970 (UTC), of a duration, or since midnight."""
     kind = array.type
     if pa.types.is_date(kind):
@@ -253,7 +254,7 @@ def seconds(array: Any) -> Floats:
     return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64) / per_second
 
 
-def type_of(name: str, data: Any) -> Type | None:
+def type_of(name: str, data: ColumnLike) -> Type | None:
     """Return the type of a column's values; None if they are all missing."""
     if isinstance(data, np.ndarray):
         kinds: dict[str, Type] = {"b": "boolean", "i": "whole", "u": "whole", "f": "number", "M": "time", "m": "time"}
@@ -264,7 +265,7 @@ def type_of(name: str, data: Any) -> Type | None:
     return type_of_arrow(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def type_of_arrow(name: str, kind: Any) -> Type | None:
+def type_of_arrow(name: str, kind: pa.DataType) -> Type | None:
     """Return the type of values of an Arrow type."""
     is_a = pa.types
     if is_a.is_null(kind):
@@ -275,7 +276,7 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
         return "whole"
     if is_a.is_floating(kind) or is_a.is_decimal(kind):
         return "number"
-    if is_text(kind):
+    if is_text_type(kind):
         return "text"
     if is_a.is_temporal(kind):
         return "time"
@@ -286,7 +287,7 @@ def type_of_arrow(name: str, kind: Any) -> Type | None:
     )
 
 
-PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
+PYTHON_TYPES: tuple[tuple[type | tuple[type, ...], Type], ...] = (
     (str, "text"),
     ((bool, np.bool_), "boolean"),
     ((int, np.integer), "whole"),
@@ -295,24 +296,12 @@ PYTHON_TYPES: tuple[tuple[Any, Type], ...] = (
 )
 
 
-def type_of_value(value: Any) -> Type | None:
+def type_of_value(value: CellLike) -> Type | None:
     """Return the type of one Python object, None if it is missing or nothing we know."""
     return next((kind for types, kind in PYTHON_TYPES if isinstance(value, types)), None)
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether an object stands for no value: None, NaN, NaT, pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # NA answers neither yes nor no; of an array that is asked too much
-        return type(value).__name__ == "NAType"
-    except ArithmeticError:  # a Decimal that signals
-        return True
-
-
-def clock(value: Any) -> str:
+def clock(value: CellLike) -> str:
     """Return which sort of time a value is: points in time, times of day and durations cannot be counted together."""
     if isinstance(value, datetime.time):
         return "time of day"
@@ -324,7 +313,9 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     kinds = dict((type(v), v) for v in data if not is_missing(v))  # noqa: C402  # one value of each type
     found = {type_of_value(value) for value in kinds.values()}
     if None in found:
-        refuse(name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None))
+        refuse_object(
+            name, data, next(row for row, v in enumerate(data) if not is_missing(v) and type_of_value(v) is None)
+        )
     if found <= {"boolean", "whole", "number"} and len(found) > 1:
         return "number"
     if len(found) > 1 or len({clock(value) for value in kinds.values()}) > 1:
@@ -336,7 +327,7 @@ def type_of_objects(name: str, data: AnyArray) -> Type | None:
     return found.pop() if found else None
 
 
-def arrow_of(name: str, data: AnyArray) -> Any:
+def arrow_values_of(name: str, data: AnyArray) -> pa.Array:
     """Return a piece of a NumPy array as Arrow; NaN and other missing values become nulls."""
     if data.dtype.kind == "T":
         data = data.astype(object)

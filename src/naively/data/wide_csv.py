@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,24 +13,27 @@ from ..errors import UnreadableRows
 from .dialect import Dialect
 from .duckdb_reader import first_line, not_utf8, open_quote, ragged
 
+if TYPE_CHECKING:
+    import pyarrow.csv as arrow_csv
+
 # Bytes that are read at a time; but so many lines in any case.
 PIECE, LINES = 1 << 25, 16
 
 
 def texts_of_wide(
-    stream: Callable[[], Any], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
-) -> Iterator[Any]:
+    stream: Callable[[], IO[bytes]], dialect: Dialect, shown: str, names: list[str], limit: int | None, *, empty: bool
+) -> Iterator[pa.RecordBatch]:
     """Return some columns of a file as batches of texts; empty cells are missing, if they shall be."""
     places, wrong = {name: at for at, name in enumerate(dialect.names)}, []
 
-    def refused(row: Any) -> str:
+    def refused(row: arrow_csv.InvalidRow) -> str:
         wrong.append(row)
         return "error"
 
     left = limit
     try:
         with stream() as file:
-            for batch in opened(file, dialect, refused, empty):
+            for batch in open_wide(file, dialect, refused, empty):
                 taken = batch if left is None else batch.slice(0, left)
                 yield pa.RecordBatch.from_arrays([taken.column(places[name]) for name in names], names=names)
                 left = None if left is None else left - taken.num_rows
@@ -49,7 +52,7 @@ def texts_of_wide(
 
 
 def is_open(text: str | None, delimiter: str) -> bool:
-    """Tell whether a quote that is opened in a line takes in all that follows."""
+    """Return whether a quote that is opened in a line takes in all that follows."""
     try:
         list(csv.reader(io.StringIO(text or "", newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
@@ -57,7 +60,9 @@ def is_open(text: str | None, delimiter: str) -> bool:
     return False
 
 
-def opened(file: Any, dialect: Dialect, refused: Callable[[Any], str], empty: bool) -> Any:
+def open_wide(
+    file: IO[bytes], dialect: Dialect, refused: Callable[[arrow_csv.InvalidRow], str], empty: bool
+) -> arrow_csv.CSVStreamingReader:
     """Return Arrow's reader of a file, every cell a text."""
     from pyarrow import csv as arrow
 

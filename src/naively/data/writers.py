@@ -15,14 +15,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._types import CellLike
 from ..errors import InvalidInput, UnwritableFile
 from ..errors.message import Setting
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 Form = Literal["csv", "tsv", "parquet", "jsonl"]
 
@@ -57,7 +61,7 @@ def form_of(path: str) -> Form:
     return FORMS[endings[-1]]
 
 
-def write(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
+def write_table(batches: Iterable[pa.RecordBatch], path: str, form: Form | None = None) -> int:
     """Write batches to a file, or to stdout ("-"), and return how many rows there were.
 
     A file is put in its place when it is whole: an error leaves what was there before, and nothing else behind.
@@ -65,12 +69,12 @@ def write(batches: Iterable[Any], path: str, form: Form | None = None) -> int:
     if path != "-" and Path(path).is_dir():
         raise UnwritableFile(path, "that is a folder; add the name of a file.")
     form = form or ("csv" if path == "-" else form_of(path))
-    with opened(path) as sink:
+    with open_writer(path) as sink:
         return WRITERS[form](batches, sink)
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Any]:
+def open_writer(path: str) -> Iterator[IO[bytes]]:
     """Give a file to write bytes to, which takes its name when all went well; or stdout."""
     if path == "-":
         sink = sys.stdout.buffer
@@ -94,7 +98,7 @@ def opened(path: str) -> Iterator[Any]:
         raise
 
 
-def created(made: Path, path: str) -> Any:
+def created(made: Path, path: str) -> IO[bytes]:
     """Return a new file, open for bytes."""
     try:
         return made.open("xb")
@@ -105,7 +109,7 @@ def created(made: Path, path: str) -> Any:
 
 
 @contextmanager
-def packed(file: Any, ending: str) -> Iterator[Any]:
+def packed(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
     """Give the file itself, or one that packs what is written to it."""
     if ending not in PACKED:
         yield file
@@ -117,7 +121,7 @@ def packed(file: Any, ending: str) -> Iterator[Any]:
 # -- the formats --------------------------------------------------------------------------------------------------
 
 
-def write_csv(batches: Iterable[Any], sink: Any, delimiter: str = ",") -> int:
+def write_csv(batches: Iterable[pa.RecordBatch], sink: IO[bytes], delimiter: str = ",") -> int:
     """Write rows of text with a line of names; a missing cell is empty, and only what needs it is quoted."""
     rows, started = 0, False
     for batch in batches:
@@ -125,12 +129,12 @@ def write_csv(batches: Iterable[Any], sink: Any, delimiter: str = ",") -> int:
             sink.write(header(batch.schema.names, delimiter))
             started = True
         if batch.num_rows:
-            sink.write(lines_of([spelled(column, delimiter) for column in batch.columns], delimiter))
+            sink.write(output_lines([spelled(column, delimiter) for column in batch.columns], delimiter))
         rows += batch.num_rows
     return rows
 
 
-def spelled(column: Any, delimiter: str) -> Any:
+def spelled(column: pa.Array, delimiter: str) -> pa.Array:
     """Return the cells of a column as texts, quoted where a reader would else take them for something else."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     try:
@@ -152,16 +156,16 @@ def spelled(column: Any, delimiter: str) -> Any:
     )
 
 
-def lines_of(columns: list[Any], delimiter: str) -> Any:
+def output_lines(columns: list[pa.Array], delimiter: str) -> pa.Array:
     """Return lines of cells as bytes: Arrow lays texts one behind the other, which is what a file of them is."""
     between, end = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n"))
     empty = "" if len(columns) > 1 else '""'  # a line without anything would be no row
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=empty)
     lines = pc.binary_join_element_wise(joined, pa.scalar("", pa.large_string()), end)
-    return b"".join(texts_in(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
+    return b"".join(output_texts(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
 
 
-def texts_in(array: Any) -> memoryview:
+def output_texts(array: pa.Array) -> memoryview:
     """Return the bytes of all texts of an array."""
     _, places, data = array.buffers()
     offsets = np.frombuffer(places, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
@@ -175,7 +179,7 @@ def header(names: list[str], delimiter: str) -> bytes:
     return line.getvalue().encode()
 
 
-def write_parquet(batches: Iterable[Any], sink: Any) -> int:
+def write_parquet(batches: Iterable[pa.RecordBatch], sink: IO[bytes]) -> int:
     """Write one row group for each batch."""
     rows, writer = 0, None
     try:
@@ -189,7 +193,7 @@ def write_parquet(batches: Iterable[Any], sink: Any) -> int:
     return rows
 
 
-def parquet_writer(schema: Any, sink: Any) -> Any:
+def parquet_writer(schema: pa.Schema, sink: IO[bytes]) -> pq.ParquetWriter:
     """Return what writes tables to a file of Parquet.
 
     Dictionaries of numbers and statistics cost half of the time and bring little. Texts that come as codes with a
@@ -204,28 +208,28 @@ def parquet_writer(schema: Any, sink: Any) -> Any:
     return writer
 
 
-def texts(schema: Any) -> Any:
+def texts(schema: pa.Schema) -> pa.Schema:
     """Return the names of the columns of texts."""
     found = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_dictionary(field.type)]
     return found or False
 
 
-def write_jsonl(batches: Iterable[Any], sink: Any) -> int:
+def write_jsonl(batches: Iterable[pa.RecordBatch], sink: IO[bytes]) -> int:
     """Write a JSON object for each row, a line each; a missing cell is null."""
     rows = 0
     for batch in batches:
-        lines = (json.dumps(told(row), ensure_ascii=False, default=str) for row in batch.to_pylist())
+        lines = (json.dumps(json_row(row), ensure_ascii=False, default=str) for row in batch.to_pylist())
         sink.write("".join(f"{line}\n" for line in lines).encode())
         rows += batch.num_rows
     return rows
 
 
-def told(row: dict[str, Any]) -> dict[str, Any]:
+def json_row(row: dict[str, CellLike]) -> dict[str, CellLike]:
     """Return a row as JSON can hold it: there is no number for what is none."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
-WRITERS: dict[Form, Callable[[Iterable[Any], Any], int]] = {
+WRITERS: dict[Form, Callable[[Iterable[pa.RecordBatch], IO[bytes]], int]] = {
     "csv": write_csv,
     "tsv": lambda batches, sink: write_csv(batches, sink, "\t"),
     "parquet": write_parquet,

@@ -13,7 +13,8 @@ from .._types import AnyArray, Floats, Label, TableLike
 from ..counting.files import each_block
 from ..counting.rows import check_widths
 from ..data.dict_rows import few_rows
-from ..data.files import File, file_of, places_of
+from ..data.file_paths import paths_of
+from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
 from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Setting
@@ -134,7 +135,7 @@ def _file_of_rows(X: TableLike, model: TableModel) -> File | None:
     """Return what is given as a file, if it is one; of a model of texts, say how to give a single text."""
     if type(X) is str and model.words:
         try:
-            next(places_of(X or "\0"))  # nothing is no folder, and no name holds this character
+            next(paths_of(X or "\0"))  # nothing is no folder, and no name holds this character
         except (UnreadableRows, OSError, ValueError):
             raise InvalidInput(
                 f"{X[:40]!r} is neither a file nor a table. If it is a text, put it into a list: predict([text])."

@@ -10,7 +10,7 @@ from os import PathLike
 import numpy as np
 
 from .._types import JsonObject, Label
-from ..counting.cache import Kept, One, looks
+from ..counting.cache import CachedCounts, CountsCache, file_fingerprint
 from ..counting.cell_notes import about_cells
 from ..counting.counter import TableCounter
 from ..counting.files import MOST_LABELS, FileRows, set_aside_hint
@@ -38,7 +38,7 @@ class CachedFit:
 def fit_cached(parameters: Parameters, rows: FileRows, folder: str | PathLike[str], window: int | None) -> CachedFit:
     """Return the state of the counts of each file, which are read from a folder or made and put there."""
     declared = checked_classes(parameters.classes, rows)
-    cache, source = Kept(folder, rows, parameters.families), rows.source
+    cache, source = CountsCache(folder, rows, parameters.families), rows.source
     order = sorted(range(len(source.paths)), key=lambda at: source.paths[at])[-(window or 0) :]
     parts, read = [], []
     for at in order:
@@ -77,7 +77,7 @@ def markers_in(rows: FileRows) -> dict[str, dict[str, int]]:
     return {name: dict(texts.most_common()) for name, texts in rows.found.items() if name not in beside}
 
 
-def _markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter[str]]:
+def _markers_of(parts: Sequence[CachedCounts], names: Sequence[str]) -> dict[str, Counter[str]]:
     """Return which texts stood for missing values in all files, by column."""
     found: dict[str, Counter[str]] = {}
     for one in parts:
@@ -86,22 +86,24 @@ def _markers_of(parts: Sequence[One], names: Sequence[str]) -> dict[str, Counter
     return {name: found[name] for name in names if name in found}
 
 
-def _count_file(parameters: Parameters, rows: FileRows, cache: Kept, at: int, declared: Sequence[Label]) -> One:
+def _count_file(
+    parameters: Parameters, rows: FileRows, cache: CountsCache, at: int, declared: Sequence[Label]
+) -> CachedCounts:
     """Count one of the files, and put its counts into the cache."""
     alone = replace(rows, set_aside=[], rows=0, counted=0, skipped=0, gaps=Counter(), found={}, first=None)
     path = rows.source.paths[at]
-    before = looks(path)
+    before = file_fingerprint(path)
     counter = TableCounter(cache.schema, declared)
     alone.count(counter, parameters.threads, [at])
     rows.rows += alone.rows
     noted: JsonObject = {"rows": alone.counted, "skipped": alone.skipped, "missing": alone.gaps.total()}
     noted |= {"set_aside": alone.set_aside, "labels": alone.label_type.str, "markers": markers_in(alone)}
-    one = One(counter.value(), noted)
+    one = CachedCounts(counter.value(), noted)
     cache.put(path, one, before)
     return one
 
 
-def _sum_of(parts: Sequence[One], rows: FileRows, cache: Kept) -> tuple[Counts, tuple[str, ...]]:
+def _sum_of(parts: Sequence[CachedCounts], rows: FileRows, cache: CountsCache) -> tuple[Counts, tuple[str, ...]]:
     """Return the sum of counts, always in the same order, without the columns that have too many values."""
     aside = {name for one in parts for name in one.noted["set_aside"]}
     counts = sum(_without_columns(one.counts, aside) for one in parts)

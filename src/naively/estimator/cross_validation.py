@@ -9,8 +9,8 @@ import numpy as np
 
 from .._types import ColumnLike, Places, TableLike
 from ..counting.files import FileRows
-from ..counting.rows import checked_classes, rows_of, rows_of_file
-from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, weighed
+from ..counting.rows import checked_classes, labeled_rows, rows_of_file
+from ..counting.weights import check_scale, check_scale_of_file, class_weights_of, with_class_weights
 from ..data.files import file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
@@ -83,11 +83,11 @@ def cross_validate(
     if (file := file_of(X)) is not None:
         rows_in_file = rows_of_file(file, y, target, sample_weight, parameters.unlabelled)
         return _scores_of_file(parameters, rows_in_file, cv, groups, tuning)
-    rows, held = rows_of(X, y, target, sample_weight, parameters.unlabelled), None
+    rows, held = labeled_rows(X, y, target, sample_weight, parameters.unlabelled), None
     check_scale(rows.weights)
     splits = list(folds_of(cv, rows, groups, parameters.random_state))
     declared = checked_classes(parameters.classes, rows)
-    heavy = weighed(rows, class_weights_of(parameters.class_weight, rows, declared))
+    heavy = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, declared))
     schema = unscreened(heavy.schema(parameters.families, parameters.model != "textbook"))
     rows.source = heavy.source
     if parameters.leaves_choices and tuning == "fixed":

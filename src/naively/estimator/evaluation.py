@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from .._types import AnyArray, ColumnLike, Floats, Label, TableLike
 from ..counting.files import FileRows, each_block
-from ..counting.rows import Rows, check_widths, rows_of, rows_of_file
-from ..counting.weights import weighed
+from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
+from ..counting.weights import with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
 from ..errors import InvalidInput
@@ -45,11 +45,11 @@ def scores_by_leave_one_out(
             fitted, read, lambda table, w: scores_by_leave_one_out(fitted, table, None, w, read.of_target)
         )
         return joined_scores(parts)
-    rows = rows_with_weight(rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema))
+    rows = rows_with_weight(labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
         check_widths(rows.source, model.schema, counts)
-    truth, heavy = truth_of(rows, counts), weighed(rows, state.class_weights)
+    truth, heavy = truth_of(rows, counts), with_class_weights(rows, state.class_weights)
     prior = prior_without_row(parameters, fitted.all_counts)
     posterior = leave_one_out_posterior(model, counts, heavy, truth, prior, parameters.threads)
     check_not_more_rows(counts, truth, heavy.weights)
@@ -88,7 +88,7 @@ def _judged(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Judged:
     """Return the true labels of rows with the answers to them."""
-    rows: Rows = rows_of(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
+    rows: Rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
     known, own = hard_labels(rows), fitted.classes.tolist()
     labels = [matching_label(label, own) for label in known.labels]
     answers = decisions_of(fitted, rows.source).tolist()

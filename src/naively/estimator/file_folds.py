@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Codes, Floats, Places
+from .._types import Codes, Floats, Mask, Places
 from ..counting.counter import TableCounter
-from ..counting.file_sample import place_hash
-from ..counting.files import FileRows, Labelled
-from ..counting.rows import Rows, checked_classes, sampled
-from ..counting.second_pass import add_together, add_up
-from ..counting.weights import are_copies, class_weights, weighed
+from ..counting.files import FileRows, LabeledBlock
+from ..counting.row_hash import RowHasher, frame_hashes
+from ..counting.rows import Rows, checked_classes
+from ..counting.sample import in_proportion
+from ..counting.sampled_rows import sampled_file
+from ..counting.second_pass import add_joint_counts, count_jointly
+from ..counting.weights import are_copies, class_weights, with_class_weights
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..judge.scores import Scores
@@ -58,8 +60,8 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
         counter.set_aside(name)
     for part in parts:
         counter.absorb(part)
-    if rows.sample.complete:
-        tests = fold_rows(sampled(rows, counter), folds, seed)
+    if rows.sample is not None and rows.sample.complete:
+        tests = fold_rows(sampled_file(rows, counter), folds, seed)
         return _fit_in_memory(parameters, rows, counter, tests, tuning)
     return _fit_in_passes(parameters, rows, counter, parts, seed, tuning)
 
@@ -68,7 +70,7 @@ def _fit_in_memory(
     parameters: Parameters, rows: FileRows, counter: TableCounter, tests: Sequence[Places], tuning: str
 ) -> FoldFit:
     """Fit to rows that are all in memory, and score their folds as `cross_validate` does."""
-    sample, schema = sampled(rows, counter), unscreened(counter.schema)
+    sample, schema = sampled_file(rows, counter), unscreened(counter.schema)
     state = counted_state(parameters, counter, rows)
     rows.finish()
     held = state.tuning if tuning == "fixed" and parameters.leaves_choices else None
@@ -84,7 +86,7 @@ def _fit_in_passes(
 ) -> FoldFit:
     """Fit to rows of which some were kept, and score folds in one more pass; all folds share the bins of numbers."""
     folds = len(parts)
-    sample = sampled(rows, counter) if rows.sampling else None
+    sample = sampled_file(rows, counter) if rows.sampling else None
     others = _samples_without(sample, rows, folds)
     used = _used_columns(parameters, rows, counter, sample, others)
     remark = _count_pairs(parameters, rows, counter, parts, sample, seed, used)
@@ -138,7 +140,7 @@ def _used_columns(
     parts = (sample, *others)
     if parameters.model != "auto" or sample is None or not enough(sample):
         return [None] * len(parts)
-    heavy = [weighed(part, rows.by_class) for part in parts if part is not None]
+    heavy = [with_class_weights(part, rows.by_class) for part in parts if part is not None]
     copies, missing = are_copies(heavy[0].weights, hard_labels(sample).codes), parameters.missing == "value"
     found = [screened_of(counter, part, missing, copies, parameters.threads) for part in heavy]
     return [None if one is None else one.names for one in found]
@@ -160,14 +162,16 @@ def _count_pairs(
     if parameters.model != "auto" or sample is None or not enough(sample):
         return None
     threads = parameters.threads
-    grid, remark = fitted_grid(counter, weighed(sample, rows.by_class), threads, union_of(used, len(counter.classes)))
+    grid, remark = fitted_grid(
+        counter, with_class_weights(sample, rows.by_class), threads, union_of(used, len(counter.classes))
+    )
     assignment = _fold_assignment(counter, len(parts), seed)
-    add_together(parts, grid, rows.again(counter, threads, assignment, wide=False), threads)
-    add_up(counter, parts)
+    count_jointly(parts, grid, rows.again(counter, threads, assignment, wide=False), threads)
+    add_joint_counts(counter, parts)
     return remark
 
 
-def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[Labelled], Codes]:
+def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:
     """Return what splits the rows of one pass into folds, block by block, always the same way."""
     stratified = StratifiedFolds(folds, seed)
     return lambda part: stratified.assign(list(counter.classes.places), part.y, part.own)
@@ -177,7 +181,8 @@ def _samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Ro
     """Return the rows of a sample that are not in each fold; None if no sample was kept."""
     if sample is None:
         return [None] * folds
-    fold = np.concatenate([part.folds for part in rows.sample.parts])
+    assert rows.sample is not None, "a sample was kept"
+    fold = rows.sample.rows().folds
     return [rows_at(sample, np.flatnonzero(fold != at)) for at in range(folds)]
 
 
@@ -194,7 +199,7 @@ def _weighed_anew(
         assert balanced is not None
         weights = balanced
         rest = times_class_weights(rest, np.array(list(weights.values())) / now)
-    return rest, None if sample is None else weighed(sample, weights)
+    return rest, None if sample is None else with_class_weights(sample, weights)
 
 
 def _scores(
@@ -203,15 +208,16 @@ def _scores(
     counter: TableCounter,
     models: Sequence[Sequence[TableModel]],
     whole: Counts,
-    assignment: Callable[[Labelled], Codes],
+    assignment: Callable[[LabeledBlock], Codes],
     tuning: str,
 ) -> list[Scores]:
     """Return the scores of the rows in their order, each answered by models without it; for each kind of model."""
     place = whole.classes.places(list(counter.classes.places))
-    share = min(1.0, SCORED / (max(rows.rows, 1) * len(place)))
-    threads = parameters.threads
+    proportion = min(1.0, SCORED / (max(rows.rows, 1) * len(place)))
+    threads, hasher = parameters.threads, RowHasher(counter)
     found = [
-        _answers(part, assignment(part), models, whole, share, threads) for part in rows.once_more(counter, threads)
+        _answers(part, _scored_rows(hasher, part, proportion, threads), assignment(part), models, whole, threads)
+        for part in rows.once_more(counter, threads)
     ]
     truth, weights, fold = (np.concatenate([getattr(one, name) for one in found]) for name in ("y", "weights", "fold"))
     labels = whole.classes.labels
@@ -230,12 +236,18 @@ class BlockAnswers(NamedTuple):
     fold: Codes
 
 
+def _scored_rows(hasher: RowHasher, part: LabeledBlock, proportion: float, threads: int) -> Mask:
+    """Return which rows of a block are scored: such a proportion of them, by their content."""
+    if proportion >= 1:
+        return np.ones(part.frame.rows, dtype=np.bool_)
+    return in_proportion(frame_hashes(hasher, part.frame, part.y, part.own, threads), proportion)
+
+
 def _answers(
-    part: Labelled, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, share: float, threads: int
+    part: LabeledBlock, scored: Mask, fold: Codes, models: Sequence[Sequence[TableModel]], whole: Counts, threads: int
 ) -> BlockAnswers:
-    """Return the answers to such a share of a block's rows, by the models of their folds."""
-    hashed = place_hash(part.file, part.begin, part.frame.rows)
-    chosen = np.flatnonzero(((hashed >> np.uint64(11)).astype(np.float64) < share * 2.0**53) & (fold >= 0))
+    """Return the answers to the scored rows of a block, by the models of their folds."""
+    chosen = np.flatnonzero(scored & (fold >= 0))
     posteriors = [np.zeros((len(chosen), len(whole.classes))) for _ in models[0]]
     for at, kinds in enumerate(models):
         here = np.flatnonzero(fold[chosen] == at)

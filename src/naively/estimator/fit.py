@@ -11,16 +11,17 @@ from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.first_rows import FirstRows
 from ..counting.notes import about_target, is_doubtful
-from ..counting.rows import Rows, checked_classes, count_rows, sampled, thinned, weightless, with_hints
+from ..counting.rows import Rows, checked_classes, count_rows, weightless, with_hints
+from ..counting.sampled_rows import numbers_to_measure, sampled_file
 from ..counting.weights import (
     check_scale,
     check_scale_of_file,
     class_weights_of,
     row_weights_of,
-    weigh_file,
-    weighed,
+    set_file_weights,
+    with_class_weights,
 )
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
 from ..model.joint.binning import most_features
@@ -45,10 +46,10 @@ def fit_rows(
         return _fit_file(parameters, rows, to_come, normalize_weight)
     declared = checked_classes(parameters.classes, rows)
     check_scale(rows.weights)
-    rows = weighed(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
+    rows = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     labelled = weightless(rows, declared)
-    count_rows(counter, labelled, parameters.threads)
+    count_rows(counter, labelled, parameters.threads, sampling=True)
     expected = _expected(parameters, rows, counter.value(), declared) if parameters.unlabelled == "em" else None
     return counted_state(parameters, counter, labelled, expected)
 
@@ -73,7 +74,7 @@ def prepare_file(
     declared = checked_classes(parameters.classes, rows)
     check_no_em(parameters)
     rows.sampling = parameters.leaves_choices
-    weigh_file(rows, parameters.class_weight, [*declared, *to_come], normalize_weight)
+    set_file_weights(rows, parameters.class_weight, [*declared, *to_come], normalize_weight)
     return declared
 
 
@@ -95,16 +96,17 @@ def counted_state(
         class_weights=rows.by_class,
         row_weights=row_weights_of(counter, rows),
         expected=expected,
-        has_soft_labels=isinstance(rows.target, Shares),
+        has_soft_labels=isinstance(rows.target, SoftLabels),
     )
     tuner = Tuner(parameters, state)
     if not isinstance(rows, FileRows):
         state = tuner.fit(rows)
     elif rows.sampling:
         wide, threads = parameters.model == "refined", parameters.threads
-        again = None if rows.sample.complete else lambda: rows.again(counter, threads, wide=wide)
-        state = tuner.fit(weighed(sampled(rows, counter), rows.by_class), again)
-    some = thinned(state.counts.counter, rows)
+        complete = rows.sample is not None and rows.sample.complete
+        again = None if complete else lambda: rows.again(counter, threads, wide=wide)
+        state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
+    some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
     information = None if some is None else NumberInformation(some)
     return replace(state, information=information, first_rows=_first_rows(parameters, state, rows))
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._types import Floats, Label, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
-from ..counting.weights import counts_weighed, weighed
+from ..counting.weights import weighted_counts, with_class_weights
 from ..data.schema import Schema
 from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
 from ..errors.message import Setting
@@ -88,13 +88,13 @@ class FoldModels(NamedTuple):
                     ".",
                 )
             raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves rows_at.")
-        counts, class_weights = counts_weighed(counts, self.parameters.class_weight)
+        counts, class_weights = weighted_counts(counts, self.parameters.class_weight)
         state = state_of_counts(self.parameters, counts, whole.schema)
         if self.held is not None:
             state = state.tuned(self.held, self.parameters)
         elif self.parameters.leaves_choices:
             train = np.setdiff1d(np.arange(rows.target.rows), test) if train is None else train
-            learned_from = weighed(rows_at(rows, train), class_weights)
+            learned_from = with_class_weights(rows_at(rows, train), class_weights)
             tuner = Tuner(self.parameters, state)
             state = tuner.fit(learned_from, fewest=self.fewest)
             if self.fewest < RECIPE.fewest_rows and not tuner.fits_weights(rows_with_weight(learned_from), self.fewest):

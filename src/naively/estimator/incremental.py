@@ -11,8 +11,8 @@ from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.first_rows import MOST, FirstRows
-from ..counting.rows import Rows, check_labels, check_widths, count_rows, rows_of
-from ..counting.weights import refuse_balanced, weighed
+from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
+from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
 from ..errors import levels_to_caller
 from ..model.recipe import RECIPE
@@ -32,7 +32,7 @@ def add_row(fitted: FittedClassifier, row: Mapping[str, object], label: Label) -
     state.counts.add_row(row, label)
     if state.first_rows is None:
         return after
-    rows = rows_of(row, [label], None, None, fitted.parameters.unlabelled, state.counts.counter.schema)
+    rows = labeled_rows(row, [label], None, None, fitted.parameters.unlabelled, state.counts.counter.schema)
     return _with_more_rows(fitted.parameters, after, rows)
 
 
@@ -47,7 +47,7 @@ def add_rows_to_state(
     parameters, state = fitted.parameters, fitted.state
     rows, counter = weighed_as_counted(rows, state), state.counts.counter
     if classes is not None:
-        check_labels(counter, [*classes, *rows.target.labels])
+        check_new_classes(counter, [*classes, *rows.target.labels])
     state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
     if classes is not None:
         counter.classes.codes(classes)
@@ -91,7 +91,7 @@ def weighed_as_counted(rows: Rows | FileRows, state: FittedState) -> Rows | File
     if isinstance(rows, FileRows):
         rows.by_class = state.class_weights
         return rows
-    return weighed(rows, state.class_weights)
+    return with_class_weights(rows, state.class_weights)
 
 
 def rows_to_count(
@@ -106,7 +106,7 @@ def rows_to_count(
     unlabelled, schema = parameters.unlabelled, None if state is None else state.counts.schema
     if state is None and unlabelled == "em":
         unlabelled = "keep"
-    rows: Rows | FileRows = rows_of(X, y, target, sample_weight, unlabelled, schema)
+    rows: Rows | FileRows = labeled_rows(X, y, target, sample_weight, unlabelled, schema)
     return rows
 
 
@@ -158,7 +158,7 @@ def _with_fewer_rows(parameters: Parameters, state: FittedState, rows: Rows | Fi
 def _fit_first_rows(parameters: Parameters, state: FittedState, first: FirstRows) -> FittedState:
     """Fit weights on the rows that are kept, if they suffice."""
     table, labels, weights = first.columns(state.schema)
-    every = rows_of(table, labels, None, weights, schema=state.schema)
+    every = labeled_rows(table, labels, None, weights, schema=state.schema)
     if not Tuner(parameters, state).fits_weights(every):
         return state
     counter = state.counts.counter.twin()

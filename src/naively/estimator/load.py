@@ -11,7 +11,8 @@ import numpy as np
 
 from .._types import Json, JsonObject, Label
 from ..data import model_file as store
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
@@ -74,7 +75,7 @@ def load_model(
     path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
 ) -> FittedClassifier:
     """Return the fitted model that a file holds."""
-    stored = store.read_all(path)
+    stored = store.read_model(path)
     try:
         return _fitted_model_of(stored, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting) as error:
@@ -97,9 +98,9 @@ def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
     if (expected := state.expected) is None:
         refined = state.tuning.refined
         offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
-        store.write(path, counts, about, None, offsets)
+        store.write_model(path, counts, about, None, offsets)
     else:
-        store.write(path, counts, about | {"expected": expected.about()}, expected.counts)
+        store.write_model(path, counts, about | {"expected": expected.about()}, expected.counts)
 
 
 def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
@@ -113,7 +114,9 @@ def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
     return replace(tuning, fresh=fresh).to_json(fitted.counts.classes)
 
 
-def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., object] | None]) -> FittedClassifier:
+def _fitted_model_of(
+    stored: store.StoredModel, functions: Mapping[str, Callable[..., object] | None]
+) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
     counts, about, expected, together, moved = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
@@ -126,7 +129,7 @@ def _fitted_model_of(stored: store.Kept, functions: Mapping[str, Callable[..., o
             for part in (counts, *([] if expected is None else [expected])):
                 part.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
-        joint = store.joined(together, counts.classes, schema.grid)
+        joint = store.joint_counts(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Objects, TableLike
 from ..counting.weights import refuse_balanced
-from ..data.dict_rows import is_labelled_row, one_row
+from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.schema import Schema
 from ..data.target import single
 from ..explain.evidence import Evidence
@@ -294,7 +294,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> import naively as nv
         >>> rows = [{"sky": "rain", "go": "in"}, {"sky": "sunny", "go": "out"}]
         >>> nv.NaiveBayes().fit(rows, target="go").classes_
-        array(['in', 'out'], dtype='<U3')
+        array(['in', 'out'], dtype=object)
         """
         parameters = self.parameters
         parameters.check()
@@ -338,7 +338,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             return self._fit_first(X, y, classes, sample_weight, target)
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
-        single_row = alone and one_row(X) and counts.counter.takes_row(label := single(y))
+        single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
         if single_row and before.first_rows is None:  # at once, for those who learn row by row
             after = incremental.add_row(held, X, label)
             if after is not before:

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from .._types import Codes, Floats, Label, Places
-from ..counting.files import Progress, ahead, in_file
-from ..data.files import Block, File
+from ..counting.ahead import ahead
+from ..counting.files import Progress, in_file
+from ..data.files import File, FileBlock
 from ..data.schema import likely
-from ..data.target import labels_of
-from ..data.values import Values
-from ..data.writers import Form, write
+from ..data.target import arrow_target
+from ..data.values import ColumnValues
+from ..data.writers import Form, write_table
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
@@ -46,7 +47,7 @@ def row_of_file(fitted: FittedClassifier, file: File, row: int) -> pa.Table:
     raise InvalidInput("There is no ", RowNumber(row), f": the file has {begin} rows.")
 
 
-def _blocks_with_progress(file: File, progress: Progress | None = None) -> Iterator[Block]:
+def _blocks_with_progress(file: File, progress: Progress | None = None) -> Iterator[FileBlock]:
     """Yield the rows of files, some at a time, the next read meanwhile; progress is told how far it is."""
     sizes = [file.bytes(at) for at in range(len(file.paths))]
     total = sum(sizes) if file.limit is None else min(sum(sizes), int(file.limit * file.row_bytes(0)))
@@ -58,7 +59,7 @@ def _blocks_with_progress(file: File, progress: Progress | None = None) -> Itera
             here = min(int(file.row_bytes(block.file) * (block.begin + block.table.num_rows)), sizes[block.file])
             progress(rows, sum(sizes[: block.file]) + here, total)
     if not rows:
-        yield Block(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
+        yield FileBlock(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 
 
 class AnswerColumns(NamedTuple):
@@ -89,7 +90,7 @@ def write_answers(
             with in_file(file, block.file, block.begin):
                 yield from answered_batches(fitted, [block.table], wanted)
 
-    return write(ahead(answers()), out, form)
+    return write_table(ahead(answers()), out, form)
 
 
 def answered_batches(
@@ -243,7 +244,7 @@ def _known_rows(
     fitted: FittedClassifier, batch: Batch, target: str, weight: str | None, places: dict[Label, int]
 ) -> tuple[Floats, Places, Floats]:
     """Return the probabilities, the classes and the weights of some rows; a class never seen gets the next place."""
-    labels, codes, _ = labels_of(_column_of(batch, target))
+    labels, codes, _ = arrow_target(_column_of(batch, target))
     _check_labelled(codes, target)
     truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
     return probabilities_of(fitted, _known_columns(fitted, batch)), truth, _weights_of(batch, weight)
@@ -262,7 +263,7 @@ def _check_labelled(codes: Codes, target: str) -> None:
 
 def _weights_of(batch: Batch, name: str | None) -> Floats:
     """Return the row weights in a column; none at all without a column."""
-    return np.zeros(0) if name is None else Values(name, _column_of(batch, name)).numbers(0, batch.num_rows)
+    return np.zeros(0) if name is None else ColumnValues(name, _column_of(batch, name)).numbers(0, batch.num_rows)
 
 
 def _column_of(batch: Batch, name: str) -> pa.ChunkedArray:

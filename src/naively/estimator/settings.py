@@ -12,7 +12,8 @@ import numpy as np
 
 from .._threads import allowed
 from .._types import Floats, Label, TableLike
-from ..data.schema import Schema, family_of
+from ..data.column import family_of
+from ..data.schema import Schema
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import Bins, Family, Settings, Words

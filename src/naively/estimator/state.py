@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .._types import Label
 from ..counting.first_rows import FirstRows
-from ..counting.thinned_rows import Thinned
+from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..model.em import Expected
@@ -24,7 +23,7 @@ from .settings import Parameters, families_of_counts
 class NumberInformation:
     """The mutual information of numbers and the class, measured on some rows of `fit` when somebody needs it."""
 
-    def __init__(self, rows: Thinned | None = None, measured: MeasuredInformation | None = None) -> None:
+    def __init__(self, rows: NumberSample | None = None, measured: MeasuredInformation | None = None) -> None:
         self._rows, self._measured = rows, measured
 
     @property
@@ -44,9 +43,7 @@ class NumberInformation:
     def outdated(self) -> NumberInformation:
         """Return the same after rows came or went."""
         if self._measured is None and self._rows is not None:
-            rows = copy(self._rows)
-            rows.stale = True
-            return NumberInformation(rows)
+            return NumberInformation(self._rows._replace(stale=True))
         return NumberInformation(measured=self.measured.stale)
 
     def __getstate__(self) -> dict[str, MeasuredInformation | None]:

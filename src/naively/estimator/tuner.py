@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Codes, ColumnLike, Floats, TableLike
-from ..counting.rows import Rows, check_widths, rows_of
-from ..counting.weights import are_copies, out_of, weighed
+from ..counting.rows import Rows, check_widths, labeled_rows
+from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.calibration import Calibration, ScoredRows, fit_calibration
+from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample
 from ..model.joint.other_columns import REST
 from ..model.joint.screening import screened_of, without_screening_remarks
@@ -55,7 +55,7 @@ class Tuner:
         The rows may be a sample; then `again` gives all of them. Weights are fitted from so many rows on: a fold has
         fewer of them than its table.
         """
-        rows = rows if isinstance(rows.target, Shares) else rows_with_weight(rows)
+        rows = rows if isinstance(rows.target, SoftLabels) else rows_with_weight(rows)
         weighted = self.fits_weights(rows, fewest)
         calibrated = self.parameters.chooses_temperature and not weighted
         if calibrated or self.parameters.chooses_smoothing:
@@ -89,12 +89,13 @@ class Tuner:
             )
         fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
-        rows = tuning_sample(rows, MOST_SCORES // len(counts.classes), parameters.recipe)
+        most = MOST_SCORES // len(counts.classes)
+        rows = tuning_sample(rows, most, self.state.schema, threads, parameters.recipe)
         model = untuned_model(fitted_model, fitted_model.smoothing)
         joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
-        scored = ScoredRows.of(joint, truth_of(rows, counts), rows.weights)
+        scored = CalibrationRows.of(joint, truth_of(rows, counts), rows.weights)
         found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
         self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
@@ -139,10 +140,10 @@ class Tuner:
         before = self.state.tuning
         return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
 
-    def _fitted_scale(self, rated: ScoredRows) -> Calibration:
+    def _fitted_scale(self, rated: CalibrationRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
 
-    def _given_scale(self, rated: ScoredRows) -> Calibration:
+    def _given_scale(self, rated: CalibrationRows) -> Calibration:
         temperature = self.parameters.given_temperature()
         scale = 1.0 if temperature is None else 1.0 / temperature
         return Calibration(scale, None, rated.loss(scale))
@@ -212,7 +213,7 @@ def _textbook_scores(
 ) -> TextbookScores:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
-    out = Rows(rows.source, rows.target, None if rows.weights is None else out_of(weights, copies))
+    out = Rows(rows.source, rows.target, None if rows.weights is None else left_out_weights(weights, copies))
     model = untuned_model(fitted_model, fitted_model.smoothing)
     # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
@@ -239,8 +240,8 @@ def calibrated_state(
         )
     if file_of(X) is not None:
         raise InvalidInput("Calibration takes the rows in memory; read the file into a table first.")
-    given = rows_of(X, y, target, sample_weight, parameters.unlabelled, state.schema)
-    rows = rows_with_weight(weighed(given, state.class_weights))
+    given = labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema)
+    rows = rows_with_weight(with_class_weights(given, state.class_weights))
     if isinstance(rows.source, Frame):
         check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
     tuner = Tuner(parameters, state)

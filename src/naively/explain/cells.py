@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from .._types import Floats, TableLike
 from ..data.frame import Frame
-from ..data.values import Values, is_missing
+from ..data.values import ColumnValues
 from ..families.family import shown_label
+from ..stats.missing import is_missing
 
 
 def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:
@@ -18,7 +19,7 @@ def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:
     if not isinstance(source, Frame):
         return pa.array([cell_text(cell_of(row, name)) for row in source[begin:end]], pa.string())
     values = source.columns[name]
-    if not isinstance(values, Values):
+    if not isinstance(values, ColumnValues):
         return pa.repeat("(vector)", end - begin)
     if values.floating:
         return pa.array(number_texts(values.numbers(begin, end)), pa.string())

@@ -9,7 +9,8 @@ import numpy as np
 
 from .._frames import frame
 from .._types import Floats, FrameLike, Numeric
-from ..data.schema import Column, Schema
+from ..data.column import Column
+from ..data.schema import Schema
 from ..families import Bins
 from ..families.family import shown_label
 from ..model.column_parts import InformationSource

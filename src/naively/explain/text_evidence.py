@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 from .._frames import frame
 from .._types import Codes, Floats, FrameLike, Label, TableLike
-from ..data.dict_rows import texts_in
+from ..data.column import Column
+from ..data.dict_rows import texts_of_rows
 from ..data.frame import Frame
-from ..data.schema import Column
 from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..families.family import TextTerm
@@ -54,7 +54,7 @@ class TextEvidence:
             found = self.source.columns[self.column.name].prose(self.column, row, row + 1)
             value = found[0].as_py() if hasattr(found[0], "as_py") else found[0]
             return value if isinstance(value, str) else None
-        return texts_in(self.source[row : row + 1], self.column)[0]
+        return texts_of_rows(self.source[row : row + 1], self.column)[0]
 
     def contributions(self, row: int) -> WordContributions:
         """Return the contribution of each word of one row."""

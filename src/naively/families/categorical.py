@@ -18,6 +18,7 @@ from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
 from ..stats.arithmetic import divide, take_away
+from ..stats.missing import is_missing
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
@@ -69,11 +70,6 @@ class Categorical:
 def once_at_least(met: Floats) -> Floats:
     """Return the counts of values, taking those never seen as seen once."""
     return np.where(met > 0, met, 1.0)
-
-
-def is_missing_label(label: Label) -> bool:
-    """Tell whether there is no label: None, or NaN, which is not equal to itself."""
-    return label is None or label != label
 
 
 def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis, Floats]:
@@ -166,12 +162,12 @@ class LogTable:
         """Return the code of each label: its place, the number of values if never seen, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
-            (-1 if is_missing_label(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
+            (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
             dtype=np.int64,
         )
 
     def _place(self, label: Label) -> int:
-        return self.values.place(None if is_missing_label(label) else label)
+        return self.values.place(None if is_missing(label) else label)
 
     @cached_property
     def _alone(self) -> LogTables:

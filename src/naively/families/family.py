@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -233,6 +233,7 @@ class Family(Protocol):
 
     name: ClassVar[str]
     statistic: ClassVar[type[Any]]  # a class of `stats`, another one in each family
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]  # its settings: every family is a frozen dataclass
 
     @property
     def smoothing(self) -> Smoothing | None:

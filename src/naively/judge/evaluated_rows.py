@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
 from ..errors import InvalidInput
+from ..stats.row_weights import checked_row_weights
 from . import score_inputs
 from .decision import CostMatrix, LabelledCost, NumberCost
 from .metrics import confidence_bins
@@ -60,7 +61,7 @@ class EvaluatedRows:
             "posterior": score_inputs.checked_probabilities(posterior, decided, len(indices), len(labels)),
             "truth": indices,
             "classes": labels,
-            "weights": score_inputs.checked_score_weights(weights, indices),
+            "weights": checked_row_weights(weights, len(indices), "weights"),
             "cost": stored,
             "reject": reject,
             "tuning": tuning,

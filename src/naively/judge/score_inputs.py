@@ -269,13 +269,3 @@ def checked_folds(folds: npt.ArrayLike, truth: Places) -> Longs:
     if found.shape != truth.shape or found.dtype.kind not in "iu":
         raise InvalidInput(f"folds must be an integer for each of the {len(truth)} rows.")
     return found
-
-
-def checked_score_weights(weights: npt.ArrayLike | None, truth: Places) -> Floats | None:
-    """Return the weight of each row; raise an error if there is not a valid one for each."""
-    if weights is None:
-        return None
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != truth.shape or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
-        raise InvalidInput(f"weights must be a number of 0 or more for each of the {len(truth)} rows, and not all 0.")
-    return w

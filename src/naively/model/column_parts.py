@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from .._types import Codes, Floats, Matrices, Matrix
-from ..data.schema import Column
+from ..data.column import Column
 from ..families import Likelihood
 from ..families.categorical import LogTable, LogTables
 from ..families.family import NumberLikelihoods, scores_of

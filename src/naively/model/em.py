@@ -19,7 +19,7 @@ from .._types import Floats, JsonObject, Label, Longs, Mask, Matrices
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows
 from ..data.frame import Frame, frame_of
-from ..data.target import Shares
+from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting, LikelihoodFell
 from ..errors.message import Setting
 from ..families import Ordinal
@@ -57,7 +57,7 @@ class Expected:
     >>> import naively as nv
     >>> rows = {"color": ["red", "blue", "red", "blue"] * 3}
     >>> labels = ["a", "b", None, None] * 3
-    >>> nb = nv.NaiveBayes(unlabelled="em", model="textbook").fit(rows, labels)
+    >>> nb = nv.NaiveBayes(unlabelled="em", estimate="mle", model="textbook").fit(rows, labels)
     >>> nb.expected_.labelled, nb.expected_.unlabelled
     (6.0, 6.0)
     """
@@ -148,7 +148,7 @@ class Mixture:
     def counted(self, shares: Floats) -> Counts:
         """Return the counts of the rows without a label, shared out among the classes."""
         counter, codes = self.counter.fresh(), self.counter.classes.codes(self.classes.labels)
-        counter.add_shares(self.frame, codes, shares, self.weights, self.how.threads)
+        counter.add_soft_labels(self.frame, codes, shares, self.weights, self.how.threads)
         return counter.value()
 
     def expect(self, model: TableModel, shares: Floats) -> float:
@@ -284,7 +284,7 @@ def fit_em(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings)
 
 def mixture_of(rows: Rows, hard: Counts, declared: Sequence[Label], how: EMSettings) -> Mixture | None:
     """Return rows and counts as they are climbed with; None if every row that weighs something has a label."""
-    if isinstance(rows.target, Shares):  # soft labels are labels, too
+    if isinstance(rows.target, SoftLabels):  # soft labels are labels, too
         return None
     codes = rows.target.codes
     weights = np.ones(len(codes)) if rows.weights is None else rows.weights

@@ -11,8 +11,7 @@ import numpy as np
 from .._types import AnyArray, Codes, ColumnLike, Floats, Mask, Matrices, Places
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, count_rows
-from ..data.frame import Frame
-from ..data.target import Shares, Target
+from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..families import Settings
@@ -155,7 +154,7 @@ def truth_of(rows: Rows, counts: Counts) -> Codes:
 
 def hard_labels(rows: Rows) -> Target:
     """Return the labels of rows that have one each."""
-    if isinstance(rows.target, Shares):
+    if isinstance(rows.target, SoftLabels):
         raise InvalidInput("Soft labels have no single true class to score against; give one label for each row.")
     return rows.target
 
@@ -169,10 +168,8 @@ def rows_with_weight(rows: Rows) -> Rows:
 
 def rows_at(rows: Rows, at: Places) -> Rows:
     """Return some of the rows, in this order."""
-    source = rows.source.take(at) if isinstance(rows.source, Frame) else [rows.source[i] for i in at]
-    target = hard_labels(rows)
-    target = target._replace(codes=np.ascontiguousarray(target.codes[at]))
-    return Rows(source, target, None if rows.weights is None else rows.weights[at])
+    hard_labels(rows)  # refuses soft labels
+    return rows.take(at)
 
 
 # -- folds -------------------------------------------------------------------------------------------------------------

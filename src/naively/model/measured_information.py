@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._types import Codes, Floats, JsonObject
-from ..counting.thinned_rows import Thinned
+from ..counting.sampled_rows import NumberSample
 from ..counting.weights import are_copies
 from ..stats.mutual_information import Information, heaviest_rows, information_of_bins
 from .joint.binning import fine_bins
@@ -50,10 +50,9 @@ class MeasuredInformation:
         return self.told if self.fresh or rows <= 2 * self.of else {}
 
 
-def measure_information(rows: Thinned) -> MeasuredInformation:
+def measure_information(rows: NumberSample) -> MeasuredInformation:
     """Return the mutual information of the numbers and the classes of some rows."""
-    numbers, y, weights = rows.rows()
-    shares = y if y.ndim == 2 else None
+    numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
     each: Floats | float = 1.0
     if shares is None and not are_copies(weights, y):
         each = heaviest_rows(y, weights, int(y.max(initial=0)) + 1)
@@ -62,7 +61,7 @@ def measure_information(rows: Thinned) -> MeasuredInformation:
         told[column.name] = information_of_bins(
             bin_counts(np.ascontiguousarray(numbers[:, at]), y, shares, weights), each
         )
-    return MeasuredInformation(told, rows.of, not rows.stale)
+    return MeasuredInformation(told, rows.total, not rows.stale)
 
 
 def bin_counts(x: Floats, y: Codes | Floats, shares: Floats | None, weights: Floats) -> Floats:

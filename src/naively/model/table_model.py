@@ -10,13 +10,14 @@ import numpy as np
 
 from .._types import AnyArray, Codes, Floats, Label, Matrices, TableLike
 from ..counting import arrays as memory
-from ..counting.counter import joined
-from ..counting.wide import cells_in, is_text
-from ..data.block import ROWS, codes_of, numbers_of
-from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_in
+from ..counting.column_moments import joined_moments
+from ..counting.wide import counts_words, wide_cells
+from ..data.block import ROWS, block_codes, block_numbers
+from ..data.column import Column
+from ..data.dict_rows import Reader, cells_of, label_reader, number_reader, texts_of_rows
 from ..data.encoder import Coder, unseen_error
 from ..data.frame import Frame
-from ..data.schema import Column, Schema
+from ..data.schema import Schema
 from ..errors import InvalidInput, RowRefused, infinite_cell
 from ..errors.message import RowNumber, Setting
 from ..families import Bernoulli, Bins, Categorical, Family, Likelihood, Ordinal, Settings
@@ -124,7 +125,7 @@ class TableModel:
             tables = (*(column.table for column in self.labels), *(table for _, table in self.missing_flags))
             likelihoods[LABELS] = LogTables(counts.classes, tables)
         for key, (family, columns) in self.numbers.items():
-            moments = joined([counts.columns[column.name] for column in columns], counts.classes)
+            moments = joined_moments([counts.columns[column.name] for column in columns], counts.classes)
             found = number_likelihoods(family, moments, counts, settings)
             likelihoods[key] = self.number_likelihoods[key] = found
         for column in schema.of_kind("vectors"):
@@ -132,7 +133,7 @@ class TableModel:
             dense = column.family.statistic is Moments
             likelihoods[column.name] = SparseNumbers(of_column) if dense else of_column
         self.words: dict[str, WordTable] = {
-            c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if is_text(c)
+            c.name: counts.columns[c.name] for c in schema.of_kind("vectors") if counts_words(c)
         }
         # The lexicon of counted texts is the reader that counted them.
         self.readers = {name: cast(TextReader, table.lexicon) for name, table in self.words.items()}
@@ -197,13 +198,13 @@ class TableModel:
         """Return some rows of a frame, a matrix for each part of the model."""
         out: Matrices = {}
         for key, (_, columns) in self.numbers.items():
-            out[key] = memory.native(numbers_of(frame, columns, begin, end))
+            out[key] = memory.kernel_matrix(block_numbers(frame, columns, begin, end))
         if self.labels or self.missing_flags:
-            codes, _ = codes_of(frame, [label.coder for label in self.labels], begin, end, threads)
+            codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
             missing = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.missing_flags]
             out[LABELS] = np.column_stack([codes, *missing]).astype(np.int32) if missing else codes
         for column in self.schema.of_kind("vectors"):
-            out[column.name] = cells_in(frame, column, self.readers.get(column.name), begin, end, threads)
+            out[column.name] = wide_cells(frame, column, self.readers.get(column.name), begin, end, threads)
         return out
 
     def _number(self, frame: Frame, at: int, begin: int, end: int) -> Floats:
@@ -217,7 +218,7 @@ class TableModel:
         if self._codes:
             out[LABELS] = np.array(cells_of(rows, self._codes), dtype=np.int32)
         for name, reader in self.readers.items():
-            out[name] = TextRows(reader, texts_in(rows, self.schema[name]), 0, 1)
+            out[name] = TextRows(reader, texts_of_rows(rows, self.schema[name]), 0, 1)
         return out
 
     # -- answers ------------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return what the model answers about these rows; ask is a method of Model."""
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
-        rows = X if plain else memory.native(self._check_X(X))
+        rows = X if plain else memory.kernel_matrix(self._check_X(X))
         threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
             return ask(model, {COLUMN: rows}, threads, missing=False, **how)

@@ -125,7 +125,7 @@ class CategoricalNB(DiscreteNB):
         X = X[rows] if weights is None else X[rows][weights[rows] > 0]  # a row of no weight was never there
         if not len(X):
             return accumulator
-        least, largest = memory.ranges(memory.native(X), allowed(self.n_jobs))
+        least, largest = memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))
         if least.min() < 0:
             raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
         return accumulator.grown(affordable_sizes(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))

@@ -84,7 +84,7 @@ class GaussianNB(BaseNB):
     ) -> MomentsAccumulator:
         if weights is None or weights.max() <= HEAVY:
             return accumulator  # numbers alone are checked while they are counted
-        farthest = np.maximum(*map(np.abs, memory.ranges(memory.native(X), allowed(self.n_jobs))))
+        farthest = np.maximum(*map(np.abs, memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))))
         if np.log10(weights.max()) + 2 * np.log10(np.maximum(farthest.max(), 1.0)) > 300:
             raise InvalidInput(
                 f"Column {int(farthest.argmax())} holds {farthest.max():g} in rows that weigh up to {weights.max():g}; "
@@ -163,7 +163,7 @@ class GaussianNB(BaseNB):
             return mu, var
         one, columns = Axis.numbered(1), Axis.numbered(X.shape[1])
         new = MomentsAccumulator(one, columns)
-        memory.add_column(new, memory.native(X), np.zeros(len(X), np.int32), sample_weight, 1)
+        memory.add_column(new, memory.kernel_matrix(X), np.zeros(len(X), np.int32), sample_weight, 1)
         shape = (1, X.shape[1])
         past = Moments.of(
             one,

@@ -39,7 +39,7 @@ class WordsNB(DiscreteNB):
         if sparse.issparse(X):
             least, largest = float(X.data.min(initial=0)), float(X.data.max(initial=0))
         else:
-            lows, highs = memory.ranges(memory.native(X), allowed())
+            lows, highs = memory.ranges(memory.kernel_matrix(X), allowed())
             least, largest = float(lows.min()), float(highs.max())
         if largest > LARGEST_COUNT:
             raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST_COUNT:g} cannot be summed.")

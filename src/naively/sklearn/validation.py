@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from .._types import AnyArray, ColumnLike, Floats, TableLike
-from ..counting.arrays import MOST_WEIGHT, READABLE, is_aligned
+from ..counting.arrays import READABLE, is_aligned
 from ..errors import InvalidInput
+from ..stats.row_weights import checked_row_weights
 from .array_api import to_numpy
 
 
@@ -101,18 +102,7 @@ def validated_weights(sample_weight: ColumnLike, rows: int) -> Floats | None:
     weights: Floats = check_array(
         to_numpy(sample_weight), ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
     )
-    if weights.ndim != 1:
-        raise InvalidInput(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
-    if len(weights) != rows:
-        raise InvalidInput(f"sample_weight.shape == {weights.shape}, expected {(rows,)}!")
-    if np.any(weights < 0):
-        row = int(np.argmax(weights < 0))
-        raise InvalidInput(f"sample_weight[{row}] is {weights[row]:g}; a row cannot weigh less than nothing.")
-    if not weights.any():
-        raise InvalidInput("Sample weights must contain at least one non-zero number.")
-    if weights.max() > MOST_WEIGHT:
-        raise InvalidInput(f"sample_weight holds {weights.max():g}; beyond {MOST_WEIGHT:g} sums would overflow.")
-    return weights
+    return checked_row_weights(weights, rows)
 
 
 def is_plain(X: TableLike, kinds: str) -> bool:

@@ -2,13 +2,13 @@
 
 ========  =============================================================================================
 column    the name of the column; null for the rows of the class itself
-value     the value that was met, null where a cell was missing; of moments, the label of the numbers
+value     the value that was seen, null where a cell was missing; of moments, the label of the numbers
 column2   columns counted together only: the other column of the pair
 value2    the same: its value
 class     the class
-n         how often the value was met, or how many numbers there were
+n         how often the value was seen, or how many numbers there were
 shift     moments only: what ``sum`` and ``squares`` are measured from
-sum       moments: the sum of x - shift; words of texts: in how many texts the word was met
+sum       moments: the sum of x - shift; words of texts: in how many texts the word was seen
 squares   moments only: the sum of (x - shift)²
 ========  =============================================================================================
 
@@ -20,7 +20,7 @@ What is expected of rows without a label, if there is any, comes behind all that
 format.
 
 Columns counted together, if they were, come last, with the mark ``(together)`` before the names of both columns; such
-a file is of version 3. A row says how often two values were met together, each pair once. The value is a label, the
+a file is of version 3. A row says how often two values were seen together, each pair once. The value is a label, the
 number of a bin, or ``level`` for the number itself, brought to one scale: then ``n`` is a sum of products. The mark
 alone stands for 1, so that its products are the sums of single values. Rows without a second column are the fine bins
 of numbers.
@@ -32,19 +32,19 @@ of version 1.
 
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.
-This seal is found and checked before anything is taken apart, so no damaged byte reaches Arrow's reader. It stays where
+This seal is found and checked before anything is read, so no damaged byte reaches Arrow's reader. It stays where
 it is in every version of the format, so that a newer file can be told from a damaged one.
 
 >>> import tempfile
 >>> from naively import Counts, Table
 >>> counts = Counts(["ham", "spam"], [5, 4], {"word": Table(["ham", "spam"], ["cheap", "hello"], [[1, 4], [3, 0]])})
 >>> with tempfile.TemporaryDirectory() as folder:
-...     write(f"{folder}/words.parquet", counts, {"trained by": "me"})
-...     read(f"{folder}/words.parquet")
+...     write_model(f"{folder}/words.parquet", counts, {"trained by": "me"})
+...     read_counts(f"{folder}/words.parquet")
 (Counts: 9 rows (ham: 5, spam: 4), 1 columns, {'trained by': 'me'})
 """
 
-from .file import Kept, read, read_all, write
-from .pairs import joined
+from .file import StoredModel, read_counts, read_model, write_model
+from .pairs import joint_counts
 
-__all__ = ["Kept", "joined", "read", "read_all", "write"]
+__all__ = ["StoredModel", "joint_counts", "read_counts", "read_model", "write_model"]

@@ -12,12 +12,13 @@ import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..._threads import allowed
+from ..._types import Json, JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ...stats import Axis, Counts, WordTable
 from .offsets import Moved, moved_of, told_moved
@@ -26,16 +27,16 @@ from .statistics import (
     NEEDED,
     SCHEMA,
     WORDS,
-    Piece,
+    RowGroup,
     class_axis,
-    cut,
     described,
     need,
-    piece,
+    row_group,
+    row_groups,
     rows_by_class,
     rows_of_classes,
-    statistic_of,
-    told,
+    statistic_rows,
+    stored_statistic,
 )
 
 FORMAT, VERSION = "naively counts", 6
@@ -59,10 +60,10 @@ class Refused(Exception):
 # -- writing ------------------------------------------------------------------------------------------------------
 
 
-def write(
+def write_model(
     path: str | os.PathLike[str],
     counts: Counts,
-    about: dict[str, Any],
+    about: JsonObject,
     expected: Counts | None = None,
     moved: Moved | None = None,
 ) -> None:
@@ -72,7 +73,7 @@ def write(
     values were moved, [class, value] for each column.
     """
     try:
-        replace(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
+        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
     except InvalidInput as error:
         raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
@@ -81,7 +82,7 @@ def write(
         raise UnwritableFile(path, f"{error.strerror}; choose a place with room where you may write.") from error
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Put the data at the path in one step: whoever opens it finds the old file or the new one, never a part."""
     if path.is_dir():
         raise InvalidInput("that is a folder; add the name of a file.")
@@ -105,7 +106,7 @@ def replace(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = None, moved: Moved | None = None) -> bytes:
+def parquet(counts: Counts, about: JsonObject, expected: Counts | None = None, moved: Moved | None = None) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
@@ -113,16 +114,16 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
     sink = pa.BufferOutputStream()
     options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
     with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:
-        parts = appended(writer, counts)
+        parts = append_counts(writer, counts)
         if expected is not None:
-            parts |= {"version": EXPECTED_VERSION, "expected": appended(writer, expected, EXPECTED)}
+            parts |= {"version": EXPECTED_VERSION, "expected": append_counts(writer, expected, EXPECTED)}
         if counts.joint is not None:
             entry, rows = told_together(counts.joint)
             for begin in range(0, len(rows), MOST_ROWS):
                 writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
             parts |= {"version": TOGETHER_VERSION, "together": entry}
         if moved:
-            parts |= {"version": MOVED_VERSION, "refined": appended_moved(writer, counts.classes, moved)}
+            parts |= {"version": MOVED_VERSION, "refined": append_offsets(writer, counts.classes, moved)}
         lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
         if lexicons:
             unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
@@ -132,24 +133,24 @@ def parquet(counts: Counts, about: dict[str, Any], expected: Counts | None = Non
     return data
 
 
-def appended(writer: Any, counts: Counts, mark: str | None = None) -> dict[str, Any]:
+def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = None) -> JsonObject:
     """Write counts, with a mark before the names if they are not what was counted, and return the footer's words."""
     classes, entries = described(counts.classes), {}
     first = rows_of_classes(counts.classes, counts.rows, mark)
-    append(writer, first)
+    append_rows(writer, first)
     for name in sorted(counts.columns):
-        entries[name], rows = told(marked(mark, name), counts.columns[name], classes)
-        append(writer, rows)
+        entries[name], rows = statistic_rows(marked(mark, name), counts.columns[name], classes)
+        append_rows(writer, rows)
     columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
     return {"classes": classes, "rows": len(first), "columns": columns}
 
 
-def appended_moved(writer: Any, classes: Axis, moved: Moved) -> list[dict[str, Any]]:
+def append_offsets(writer: pq.ParquetWriter, classes: Axis, moved: Moved) -> list[JsonObject]:
     """Write how far values were moved, and return the footer's words."""
     entries = []
     for name in sorted(moved):
         entry, rows = told_moved(name, classes, *moved[name])
-        append(writer, rows)
+        append_rows(writer, rows)
         entries.append(entry)
     return entries
 
@@ -159,13 +160,13 @@ def marked(mark: str | None, name: str) -> str:
     return name if mark is None else f"{mark} {name}"
 
 
-def append(writer: Any, rows: Any) -> None:
+def append_rows(writer: pq.ParquetWriter, rows: pa.Table) -> None:
     """Write rows as a row group of their own, or as several."""
-    for group in cut(rows, MOST_ROWS):
+    for group in row_groups(rows, MOST_ROWS):
         writer.write_table(group, row_group_size=len(group))
 
 
-def footer(parts: dict[str, Any], about: dict[str, Any]) -> str:
+def footer(parts: JsonObject, about: JsonObject) -> str:
     """Return the JSON of the footer, with room for the seal at its end."""
     said = {"format": FORMAT, "version": COUNTED_VERSION, **parts, "about": about, "sha256": UNSEALED}
     try:
@@ -183,10 +184,10 @@ def footer(parts: dict[str, Any], about: dict[str, Any]) -> str:
 def sealed(data: bytes) -> bytes:
     """Return the data with the hash of all its other bytes in the place that is kept for it."""
     at = data.rfind(SEAL) + len(SEAL)
-    return b"".join([data[:at], digest(data, at), data[at + len(UNSEALED) :]])
+    return b"".join([data[:at], seal_digest(data, at), data[at + len(UNSEALED) :]])
 
 
-def digest(data: bytes, at: int) -> bytes:
+def seal_digest(data: bytes, at: int) -> bytes:
     """Return the hash of all bytes but those of the seal, which begins at this place."""
     view = memoryview(data)
     found = hashlib.sha256(view[:at])
@@ -205,37 +206,37 @@ def check_seal(data: bytes) -> None:
     seal = data[at : at + len(UNSEALED)]
     if found < 0 or not re.fullmatch(rb"[0-9a-f]{64}", seal):
         raise Refused(f"it is Parquet, but its footer has no whole key {KEY!r}; give the path of a file Naively saved.")
-    if seal != digest(data, at):
+    if seal != seal_digest(data, at):
         raise Refused("it is damaged, its bytes are not those that were saved; take another copy, or save it again.")
 
 
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
-class Kept(NamedTuple):
+class StoredModel(NamedTuple):
     """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label.
 
     What was counted of columns together stands apart: how they are laid out is for the caller to say.
     """
 
     counts: Counts
-    about: dict[str, Any]
+    about: JsonObject
     expected: Counts | None
     together: Sums | None = None
     moved: Moved | None = None
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Counts, dict[str, Any]]:
+def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
     """Return the counts in a file and what was kept beside them; nothing in it is executed."""
-    return read_all(path)[:2]
+    return read_model(path)[:2]
 
 
-def read_all(path: str | os.PathLike[str]) -> Kept:
+def read_model(path: str | os.PathLike[str]) -> StoredModel:
     """Return everything that is in a file."""
     try:
         data = contents(Path(path))
         check_seal(data)
-        return taken_apart(data)
+        return model_of_bytes(data)
     except Refused as error:
         raise UnreadableFile(path, str(error)) from None
     except InvalidSetting:
@@ -257,9 +258,9 @@ def contents(path: Path) -> bytes:
         raise Refused(f"{error.strerror}; check the path, and whether you may read it.") from None
 
 
-def taken_apart(data: bytes) -> Kept:
+def model_of_bytes(data: bytes) -> StoredModel:
     """Return the counts in the bytes of a file, and what was kept beside them."""
-    file = opened(data)
+    file = parquet_file(data)
     said = json.loads(file.metadata.metadata[KEY.encode()])
     need(said["format"] == FORMAT and said["version"] >= 1, "it has another format")
     if said["version"] > VERSION:
@@ -268,43 +269,45 @@ def taken_apart(data: bytes) -> Kept:
             "update it by: pip install --upgrade naively"
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
-    parts, more = parts_of(said), parts_of(said["expected"], EXPECTED) if "expected" in said else []
+    parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
     last = together_part(said, parts[0].classes)
-    adjusted = [Part("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
+    adjusted = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
     pieces = pieces_of(data, file.metadata, [*parts, *more, *last, *adjusted])
     pieces, own = pieces[: len(pieces) - len(adjusted)], pieces[len(pieces) - len(adjusted) :]
-    expected = counts_of(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
-    counts = counts_of(said, parts, pieces[: len(parts)])
+    expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
+    counts = stored_counts(said, parts, pieces[: len(parts)])
     together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
     moved = moved_of(said["refined"], counts.classes, own) if adjusted else None
-    return Kept(counts, said["about"], expected, together, moved)
+    return StoredModel(counts, said["about"], expected, together, moved)
 
 
-def together_part(said: dict[str, Any], classes: Axis) -> list[Part]:
+def together_part(said: JsonObject, classes: Axis) -> list[StoredPart]:
     """Return the part of the table that holds columns counted together, if there is one."""
-    return [Part("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
+    return (
+        [StoredPart("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
+    )
 
 
-def sorted_columns(said: dict[str, Any]) -> list[dict[str, Any]]:
+def sorted_columns(said: JsonObject) -> list[JsonObject]:
     """Return what the footer says about each column, in the order of their rows."""
     return sorted(said["columns"], key=lambda entry: str(entry["name"]))
 
 
-def parts_of(said: dict[str, Any], mark: str | None = None) -> list[Part]:
+def stored_parts(said: JsonObject, mark: str | None = None) -> list[StoredPart]:
     """Return the parts of the table that hold counts, by what the footer says about them."""
     classes = class_axis(said["classes"])
-    parts = [Part("rows", mark, classes, said["rows"])]
+    parts = [StoredPart("rows", mark, classes, said["rows"])]
     for entry in sorted_columns(said):
         own = class_axis(entry["classes"]) if "classes" in entry else classes
-        parts.append(Part(entry["kind"], entry["name"], own, entry["rows"]))
+        parts.append(StoredPart(entry["kind"], entry["name"], own, entry["rows"]))
     return parts
 
 
-def counts_of(said: dict[str, Any], parts: list[Part], pieces: list[list[Piece]]) -> Counts:
+def stored_counts(said: JsonObject, parts: list[StoredPart], pieces: list[list[RowGroup]]) -> Counts:
     """Return counts from what the footer says about them, and their rows."""
     mark, classes, entries = parts[0].name, parts[0].classes, sorted_columns(said)
     found = {
-        entry["name"]: statistic_of(entry, part.classes, rows)
+        entry["name"]: stored_statistic(entry, part.classes, rows)
         for entry, part, rows in zip(entries, parts[1:], pieces[1:], strict=True)
     }
     need(len(found) == len(entries), "a column stands twice")
@@ -313,27 +316,27 @@ def counts_of(said: dict[str, Any], parts: list[Part], pieces: list[list[Piece]]
     return Counts(classes, rows_by_class(classes, pieces[0]), columns)
 
 
-class Part(NamedTuple):
+class StoredPart(NamedTuple):
     """What the footer says about a part of the table: the rows of the classes, or of a column."""
 
     kind: str
     name: str | None
     classes: Axis
     rows: int
-    about: Any = None
+    about: Json = None
 
 
-def pieces_of(data: bytes, metadata: Any, parts: list[Part]) -> list[list[Piece]]:
-    """Return the rows of each part, row group by row group; threads share them out."""
+def pieces_of(data: bytes, metadata: pq.FileMetaData, parts: list[StoredPart]) -> list[list[RowGroup]]:
+    """Return the rows of each part, row group by row group, by several threads."""
     own = threading.local()  # a reader serves one thread
 
-    def read_group(part: Part, group: int) -> Piece:
+    def read_group(part: StoredPart, group: int) -> RowGroup:
         if not hasattr(own, "file"):
-            own.file = opened(data, metadata)
+            own.file = parquet_file(data, metadata)
         rows = own.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
         if part.kind == "pairs":
             return pairs_piece(rows.unify_dictionaries(), part.about, part.classes)
-        return piece(rows.unify_dictionaries(), part.name, part.classes)
+        return row_group(rows.unify_dictionaries(), part.name, part.classes)
 
     groups = zip(parts, groups_of(metadata, [part.rows for part in parts]), strict=True)
     with ThreadPoolExecutor(allowed(cells=metadata.num_rows)) as pool:
@@ -341,7 +344,7 @@ def pieces_of(data: bytes, metadata: Any, parts: list[Part]) -> list[list[Piece]
         return [[done.result() for done in group] for group in waiting]
 
 
-def groups_of(metadata: Any, sizes: list[int]) -> list[range]:
+def groups_of(metadata: pq.FileMetaData, sizes: list[int]) -> list[range]:
     """Return which row groups hold the rows of each part of the table."""
     groups, at = [], 0
     for size in sizes:
@@ -355,6 +358,6 @@ def groups_of(metadata: Any, sizes: list[int]) -> list[range]:
     return groups
 
 
-def opened(data: bytes, metadata: Any = None) -> Any:
+def parquet_file(data: bytes, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
     """Return a reader of the bytes."""
     return pq.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=WORDS)

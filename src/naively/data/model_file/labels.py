@@ -7,17 +7,18 @@ are mixed, each text is the label's JSON: ``1``, ``true``, ``"1"``. The missing 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._frames import is_of_pandas
+from ..._types import CellLike, Json, Label
 from ...errors import InvalidInput
 from ...stats.axis import sort_key
 
@@ -29,8 +30,8 @@ class Kind(NamedTuple):
     """A type of labels: its name in files, how Python writes one as text, and what Arrow reads the texts as."""
 
     name: str
-    text: Callable[[Any], str]
-    arrow: Any
+    text: Callable[[CellLike], str]
+    arrow: pa.DataType
 
 
 KINDS = {
@@ -44,13 +45,13 @@ KINDS = {
 BY_NAME = {kind.name: kind for kind in KINDS.values()}
 
 
-def plain(labels: Iterable[Any]) -> list[Any]:
+def python_labels_of(labels: Iterable[Label]) -> list[Label]:
     """Return the labels as values of Python's own types, if a file can hold them."""
     found = list(labels)
     return found if set(map(type, found)) == {str} else [plain_label(label) for label in found]
 
 
-def plain_label(label: Any) -> Any:
+def plain_label(label: Label) -> Label:
     """Return one label as a value of Python's own types."""
     if isinstance(label, np.generic) and label.dtype.kind in NUMPY_KINDS:
         label = label.item()
@@ -67,19 +68,19 @@ def plain_label(label: Any) -> Any:
     return label
 
 
-def pandas_kind(label: Any) -> str | None:
+def pandas_kind(label: CellLike) -> str | None:
     """Return whether a label is an interval of numbers or a period of pandas, which JSON describes; None if neither."""
     if is_of_pandas(label, "Interval") and isinstance(label.left, (int, float, np.integer, np.floating)):
         return "interval"
     return "period" if is_of_pandas(label, "Period") else None
 
 
-def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
+def encode_labels(labels: Iterable[Label]) -> tuple[str, pa.Array]:
     """Return the name of the type that all labels have, and their texts as an Arrow array."""
-    values = plain(labels)
+    values = python_labels_of(labels)
     types = {type(label) for label in values if label is not None}
     kind = KINDS.get(types.pop() if types else str) if len(types) < 2 else None
-    if kind is KINDS[int] and not all(-(2**63) <= label < 2**63 for label in values if label is not None):
+    if kind is KINDS[int] and not all(-(2**63) <= label < 2**63 for label in values if isinstance(label, int)):
         kind = None  # Arrow has no room for them; JSON has
     text = json_text if kind is None else kind.text
     try:
@@ -89,7 +90,7 @@ def encoded(labels: Iterable[Any]) -> tuple[str, Any]:
     return (MIXED if kind is None else kind.name), texts
 
 
-def decoded(name: str, texts: Any) -> Any:
+def decode_labels(name: str, texts: pa.Array) -> Sequence[Label] | pa.Array:
     """Return the labels of these texts, an Arrow array or a tuple; they must be in order, so that each stands once."""
     if name == MIXED:
         labels = tuple(None if text is None else from_json(json.loads(text)) for text in texts.to_pylist())
@@ -105,7 +106,7 @@ def decoded(name: str, texts: Any) -> Any:
     return labels
 
 
-def to_json(label: Any) -> Any:
+def to_json(label: CellLike) -> Json:
     """Return a label as JSON: itself, but for dates, times, intervals and periods, which name their type."""
     if pandas_kind(label) == "interval":
         return {"interval": [plain_label(label.left), plain_label(label.right), label.closed]}
@@ -115,22 +116,23 @@ def to_json(label: Any) -> Any:
     return {kind.name: kind.text(label)} if kind and isinstance(label, date) else label
 
 
-def from_json(value: Any) -> Any:
+def from_json(value: Json) -> Label:
     """Return the label that was written as this JSON."""
     if isinstance(value, dict):
         ((name, text),) = value.items()
         if name in ("interval", "period"):
             pandas = import_module("pandas")
-            return pandas.Interval(*text) if name == "interval" else pandas.Period(*text)
+            label: Label = pandas.Interval(*text) if name == "interval" else pandas.Period(*text)
+            return label
         return {"date": date, "datetime": datetime}[name].fromisoformat(text)
     return plain_label(value)
 
 
-def json_text(label: Any) -> str:
+def json_text(label: Label) -> str:
     """Return a label as the text of its JSON."""
     return json.dumps(to_json(label), ensure_ascii=False)
 
 
-def in_json(labels: Iterable[Any]) -> list[Any]:
+def labels_in_json(labels: Iterable[Label]) -> list[Json]:
     """Return labels as a list for JSON."""
-    return [to_json(label) for label in plain(labels)]
+    return [to_json(label) for label in python_labels_of(labels)]

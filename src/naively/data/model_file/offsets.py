@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ..._types import Floats
+from ..._types import Floats, JsonObject
 from ...errors import InvalidInput
 from ...stats import Axis
-from .statistics import Piece, axis_of, described, in_text, laid_out, need, stored
+from .statistics import RowGroup, axis_of, cell_rows, described, in_text, need, stored
 
 MARK = "(refined)"
 Moved = Mapping[str, tuple[Axis, Floats]]  # by column: its values, and how far each moved, [class, value]
 
 
-def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[dict[str, Any], Any]:
+def told_moved(name: str, classes: Axis, values: Axis, table: Floats) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about the adjustments of a column, and their rows of the table."""
     if not np.isfinite(table).all():
         raise InvalidInput(f"adjustments of column {name!r} are not finite.", column=name)
     of, texts = in_text(values)
-    rows = laid_out(f"{MARK} {name}", classes, texts, [table])
-    met = np.asarray(stored(table).any(axis=0))
-    return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, met)}, rows
+    rows = cell_rows(f"{MARK} {name}", classes, texts, [table])
+    seen = np.asarray(stored(table).any(axis=0))
+    return {"name": f"{MARK} {name}", "rows": len(rows), "values": described(values, of, seen)}, rows
 
 
-def moved_of(entries: Sequence[dict[str, Any]], classes: Axis, pieces: Sequence[list[Piece]]) -> Moved:
+def moved_of(entries: Sequence[JsonObject], classes: Axis, pieces: Sequence[list[RowGroup]]) -> Moved:
     """Return the adjustments of each column, from what the footer says and the rows."""
     found: dict[str, tuple[Axis, Floats]] = {}
     for entry, parts in zip(entries, pieces, strict=True):
         need(str(entry["name"]).startswith(f"{MARK} "), "adjustments have no mark")
         values, places = axis_of(entry["values"], [part.texts for part in parts])
-        table, met, cells = np.zeros((len(classes), len(values))), 0, 0
+        table, seen, cells = np.zeros((len(classes), len(values))), 0, 0
         for part in parts:
-            table[part.classes, places[met : met + len(part.texts)][part.values]] = part.numbers[0]
-            met, cells = met + len(part.texts), cells + len(part.values)
+            table[part.classes, places[seen : seen + len(part.texts)][part.values]] = part.numbers[0]
+            seen, cells = seen + len(part.texts), cells + len(part.values)
         need(np.isfinite(table).all(), "adjustments are not finite")
         need(np.count_nonzero(stored(table)) == cells, "an adjustment stands twice, or is 0")
         found[entry["name"][len(MARK) + 1 :]] = values, table

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ..._types import Floats
+from ..._types import Floats, JsonObject
 from ...errors import InvalidInput
 from ...stats import Axis
 from ...stats.pairs import JointCounts
-from .labels import encoded
-from .statistics import SCHEMA, TEXT, Integers, Piece, class_texts, codes, need, stored, whole
+from .labels import encode_labels
+from .statistics import SCHEMA, TEXT, Integers, RowGroup, class_codes, class_texts, column_without_nulls, need, stored
+
+if TYPE_CHECKING:
+    from ..grid import Grid
 
 MARK, LEVEL = "(together)", "level"
 
@@ -28,11 +32,11 @@ class Sums(NamedTuple):
     products: Floats
 
 
-def names_of(grid: Any) -> tuple[list[Name], list[Name]]:
+def names_of(grid: Grid) -> tuple[list[Name], list[Name]]:
     """Return the column and the value of each feature of a grid, and those of each fine bin."""
     flags = [(f"{MARK} {bins.name}", str(at)) for bins in grid.numbers for at in range(bins.size)]
     for values in grid.labels:
-        flags += [(f"{MARK} {values.name}", text) for text in encoded(values.labels)[1].to_pylist()]
+        flags += [(f"{MARK} {values.name}", text) for text in encode_labels(values.labels)[1].to_pylist()]
     levels = [(f"{MARK} {bins.name}", LEVEL) for bins in grid.numbers]
     fine = [(f"{MARK} {bins.name}", str(at)) for bins in grid.numbers for at in range(len(bins.coarse))]
     return [(MARK, None), *flags, *levels], list(fine)
@@ -41,31 +45,31 @@ def names_of(grid: Any) -> tuple[list[Name], list[Name]]:
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def told_together(joint: JointCounts) -> tuple[dict[str, Any], Any]:
+def told_together(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about columns counted together, and their rows of the table."""
     features, bins = names_of(joint.grid)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):
         raise InvalidInput("columns together hold counts that are negative or not finite.")
-    fine = rows_of(joint.classes, bins, None, joint.fine[:, :, None])
-    products = rows_of(joint.classes, features, features, np.triu(joint.products))
+    fine = pair_rows(joint.classes, bins, None, joint.fine[:, :, None])
+    products = pair_rows(joint.classes, features, features, np.triu(joint.products))
     rows = pa.concat_tables([fine, products]).unify_dictionaries()
     entry = {"rows": len(rows), "levels": len(joint.grid.numbers)}
     return entry | {"features": [list(name) for name in features], "bins": [list(name) for name in bins]}, rows
 
 
-def rows_of(classes: Axis, first: list[Name], second: list[Name] | None, array: Floats) -> Any:
+def pair_rows(classes: Axis, first: list[Name], second: list[Name] | None, array: Floats) -> pa.Table:
     """Return the rows of the table for an array [class, first, second]."""
     at_first, at_second, at_class = np.nonzero(stored(array).transpose(1, 2, 0))
     columns = {field.name: pa.nulls(len(at_first), field.type) for field in SCHEMA}
-    columns["column"], columns["value"] = taken(first, at_first)
+    columns["column"], columns["value"] = label_texts(first, at_first)
     if second is not None:
-        columns["column2"], columns["value2"] = taken(second, at_second)
+        columns["column2"], columns["value2"] = label_texts(second, at_second)
     columns["class"] = pa.DictionaryArray.from_arrays(at_class.astype(np.int32), class_texts(classes))
     columns["n"] = pa.array(array[at_class, at_first, at_second])
     return pa.table(columns, SCHEMA)
 
 
-def taken(names: list[Name], at: Integers) -> tuple[Any, Any]:
+def label_texts(names: list[Name], at: Integers) -> tuple[pa.Array, pa.Array]:
     """Return the columns and the values of these names."""
     columns = list(dict.fromkeys(column for column, _ in names))
     place = {column: k for k, column in enumerate(columns)}
@@ -75,7 +79,7 @@ def taken(names: list[Name], at: Integers) -> tuple[Any, Any]:
 
 
 def all_sound(fine: Floats, products: Floats, levels: int) -> bool:
-    """Tell whether these can be sums over rows: only sums of the numbers themselves may lie below 0."""
+    """Return whether these can be sums over rows: only sums of the numbers themselves may lie below 0."""
     counts = products[:, : products.shape[1] - levels, : products.shape[1] - levels]
     squares = np.einsum("kff->kf", products)
     finite = np.isfinite(fine).all() and np.isfinite(products).all()
@@ -85,41 +89,43 @@ def all_sound(fine: Floats, products: Floats, levels: int) -> bool:
 # -- from rows ----------------------------------------------------------------------------------------------------
 
 
-def pairs_piece(rows: Any, said: dict[str, Any], classes: Axis) -> Piece:
+def pairs_piece(rows: pa.Table, said: JsonObject, classes: Axis) -> RowGroup:
     """Return the rows of one row group; their places are those of the fine bins, then of all products in a row."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
-    first, second = (places(rows, part) for part in ("", "2"))
+    first, second = (pair_codes(rows, part) for part in ("", "2"))
     alone = np.array([name is None for name, _ in second[1]])[second[0]]
     in_bins, in_features = ({name: at for at, name in enumerate(names)} for names in (bins, features))
     at = np.empty(len(rows), dtype=np.int64)
-    at[alone] = looked_up(in_bins, first, alone)
-    both = (looked_up(in_features, half, ~alone) for half in (first, second))
+    at[alone] = codes_in_axis(in_bins, first, alone)
+    both = (codes_in_axis(in_features, half, ~alone) for half in (first, second))
     row, column = both
     need((row <= column).all(), "a product stands below the diagonal")
     at[~alone] = len(bins) + row * len(features) + column
-    numbers = whole(rows, "n").to_numpy(zero_copy_only=False)
-    return Piece(codes(whole(rows, "class"), classes), at, [numbers], None)
+    numbers = column_without_nulls(rows, "n").to_numpy(zero_copy_only=False)
+    return RowGroup(class_codes(column_without_nulls(rows, "class"), classes), at, [numbers], None)
 
 
-def names_in(said: dict[str, Any], part: str) -> list[Name]:
+def names_in(said: JsonObject, part: str) -> list[Name]:
     """Return the names of features or bins that the footer lists."""
     names = [(column, value) for column, value in said[part]]
     need(len(set(names)) == len(names), f"{part} have the same name")
     return names
 
 
-def places(rows: Any, part: str) -> tuple[Integers, list[Any]]:
+def pair_codes(rows: pa.Table, part: str) -> tuple[Integers, list[Name]]:
     """Return which of the different names of a feature each row has, and these."""
-    columns, values = (whole(rows, name + part).cast(TEXT).dictionary_encode("encode") for name in ("column", "value"))
+    columns, values = (
+        column_without_nulls(rows, name + part).cast(TEXT).dictionary_encode("encode") for name in ("column", "value")
+    )
     width = max(len(values.dictionary), 1)
-    met, which = np.unique(
+    seen, which = np.unique(
         columns.indices.to_numpy().astype(np.int64) * width + values.indices.to_numpy(), return_inverse=True
     )
     names, texts = columns.dictionary.to_pylist(), values.dictionary.to_pylist()
-    return which, [(names[pair // width], texts[pair % width]) for pair in met.tolist()]
+    return which, [(names[pair // width], texts[pair % width]) for pair in seen.tolist()]
 
 
-def looked_up(known: dict[Any, int], half: tuple[Integers, list[Any]], where: Any) -> Integers:
+def codes_in_axis(known: Mapping[Name, int], half: tuple[Integers, list[Name]], where: Integers) -> Integers:
     """Return the place of the name of each of some rows; a name that is not known is a KeyError."""
     which = half[0][where]
     place = np.zeros(len(half[1]), dtype=np.int64)
@@ -129,24 +135,26 @@ def looked_up(known: dict[Any, int], half: tuple[Integers, list[Any]], where: An
     return found
 
 
-def sums_of(said: dict[str, Any], classes: Axis, pieces: list[Piece]) -> Sums:
+def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
     """Return what was counted of columns together, from what the footer says and the rows."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
     size, cells = len(features), len(bins) + len(features) ** 2
-    flat, met = np.zeros((len(classes), cells)), 0
+    flat, seen = np.zeros((len(classes), cells)), 0
     for piece in pieces:
         flat[piece.classes, piece.values] = piece.numbers[0]
-        met += len(piece.values)
+        seen += len(piece.values)
     at = np.concatenate([*(p.classes.astype(np.int64) * cells + p.values for p in pieces), np.zeros(0, np.int64)])
-    need(len(np.unique(at)) == met, "a cell stands twice")
+    need(len(np.unique(at)) == seen, "a cell stands twice")
     half = flat[:, len(bins) :].reshape(len(classes), size, size)
     fine, products = flat[:, : len(bins)], half + np.triu(half, 1).transpose(0, 2, 1)
     need(0 <= said["levels"] < size and all_sound(fine, products, said["levels"]), "sums are negative or not finite")
     return Sums(features, bins, fine, products)
 
 
-def joined(sums: Sums, classes: Axis, grid: Any) -> JointCounts:
+def joint_counts(sums: Sums, classes: Axis, grid: Grid | None) -> JointCounts:
     """Return what was counted of columns together, if it fits how they are laid out."""
+    need(grid is not None, "it does not say how columns are laid out")
+    assert grid is not None
     if grid is None or names_of(grid) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
     return JointCounts(classes, grid, sums.fine, sums.products)

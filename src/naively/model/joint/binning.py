@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..._types import Floats, Label, Longs, Mask
-from ...data.grid import Bins, Grid, Values
+from ...data.grid import Grid, LabelValues, NumberBins
 from ...stats.quantiles import quantile_groups, value_weights
 from ..recipe import Recipe
 
@@ -34,7 +34,7 @@ def grid_of(
     wanted = coarse_bins(weights, recipe)
     for bins, values in recipe.pair_resolutions:
         bins = min(bins, wanted)
-        kept = [Values(name, most_frequent(known, met, values)) for name, known, met in labels]
+        kept = [LabelValues(name, most_frequent(known, met, values)) for name, known, met in labels]
         columns = enumerate(zip(names, fine, strict=True))
         binned = [bins_of_column(n, cuts, numbers[:, j], weights, bins, recipe) for j, (n, cuts) in columns]
         grid = Grid(tuple(binned), tuple(kept))
@@ -97,7 +97,7 @@ def tail_cuts(met: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
     return {at for at in found if at < len(inner) - 1}
 
 
-def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> Bins:
+def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bins: int, recipe: Recipe) -> NumberBins:
     """Return the bins of a column: fine ones, and how they are merged to so many coarse ones."""
     there = ~np.isnan(column) & (weights > 0)
     x, w = column[there], weights[there]
@@ -111,7 +111,7 @@ def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bin
     wider, rough = quantile_groups(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
     middles = (bin_medians(x, w, fine) / 2 - centre / 2) * 2 * scale
-    return Bins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
+    return NumberBins(name, *laid, tuple(middles.tolist()), low, high, centre, scale)
 
 
 def rough_bins(coarse: Longs, fine: Floats, recipe: Recipe) -> Longs:

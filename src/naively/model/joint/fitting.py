@@ -8,14 +8,15 @@ import numpy as np
 
 from ..._types import Codes, Floats, Places
 from ...counting.counter import TableCounter
+from ...counting.row_order import content_order
 from ...counting.rows import Rows
-from ...counting.sample import chosen
-from ...counting.second_pass import Blocks, add_together
-from ...data.block import numbers_of
+from ...counting.sampled_rows import sample_places
+from ...counting.second_pass import Blocks, count_jointly
+from ...data.block import block_numbers
+from ...data.column import Column
 from ...data.frame import frame_of
 from ...data.grid import Grid
-from ...data.schema import Column
-from ...data.target import Shares
+from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting
 from ..leave_one_out import hard_labels, rows_at
@@ -42,7 +43,7 @@ def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Reci
     Numbers that are all used must be affordable at once; labels can be left out of it.
     """
     fewest = recipe.fewest_rows if fewest is None else fewest
-    if isinstance(rows.target, Shares) or rows.target.rows < fewest:
+    if isinstance(rows.target, SoftLabels) or rows.target.rows < fewest:
         return False
     classes = len(np.unique(rows.target.codes))
     return 1 < classes <= recipe.most_classes and numbers < most_features(classes, recipe)
@@ -96,7 +97,7 @@ def count_together(
     grid, remark = fitted_grid(counter, rows, threads, used, recipe)
     if blocks is None:
         blocks = [(frame_of(rows.source), codes, rows.weights, None)]
-    add_together([counter], grid, blocks, threads)
+    count_jointly([counter], grid, blocks, threads)
     return remark
 
 
@@ -118,12 +119,10 @@ def fitted_grid(
     """Return the bins and labels that are counted in pairs, and a remark if not all can be afforded."""
     frame, wanted = frame_of(rows.source), None if used is None else set(used)
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at, most = np.arange(frame.rows), recipe.sample_rows
-    if frame.rows > most:
-        at = chosen(counter, frame, hard_labels(rows).codes, most, threads)
+    at = sample_places(rows, recipe.sample_rows, counter.schema, threads)
     seen = frame if len(at) == frame.rows else frame.take(at)
     of_numbers = [column for column in counter.of_numbers if wanted is None or column.name in wanted]
-    numbers = np.asarray(numbers_of(seen, of_numbers, 0, seen.rows), dtype=np.float64)
+    numbers = np.asarray(block_numbers(seen, of_numbers, 0, seen.rows), dtype=np.float64)
     labels = [at for at, column in enumerate(counter.of_labels) if wanted is None or column.name in wanted]
     # Bins are as fine as the rows are many, however light they are.
     return grid_of_sample(counter, of_numbers, numbers, effective_weights(weights[at]), labels, recipe)
@@ -154,10 +153,10 @@ def weight_sample(
 ) -> tuple[Rows, Codes, Floats, Places]:
     """Return the rows that weights are fitted on, their classes, their weights, and which they are."""
     frame, most = frame_of(rows.source), affordable_rows(model)
-    at = np.arange(frame.rows)
+    at = sample_places(rows, most, counter.schema, threads)
     if frame.rows > min(most, model.recipe.linear_rows):
         # The ridge of linear terms is chosen on the first rows, whatever the order of the table.
-        at = chosen(counter, frame, y, most, threads)
+        at = at[content_order(counter, frame if len(at) == frame.rows else frame.take(at), y[at], threads)]
         rows, y = rows_at(rows, at), y[at]
     return rows, y, np.ones(len(y)) if rows.weights is None else rows.weights, at
 

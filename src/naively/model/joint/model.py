@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._types import Codes, Floats, Matrices
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.frame import Frame
 from ...data.grid import Cells
 from ...data.schema import Schema
@@ -28,7 +28,7 @@ from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
 from .terms import JointSample, Term
-from .weight_fitting import leave_one_out_scores
+from .weight_fitting import joint_scores_left_out
 from .wide_terms import TextColumn, VectorColumn, WideColumn
 from .word_terms import WordAssociations, word_associations
 
@@ -193,7 +193,7 @@ class JointModel(TableModel):
 
     def sample(self, columns: Matrices, y: Codes, weights: Floats) -> JointSample:
         """Return rows that were counted as they are left out."""
-        out, wide = out_of(weights, self.copies), dict[Term, Floats]()
+        out, wide = left_out_weights(weights, self.copies), dict[Term, Floats]()
         for kind in kinds_of(self.recipe):
             wide |= dict(kind.cell_terms(self, columns, y, out))
         labels = self._labels_of(columns, len(y))
@@ -217,7 +217,7 @@ class JointModel(TableModel):
             at = slice(begin, begin + each)
             some = {name: cells.take(at) if name == CELLS else cells[at] for name, cells in rows.columns.items()}
             sample = self.sample(some, y[at], weights[at])
-            parts.append(leave_one_out_scores(self.counts, self.fit, sample))
+            parts.append(joint_scores_left_out(self.counts, self.fit, sample))
         return np.hstack(parts).T + (self.scorer.log_prior - self.tables.bias)
 
     def contributions(self, columns: Matrices, threads: int) -> Contributions:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._types import Codes, Floats, Matrices, Places
-from ...counting.counter import joined
+from ...counting.column_moments import joined_moments
 from ...families import Settings
 from ...families.categorical import LogTables
 from ...families.family import ColumnLikelihoods, Missing, ScoreTerm, scores_of
@@ -123,7 +123,7 @@ def other_columns(book: TableModel, counts: Counts, used: set[str], missing: Mis
         at = np.array([at for at, column in enumerate(columns) if column.name not in used], dtype=np.intp)
         if len(at):
             names = tuple(columns[place].name for place in at)
-            moments = joined([counts.columns[name] for name in names], counts.classes)
+            moments = joined_moments([counts.columns[name] for name in names], counts.classes)
             groups[key] = OtherGroup(number_likelihoods(family, moments, counts, settings), at, names)
     labels = [(at, one.column) for at, one in enumerate(book.labels) if one.column.name not in used]
     tables = [LabelColumn(column, counts.columns[column.name], counts, settings, most).table for _, column in labels]

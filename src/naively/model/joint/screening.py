@@ -16,10 +16,11 @@ import numpy as np
 
 from ..._types import Codes, Index, Mask, Places
 from ...counting.counter import TableCounter
+from ...counting.row_order import content_order
 from ...counting.rows import Rows
-from ...counting.sample import chosen
-from ...counting.weights import out_of
-from ...data.block import codes_of, numbers_of
+from ...counting.sampled_rows import sample_places
+from ...counting.weights import left_out_weights
+from ...data.block import block_codes, block_numbers
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
 from ...data.schema import Schema
@@ -108,10 +109,12 @@ def screen(
     frame, target = frame_of(rows.source), hard_labels(rows)
     names = [column.name for column in (*counter.of_numbers, *counter.of_labels)]
     most = max(MOST_CELLS // (len(names) * len(target.labels)), FEWEST_ROWS)
-    at = chosen(counter, frame, target.codes, min(most, frame.rows), threads)
+    at = sample_places(rows, most, counter.schema, threads)
+    part = frame if len(at) == frame.rows else frame.take(at)
+    at = at[content_order(counter, part, target.codes[at], threads)]  # folds follow the order of rows
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
     heavy = effective_weights(weights[at], copies)
-    out = out_of(heavy, copies)
+    out = left_out_weights(heavy, copies)
     rating = ScreeningRows(target.codes[at], heavy, out, len(target.labels), missing, recipe)
     fold, blocks = (
         folds_by_class(rating.y, recipe.screen_folds),
@@ -197,13 +200,13 @@ def column_blocks(counter: TableCounter, frame: Frame, rating: ScreeningRows, th
     numbers = len(counter.of_numbers)
     for begin in range(0, numbers, each):
         columns = counter.of_numbers[begin : begin + each]
-        x = np.asarray(numbers_of(frame, columns, 0, frame.rows), dtype=np.float64)
+        x = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
         yield cut_numbers(np.arange(begin, begin + len(columns)), x, rating.weights, rating.recipe, threads)
     sizes = np.array([len(words) for words in counter.words], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
     while len(order):  # labels in the order of how many there are: the last column of a block decides what it takes
         costs = np.maximum(sizes[order], frame.rows) * rating.classes * np.arange(1, len(order) + 1)
         part = order[: max(int(np.searchsorted(costs, BLOCK_CELLS, "right")), 1)]
-        codes, _ = codes_of(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
+        codes, _ = block_codes(frame, [counter.coders[at] for at in part], 0, frame.rows, threads)
         yield ColumnBlock(numbers + part, codes, None)
         order = order[len(part) :]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from ..._types import Codes, Floats, Mask, Matrices, Singles
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...data.grid import Cells
 from ...families.family import ScoreTerm
 from .associations import HeldOutRows
@@ -66,7 +66,7 @@ class JointSample:
     @property
     def out(self) -> Floats:
         """How much of each row is left out."""
-        return out_of(self.weights, self.copies)
+        return left_out_weights(self.weights, self.copies)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..._types import Codes, Floats, Matrices, Matrix, Singles
-from ...counting.weights import out_of
+from ...counting.weights import left_out_weights
 from ...families import Likelihood
 from ...families.family import ScoreTerm, TextTerm, scores_of
 from ..recipe import Recipe
@@ -85,7 +85,7 @@ class TextColumn:
         """Return the pseudo-texts with every word of least leave-one-out log loss."""
         losses = {}
         for pseudo in recipe.word_pseudo_counts:
-            found = self.words.leave_one_out(x, y, out_of(weights, copies), pseudo).values()
+            found = self.words.leave_one_out(x, y, left_out_weights(weights, copies), pseudo).values()
             terms: list[Singles] = [np.asarray(part / spread_of_words(part), dtype=np.float32) for part in found]
             start = np.full(len(terms), 1 / len(WORD_TERMS))
             problem = WeightProblem(terms, y, weights, prior, recipe)

@@ -19,7 +19,8 @@ from ... import _kernels
 from ..._kernels import Scorer
 from ..._threads import allowed
 from ..._types import Codes, Floats, Mask, Matrix, SparseMatrix
-from ...data.schema import Column, Schema
+from ...data.column import Column
+from ...data.schema import Schema
 from ...families import Words
 from ...families.family import padded
 from ...families.texts import ModelWords, kept_tokens

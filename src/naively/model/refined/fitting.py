@@ -11,11 +11,12 @@ from scipy import sparse
 
 from ..._types import Codes, Floats, Hashes, Longs, Matrix
 from ...counting.rows import Rows
+from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks
 from ...data.block import ROWS
 from ...data.frame import Frame, frame_of
 from ...data.grid import Grid
-from ...data.values import Values
+from ...data.values import ColumnValues
 from ...text import TextRows
 from ..joint.binning import bins_of_column, coarse_bins, fine_bins
 from ..joint.newton import WeightProblem
@@ -61,13 +62,13 @@ def fit_refined(make: Make, rows: Rows, y: Codes, threads: int, again: Again | N
     first, frame = make(Grid((), ())), frame_of(rows.source)
     recipe = first.recipe
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    hashed = hashes_of_rows(first, frame.on(first.schema), threads)
-    at = np.sort(np.argsort(hashed, kind="stable")[: rows_for_ridge(first, frame)])
+    at = sample_places(rows, rows_for_ridge(first, frame), first.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
+    hashed = fold_hashes(first, part.on(first.schema), threads)
     model = make(grid_of_numbers(first, part, weights[at], threads))
     sample = one_block(list(offset_row_blocks(model, part, y[at], weights[at], threads)))
     prior = model.scorer.log_prior
-    folds = (hashed[at] // np.uint64(1 << 20) % np.uint64(recipe.offset_folds)).astype(np.int64)
+    folds = (hashed // np.uint64(1 << 20) % np.uint64(recipe.offset_folds)).astype(np.int64)
     chosen = chosen_ridge(model, sample, folds, prior, threads)
     if again is None:
         blocks, most = passes_over(model, sample, frame, y, weights, threads)
@@ -85,7 +86,7 @@ def fit_refined(make: Make, rows: Rows, y: Codes, threads: int, again: Again | N
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def hashes_of_rows(model: RefinedModel, frame: Frame, threads: int) -> Hashes:
+def fold_hashes(model: RefinedModel, frame: Frame, threads: int) -> Hashes:
     """Return a hash of the content of each row."""
     parts = []
     for begin in range(0, frame.rows, ROWS):
@@ -113,7 +114,7 @@ def cells_of_row(model: RefinedModel, frame: Frame) -> int:
 
 def cells_in_column(x: Matrix) -> int:
     """Return how many cells a wide column has, about: a text has a word and a pair for every six bytes."""
-    if isinstance(x, Values):
+    if isinstance(x, ColumnValues):
         return int(x.bytes / 3)
     return int(x.nnz if sparse.issparse(x) else x.size)
 

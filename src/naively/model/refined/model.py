@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from ..._types import Codes, Floats, Longs, Mask, Matrices, SparseMatrix
-from ...counting.wide import is_text
+from ...counting.wide import counts_words
+from ...data.column import Column
 from ...data.frame import Frame
 from ...data.grid import Cells, Grid
-from ...data.schema import Column, Schema
+from ...data.schema import Schema
 from ...families import Bernoulli, Settings, Words
 from ...families.categorical import LogTable
 from ...families.family import ScoreTerm, TextTerm, scores_of
@@ -117,7 +118,7 @@ class RefinedModel(TableModel):
         if not isinstance(family, Words):
             return VectorTerm(name, likelihood)
         # What the family Words estimates: of texts a likelihood of texts, which holds that of their words.
-        text = cast(TextWeights, likelihood) if is_text(column) else None
+        text = cast(TextWeights, likelihood) if counts_words(column) else None
         words = likelihood if text is None else text.inner
         offsets = vector_offsets(name, table) if text is None else word_offsets(name, text.words, table)
         bag = None if family.complement or family.bernoulli else cast(WordWeights, words)

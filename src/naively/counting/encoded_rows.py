@@ -1,0 +1,34 @@
+"""Some rows as the kernels read them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import AnyArray, Codes, Places
+from .wide import WideCells
+
+
+class EncodedRows(NamedTuple):
+    """Some rows as the kernels read them: codes of labels, numbers, vectors."""
+
+    codes: Codes | None
+    numbers: AnyArray | None
+    vectors: dict[str, WideCells]
+
+    @property
+    def rows(self) -> int:
+        """How many rows these are."""
+        parts = (self.codes, self.numbers, *self.vectors.values())
+        return next((int(part.shape[0]) for part in parts if part is not None), 0)
+
+    def take(self, rows: Places) -> EncodedRows:
+        """Return some of the rows."""
+        codes, numbers = (None if part is None else _columnwise(part, rows) for part in (self.codes, self.numbers))
+        return EncodedRows(codes, numbers, {name: matrix[rows] for name, matrix in self.vectors.items()})
+
+
+def _columnwise(matrix: AnyArray, rows: Places) -> AnyArray:
+    """Return some rows of a matrix, which lies column by column as before."""
+    return np.asfortranarray(matrix[rows]) if matrix.flags.c_contiguous else matrix.T[:, rows].T

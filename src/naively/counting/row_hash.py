@@ -1,0 +1,163 @@
+"""A hash of each row's content: the same for equal cells, class and weight, wherever the row stands.
+
+Numbers go by the 64 bits of their value, labels and texts by their characters, columns by their names. So a row has
+the same hash in a data frame, a CSV file and a Parquet file, in any order of rows and columns, whatever codes its
+labels have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import islice
+
+import numpy as np
+from scipy import sparse
+
+from .. import _kernels
+from .._types import AnyArray, Codes, Floats, Hashes, Label
+from ..data.block import ROWS as BLOCK
+from ..data.frame import Frame
+from ..stats.hashing import mix_hashes
+from ..text import TextRows
+from .arrays import kernel_matrix
+from .counter import TableCounter
+from .encoded_rows import EncodedRows
+
+# Rows that are hashed at once: few enough that what is made of them stays in the cache.
+ROWS = 1 << 13
+# A missing number has bits of its own, whatever NaN it came as.
+MISSING = np.uint64(0x7FF8_0000_0000_0000)
+# Names of what is hashed beside the cells; no column can have them, for those are texts.
+CLASS, WEIGHT = 1, 2
+
+
+class RowHasher:
+    """Hashes rows as a counter reads them; what it knows of labels is kept from block to block."""
+
+    def __init__(self, counter: TableCounter) -> None:
+        self.counter = counter
+        self._labels: dict[str | int, Hashes] = {}
+
+    def hashes(self, block: EncodedRows, y: Codes | Hashes, weights: Floats | None) -> Hashes:
+        """Return the hash of each row, given its weight and the code of its class, or a hash of its soft label.
+
+        Without weights, each row has 1.
+        """
+        found = self.cells(block, len(y))
+        if y.dtype == np.uint64:
+            found += y
+        else:  # while no row has a label, all codes are 0
+            found += np.append(self._known(CLASS, self.counter.classes.places), np.uint64(0))[y]
+        found += number_hashes(np.ones((1, 1)) if weights is None else weights[:, None], multipliers(WEIGHT, 1))
+        return mix_hashes(found)
+
+    def cells(self, block: EncodedRows, rows: int) -> Hashes:
+        """Return a number for each row that follows from its cells."""
+        found = np.zeros(rows, dtype=np.uint64)
+        if block.numbers is not None:
+            by = np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
+            found += number_hashes(block.numbers, by)
+        if block.codes is not None:
+            columns = zip(self.counter.of_labels, self.counter.words, strict=True)
+            add_labels(found, block.codes, [self._known(column.name, words.places) for column, words in columns])
+        for name, vectors in block.vectors.items():
+            if isinstance(vectors, TextRows):
+                found += mix_hashes(vectors.hashes() + hash_of_text(name))
+            else:
+                hashes_of = sparse_hashes if sparse.issparse(vectors) else number_hashes
+                found += hashes_of(vectors, multipliers(name, vectors.shape[1]))
+        return found
+
+    def _known(self, name: str | int, places: dict[Label, int]) -> Hashes:
+        """Return the hashes of the labels of a column, by their codes."""
+        known = self._labels.get(name, np.zeros(0, dtype=np.uint64))
+        if len(known) < len(places):
+            new = label_hashes(name, islice(places, len(known), None))
+            known = self._labels[name] = np.concatenate([known, new])
+        return known
+
+
+def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
+    """Return a number for each row that follows from its proportions of classes."""
+    return number_hashes(proportions, label_hashes(CLASS, labels) | np.uint64(1))
+
+
+def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Floats | None, threads: int) -> Hashes:
+    """Return the hash of each row of a frame."""
+    found = []
+    for begin in range(0, frame.rows, BLOCK):
+        rows = slice(begin, min(begin + BLOCK, frame.rows))
+        block = hasher.counter.encoded(frame, rows.start, rows.stop, threads)
+        found.append(hasher.hashes(block, y[rows], None if weights is None else weights[rows]))
+    return np.concatenate(found)
+
+
+def add_labels(found: Hashes, codes: Codes, known: Sequence[Hashes]) -> None:
+    """Add the hashes of labels to those of their rows, given the codes [row, column] and the hashes by code."""
+    part = np.empty(min(ROWS, len(found)), dtype=np.uint64)
+    for begin in range(0, len(found), ROWS):
+        rows = slice(begin, min(begin + ROWS, len(found)))
+        for at, hashes in enumerate(known):
+            some = part[: rows.stop - begin]
+            np.take(hashes, codes[rows, at], out=some, mode="clip")  # every code has a hash; to clip is quicker
+            found[rows] += some
+
+
+def number_hashes(numbers: AnyArray, by: Hashes, threads: int = 1) -> Hashes:
+    """Return a number for each row of a matrix, by a factor for each column; a cell of 0 adds nothing."""
+    found = np.zeros(len(numbers), dtype=np.uint64)
+    _kernels.hash_numbers(kernel_matrix(numbers), by, found, threads)
+    return found
+
+
+def sparse_hashes(numbers: sparse.csr_array, by: Hashes) -> Hashes:
+    """Return the same of a sparse matrix."""
+    cells = folded_bits(numbers.data) * by[numbers.indices]
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells, dtype=np.uint64)])
+    found: Hashes = sums[numbers.indptr[1:]] - sums[numbers.indptr[:-1]]
+    return found
+
+
+def folded_bits(numbers: AnyArray) -> Hashes:
+    """Return the bits of numbers, the upper half folded into the lower one; -0 is 0, and every NaN is the same."""
+    clean = np.asarray(numbers, dtype=np.float64) + 0.0
+    bits: Hashes = clean.view(np.uint64)
+    with np.errstate(all="ignore"):
+        some_missing = np.isnan(clean.sum())  # quicker than to look at each; infinite numbers may give NaN, too
+    if some_missing:
+        bits[np.isnan(clean)] = MISSING
+    bits ^= bits >> np.uint64(32)
+    return bits
+
+
+def multipliers(name: str | int, width: int) -> Hashes:
+    """Return an odd factor for each of the numbers of a column: one, or as many as its vectors are wide."""
+    return mix_hashes(hash_of_text(name) + np.arange(width, dtype=np.uint64)) | np.uint64(1)
+
+
+def label_hashes(name: str | int, labels: Iterable[Label]) -> Hashes:
+    """Return a number for each label of a column."""
+    found = np.array([hash_of_text(text_of_label(label)) for label in labels], dtype=np.uint64)
+    return mix_hashes(found + hash_of_text(name))
+
+
+def hash_of_text(text: str | int) -> np.uint64:
+    """Return 64 bits that follow from a text; the small numbers stand for what is no text."""
+    if isinstance(text, int):
+        return np.uint64(text)
+    coded = text.encode("utf-8", "surrogatepass")
+    return np.uint64(int.from_bytes(blake2b(coded, digest_size=8).digest(), "little"))
+
+
+def text_of_label(label: Label) -> str | int:
+    """Return what a label is hashed by: its text; a whole number is written without a point.
+
+    >>> text_of_label("red"), text_of_label(3.0), text_of_label(3), text_of_label(None)
+    ('red', '3', '3', 0)
+    """
+    if label is None:
+        return 0
+    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+        return str(int(label))
+    return str(label)

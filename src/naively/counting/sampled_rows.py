@@ -1,0 +1,87 @@
+"""Samples of rows that were counted, in memory or from files: for fitting, tuning and measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import Codes, Floats, Hashes, Places
+from ..data.block import block_numbers
+from ..data.column import Column
+from ..data.frame import frame_of
+from ..data.schema import Schema
+from ..data.target import SoftLabels, Target
+from .counter import TableCounter
+from .files import FileRows, measured_rows
+from .row_hash import RowHasher, frame_hashes
+from .rows import Rows, hashed_classes
+from .sample import KEPT, smallest_places
+
+
+def sample_places(rows: Rows, most: int, schema: Schema, threads: int) -> Places:
+    """Return the places of a sample of rows, in the order of their hashes; of all rows, as they are, if they are few.
+
+    It is a sample of the largest sample that is kept of files, so that it does not matter which of both is at hand.
+    """
+    if rows.target.rows <= most:
+        return np.arange(rows.target.rows)
+    hashes = hashes_of_rows(rows, schema, threads)
+    at = smallest_places(hashes, max(KEPT, most), rows.own_weights)
+    return at if len(at) <= most else at[smallest_places(hashes[at], most)]
+
+
+def hashes_of_rows(rows: Rows, schema: Schema, threads: int) -> Hashes:
+    """Return the hash of each row's content; rows that were hashed when they were counted are not hashed again."""
+    if rows.hashes is None:
+        hasher = RowHasher(TableCounter(schema))
+        y = hashed_classes(rows, hasher.counter)
+        rows.hashes = frame_hashes(hasher, frame_of(rows.source).on(schema), y, rows.own_weights, threads)
+    return rows.hashes
+
+
+def sampled_file(rows: FileRows, counter: TableCounter) -> Rows:
+    """Return the sample of the rows of files, as a table in memory; each row has the weight that it has by itself."""
+    assert rows.sample is not None, "a sample was kept"
+    part = rows.sample.rows()
+    target = Target(list(counter.classes.places), part.y, rows.label_type)
+    weights = None if rows.weight is None else part.weights
+    hashes = None if rows.sample.complete else part.hashes
+    return Rows(frame_of(part.table).on(counter.schema), target, weights, rows.of_target, hashes=hashes)
+
+
+class NumberSample(NamedTuple):
+    """Columns of numbers in a sample of rows, to measure their mutual information with the class when asked for it."""
+
+    columns: Sequence[Column]
+    numbers: Floats  # [row, column]
+    y: Codes
+    soft: Floats | None  # soft labels [row, class], if there are; the codes say nothing then
+    weights: Floats
+    total: float  # the weight of all rows that the sample stands for
+    stale: bool = False  # whether rows were added or removed since
+
+
+def numbers_to_measure(counter: TableCounter, rows: Rows | FileRows, threads: int) -> NumberSample | None:
+    """Return a sample of numbers whose bins are not counted; None if there are no such numbers."""
+    grid, columns = counter.schema.grid, counter.of_numbers
+    binned = set() if grid is None else {bins.name for bins in grid.numbers}
+    if all(column.name in binned for column in columns):
+        return None
+    if isinstance(rows, FileRows):
+        if rows.measuring is None:
+            return None
+        part = rows.measuring.rows()
+        frame, y, weights, soft = frame_of(part.table), part.y, part.weights, None
+    else:
+        names, most = [column.name for column in columns], measured_rows(len(columns))
+        if rows.target.rows > most:
+            at = smallest_places(hashes_of_rows(rows, counter.schema, threads), most, rows.weights)
+            rows = replace(rows, source=frame_of(rows.source).only(names)).take(np.sort(at))  # quicker in their order
+        frame, weights = frame_of(rows.source), np.ones(rows.target.rows) if rows.weights is None else rows.weights
+        soft = rows.target.proportions if isinstance(rows.target, SoftLabels) else None
+        y = np.zeros(0, dtype=np.int32) if isinstance(rows.target, SoftLabels) else rows.target.codes
+    numbers = np.asarray(block_numbers(frame, columns, 0, frame.rows), dtype=np.float64)
+    return NumberSample(columns, numbers, y, soft, weights, float(counter.rows.sum()))
