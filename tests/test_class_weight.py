@@ -250,7 +250,7 @@ def test_the_command_line_takes_class_weights(path, tmp_path):
     assert_allclose([one["rows"] for one in told["classes"]], len(Y) / 3)
     for said, words in (
         ("lo=3", "which no row has"),
-        ("low", "no pair NAME=NUMBER"),
+        ("low", "not a pair NAME=NUMBER"),
         ("low=-1", "give a finite number"),
     ):
         refused = CliRunner().invoke(main, ["fit", str(path), "-t", "kind", "--class-weight", said])
