@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
-from naively.counting.rows import rows_of
+from naively.counting.rows import labeled_rows
 from naively.data.frame import frame_of
 from naively.explain.contributions import explained
 from naively.families import Settings
@@ -157,7 +157,7 @@ def test_a_new_model_is_explained_and_left_out_by_its_protocol():
     np.testing.assert_allclose(evidence.probabilities, np.tile(np.exp(model.scorer.log_prior), (len(y), 1)))
     assert evidence.behind.joint == "no term at all"
 
-    rows = rows_of(X, y, None, None)
+    rows = labeled_rows(X, y, None, None)
     truth = truth_of(rows, counts)
     left = leave_one_out_posterior(model, counts, rows, truth, empirical_without(settings), 1)
     n = counts.rows - np.eye(2)[truth] + 1

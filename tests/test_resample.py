@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 import naively as nv
 from naively.counting.counter import TableCounter
-from naively.counting.rows import rows_of
+from naively.counting.rows import labeled_rows
 from naively.data import block
 from naively.data.target import target_of
 from naively.errors import InvalidInput
@@ -356,7 +356,7 @@ def test_folds_dealt_out_leave_what_counting_the_others_gives():
     table, labels, weights, _ = many_rows()
     source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}
     families = {"text": nv.Words()}
-    rows = rows_of(source, labels, None, weights)
+    rows = labeled_rows(source, labels, None, weights)
     whole = TableCounter(rows.schema(families))
     splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
     parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
