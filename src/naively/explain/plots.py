@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from .._types import Floats, FrameLike, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
-from ..judge.scored_rows import RELIABILITY_BINS
+from ..judge.evaluated_rows import RELIABILITY_BINS
 from ..judge.scores import Scores
 from .evidence import JOINT, OWN, Evidence
 
