@@ -480,7 +480,7 @@ def test_larger_files_are_read_a_bounded_number_of_times(tmp_path, monkeypatch):
 
 def test_the_help_says_how_often_files_are_read():
     help_ = " ".join(click.testing.CliRunner().invoke(commands.main, ["fit", "--help"]).output.split())
-    assert f"reads it up to {RECIPE.offset_passes + 1} times more" in help_
+    assert f"reads the file up to {RECIPE.offset_passes + 1} more times" in help_
 
 
 def test_the_command_line_fits_it(tmp_path):

@@ -78,7 +78,7 @@ def load_model(
     stored = store.read_model(path)
     try:
         return _fitted_model_of(stored, functions or {})
-    except (LookupError, TypeError, AttributeError, InvalidSetting) as error:
+    except (LookupError, TypeError, AttributeError, InvalidSetting, ValueError) as error:
         raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
 
 
