@@ -1,80 +1,42 @@
-"""What each kind of evidence is worth: ``python3 chores.py bench ablation``, the means with one of them left out.
+"""What each kind of term is worth: ``nox -s bench -- ablation``, the means with one of them left out.
 
-The tables and the folds are those of `accuracy.py`; it says where they come from.
+The tables and the folds are those of `accuracy.py`. Every variant is another recipe of the same method.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from accuracy import answering, asked, protocol, sets
 
-from naively.model.joint import learned as learn
-from naively.model.joint import terms as pieces
+from naively import NaiveBayes
+from naively.model.recipe import RECIPE, Recipe
 
 FIGURES = {"accuracy": "{:.2%}", "logloss": "{:.4f}", "brier": "{:.4f}", "ece": "{:.4f}"}
-Off = Callable[[], AbstractContextManager[Any]]
+SHARED = replace(RECIPE, own_pairs=0, own_ridges=())  # one weight for each kind of term
+
+VARIANTS: dict[str, tuple[dict[str, Any], Recipe]] = {
+    "all terms": ({}, RECIPE),
+    "one weight for each kind": ({}, SHARED),
+    "no pair with a weight of its own": ({}, replace(RECIPE, own_pairs=0)),
+    "no pairs": ({}, replace(RECIPE, left_out=("pairs",))),
+    "no linear terms": ({}, replace(RECIPE, left_out=("linear",))),
+    "single columns": ({}, replace(RECIPE, left_out=("pairs", "linear"))),
+    "single columns, one weight for each kind": ({}, replace(SHARED, left_out=("pairs", "linear"))),
+    "no Student-t densities": ({}, replace(RECIPE, left_out=("densities",))),
+    "Student-t densities and no bins": ({}, replace(RECIPE, left_out=("bins",))),
+    "numbers in 12 bins alone": ({}, replace(RECIPE, left_out=("densities",), value_bins=(12,))),
+    "Takeuchi's correction once": ({}, replace(RECIPE, caution=1.0)),
+    "textbook naive Bayes": ({"model": "textbook"}, RECIPE),
+}
 
 
-def without_pairs() -> AbstractContextManager[Any]:
-    """Leave out all pairs of columns."""
-    return patch.object(learn, "chosen_pairs", lambda *_: ({}, {}))
-
-
-def without_own_pairs() -> AbstractContextManager[Any]:
-    """Let all pairs of columns share a weight."""
-    return patch.object(learn, "OWN_PAIRS", 0)
-
-
-def without_all_at_once() -> AbstractContextManager[Any]:
-    """Leave out the linear evidence of all columns at once."""
-    return patch.object(learn, "linear_kinds", lambda _: ())
-
-
-def one_weight_each() -> AbstractContextManager[Any]:
-    """Fit one weight for each kind of evidence, and none for single pieces."""
-    return both(without_own_pairs, lambda: patch.object(learn, "RIDGES", ()))
-
-
-def values_of(*levels: Any) -> Off:
-    """Read numbers off at some levels alone."""
-    of_all = pieces.Left.values
-
-    def some(left: pieces.Left) -> Iterator[Any]:
-        return ((piece, said) for piece, said in of_all(left) if piece.level in (*levels, "labels"))
-
-    return lambda: patch.object(pieces.Left, "values", some)
-
-
-@contextmanager
-def both(*offs: Off) -> Iterator[None]:
-    """Leave out several things."""
-    with ExitStack() as stack:
-        for off in offs:
-            stack.enter_context(off())
-        yield
-
-
-VARIANTS: dict[str, tuple[dict[str, Any], Off]] = {
-    "all evidence": ({}, nullcontext),
-    "one weight for each kind": ({}, one_weight_each),
-    "no pair with a weight of its own": ({}, without_own_pairs),
-    "no pairs": ({}, without_pairs),
-    "nothing of all columns at once": ({}, without_all_at_once),
-    "columns alone": ({}, lambda: both(without_pairs, without_all_at_once)),
-    "columns alone, one weight for each kind": (
-        {}, lambda: both(without_pairs, without_all_at_once, one_weight_each),
-    ),
-    "no bell curves": ({}, values_of(*pieces.OF_NUMBERS)),
-    "bell curves and no bins": ({}, values_of(pieces.BELL)),
-    "numbers in 12 bins alone": ({}, values_of(12)),
-    "text book": ({"model": "textbook"}, nullcontext),
-}  # fmt: skip
+def by_recipe(recipe: Recipe) -> type[NaiveBayes]:
+    """Return the classifier with other constants."""
+    return type("Variant", (NaiveBayes,), {"_recipe": recipe})
 
 
 def main() -> int:
@@ -88,10 +50,10 @@ def main() -> int:
         print(f"{table} ...", file=sys.stderr, flush=True)
         X, y, part, info = bench.load(str(options.shared / "data"), table, spec)
         folds, _ = bench.folds(y, part, "tabular", options.repeats)
-        for name, (settings, off) in VARIANTS.items():
-            with off():
-                found[name].append(bench.run_one(answering({"model": "auto"} | settings), name, X, y, folds, info))
-    print("| evidence | accuracy | log-loss | Brier | calibration error |\n|---|---|---|---|---|")
+        for name, (settings, recipe) in VARIANTS.items():
+            model = answering({"model": "auto"} | settings, by_recipe(recipe))
+            found[name].append(bench.run_one(model, name, X, y, folds, info))
+    print("| terms | accuracy | log loss | Brier | calibration error |\n|---|---|---|---|---|")
     for name, lines in found.items():
         means = (form.format(np.mean([line[figure] for line in lines])) for figure, form in FIGURES.items())
         print(f"| {name} | {' | '.join(means)} |")

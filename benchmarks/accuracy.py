@@ -88,11 +88,13 @@ def sets(shared: Path, only: str | None, task: str) -> dict[str, Any]:
     return known if only is None else {name: known[name] for name in only.split(",")}
 
 
-def answering(settings: dict[str, Any]) -> Callable[[Any, Any, Any, Any], Any]:
-    """Return what answers rows after learning from others, a column for each class of the whole table."""
+def answering(
+    settings: dict[str, Any], classifier: type[NaiveBayes] = NaiveBayes
+) -> Callable[[Any, Any, Any, Any], Any]:
+    """Return what answers rows after fitting others, a column for each class of the whole table."""
 
     def answer(X: Any, y: Any, asked: Any, info: Any) -> Any:
-        nb = NaiveBayes(**({"model": "textbook"} | settings)).fit(X, y)
+        nb = classifier(**({"model": "textbook"} | settings)).fit(X, y)
         out = np.zeros((len(asked), info.n_classes))
         out[:, nb.classes_] = nb.predict_proba(asked)
         return out

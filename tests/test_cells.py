@@ -153,7 +153,9 @@ def test_the_report_names_the_texts_and_how_many_cells(tmp_path):
     table.loc[10:13, "body_mass_g"] = "-"
     path = file_of(tmp_path / "t.csv", table)
     said = run("fit", path, "--target", "species", "--model", "textbook", "--cv", 0)
-    assert "Missing: 23 of 2,408 cells (1.0 %), in 5 columns: NULL 19, - 4. They say nothing." in " ".join(said.split())
+    assert "Missing values: 23 of 2,408 cells (1.0 %), in 5 columns: NULL 19, - 4. They are skipped." in " ".join(
+        said.split()
+    )
     facts = json.loads(run("fit", path, "--target", "species", "--model", "textbook", "--cv", 0, "--json"))
     assert facts["missing_markers"]["body_mass_g"] == {"-": 4, "NULL": 2}
     assert sum(sum(none.values()) for none in facts["missing_markers"].values()) == facts["missing"] == 23

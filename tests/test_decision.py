@@ -195,8 +195,8 @@ def test_numbers_too_uncertain_are_refused():
         ([0.5, 0.5], r"must be \[row, class\]; found an array of shape \(2,\). A single row is a list of one row"),
         ([[]], r"must be \[row, class\]; found an array of shape \(1, 0\)"),
         ([[0.5, 0.5], [0.4, 0.5]], r"Row 1 of the posterior is \[0.4 0.5\].*divide each row by its sum"),
-        ([[1.5, -0.5]], r"Row 0 of the posterior is \[ 1.5 -0.5\], which are no probabilities.*predict_proba"),
-        ([[np.nan, 1.0]], "Row 0 of the posterior is .*no probabilities that sum to 1"),
+        ([[1.5, -0.5]], r"Row 0 of the posterior is \[ 1.5 -0.5\], which are not probabilities.*predict_proba"),
+        ([[np.nan, 1.0]], "Row 0 of the posterior is .*not probabilities that sum to 1"),
     ],
 )
 def test_what_are_no_probabilities_is_refused(posterior, words):
@@ -213,7 +213,7 @@ def test_what_are_no_probabilities_is_refused(posterior, words):
         (1 - np.eye(3), r"with 2 rows, one for each class; found shape \(3, 3\)"),
         ([[], []], r"found shape \(2, 0\)"),
         ([[0, 1], [np.nan, 0]], r"cost\[1, 0\] is nan; give every choice a finite cost"),
-        ([[0, np.inf], [1, 0]], r"cost\[0, 1\] is inf; .*one that must not be made a large one"),
+        ([[0, np.inf], [1, 0]], r"cost\[0, 1\] is inf; .*a large one to a choice that must not be made"),
         ("squared", r"cost='squared' needs the classes as numbers: use decide\(posterior, cost, values=...\)"),
         ("absolute", "needs the classes as numbers"),
     ],
@@ -228,7 +228,7 @@ def test_what_is_no_cost_matrix_is_refused(cost, words):
 @pytest.mark.parametrize("reject", [-0.1, float("nan")])
 def test_what_is_no_price_is_refused(reject):
     """A refusal costs 0 or more."""
-    with pytest.raises(InvalidInput, match="is no price; give what a refusal costs, 0 or more, or None"):
+    with pytest.raises(InvalidInput, match="is not a cost; give the cost of no answer, 0 or more, or None"):
         decide(P, reject=reject)
 
 
@@ -238,9 +238,9 @@ def test_what_are_no_values_is_refused():
         decide(P, values=[1, 2, 3])
     with pytest.raises(InvalidInput, match="values must be a finite number for each of the 2 classes"):
         decide(P, values=[1, np.inf])
-    with pytest.raises(InvalidInput, match="With values, cost is 'squared' or 'absolute'"):
+    with pytest.raises(InvalidInput, match="With values, cost must be 'squared' or 'absolute'"):
         decide(P, [[0, 1], [1, 0]], values=[1, 2])
-    with pytest.raises(InvalidInput, match="With values, cost is 'squared' or 'absolute'"):
+    with pytest.raises(InvalidInput, match="With values, cost must be 'squared' or 'absolute'"):
         decide(P, "cubic", values=[1, 2])
 
 
@@ -248,7 +248,7 @@ def test_every_error_is_one_of_ours_and_a_value_error():
     """Callers can catch either."""
     with pytest.raises(NaivelyError):
         decide([[2.0]])
-    with pytest.raises(ValueError, match="no probabilities"):
+    with pytest.raises(ValueError, match="not probabilities"):
         decide([[2.0]])
 
 

@@ -65,7 +65,7 @@ def test_one_class_is_the_first_that_a_report_says(folds):
 def test_rows_of_one_class_among_several_are_remarked():
     nb = nv.NaiveBayes().fit(TABLE, RNG.choice(list("xy"), 300))
     scores = nv.Scores(nb.predict_proba(TABLE), ["x"] * 300, nb.classes_)
-    assert str(scores).startswith("All rows are of one class, 'x': the figures do not say how well")
+    assert str(scores).startswith("All rows are of one class, 'x': the scores do not measure how well")
     assert "accuracy" in str(scores)
 
 
@@ -112,7 +112,7 @@ def too_sure(*options):
     columns = {f"c{k}": noise for k in range(10)}
     pd.DataFrame(columns | {"y": rng.choice(["a", "b"], 120)}).to_csv("noise.csv", index=False)
     report = said("fit", "noise.csv", "-t", "y", *options)
-    return report[report.index("too sure") :] if "too sure" in report else ""
+    return report[report.index("overconfident") :] if "overconfident" in report else ""
 
 
 def test_the_textbook_is_advised_to_soften_and_that_helps():
@@ -150,13 +150,13 @@ def test_an_option_that_changes_nothing_is_said_to(option):
 
 
 def test_the_default_is_never_advised_to_do_what_changes_nothing():
-    from naively.cli.fit import too_sure as advice
+    from naively.cli.fit import overconfidence_advice as advice
 
     pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)
     nb = nv.NaiveBayes().fit("t.csv", target="y")
     assert nb.fitted_.weights is not None
     good, poor = (nv.Scores([[p, 1 - p]] * 2, [0, 1], "ab") for p in (0.6, 0.99))
-    assert "--temperature" not in advice(nb, poor, None)
-    assert "more rows" in advice(nb, poor, None)
-    assert "--model textbook" in advice(nb, poor, good)
-    assert "leave out --temperature" in advice(nb.set_params(temperature=0.1), poor, None)
+    assert "--temperature" not in advice(nb.fitted_, poor, None)
+    assert "more rows" in advice(nb.fitted_, poor, None)
+    assert "--model textbook" in advice(nb.fitted_, poor, good)
+    assert "omit that option" in advice(nb.set_params(temperature=0.1).fitted_, poor, None)

@@ -275,7 +275,7 @@ def test_where_every_class_is_ruled_out_the_prior_speaks_and_that_is_said():
     np.testing.assert_allclose(evidence.probabilities[0], [0.4, 0.6])
     np.testing.assert_array_equal(nb.classes_[evidence.answer], nb.predict({"x": ["p", "p"], "z": ["t", "s"]}))
     first, second = str(evidence).split("\n\n")
-    assert first.startswith("Every class is ruled out, so the prior speaks alone: b (0.6) against a (0.4)\n")
+    assert first.startswith("Every class is ruled out, so only the prior is left: b (0.6) against a (0.4)\n")
     assert "0 of 3 rows of b, 2 of 2 of a: rules out b" in first
     assert "3 of 3 rows of b, 0 of 2 of a: rules out a" in first
     assert second.startswith("a (1) against b (0)\n")
@@ -304,16 +304,16 @@ def test_missing_and_unseen_cells_are_silent():
 
     lines = {line.split()[0]: line for line in str(nb.explain(row)).splitlines()[1:]}
 
-    assert lines["sky"].split() == ["sky", "(missing)", "│", "says", "nothing"]
-    assert lines["wind"].split() == ["wind", "(missing)", "│", "says", "nothing"]
-    assert lines["sea"].split() == ["sea", "frozen", "│", *["says", "nothing:", "never", "met"]]
+    assert lines["sky"].split() == ["sky", "(missing)", "│", "contributes", "nothing"]
+    assert lines["wind"].split() == ["wind", "(missing)", "│", "contributes", "nothing"]
+    assert lines["sea"].split() == ["sea", "frozen", "│", *["contributes", "nothing:", "never", "seen"]]
     assert nb.explain(row).fractions().splitlines() == ["in  (2+1)/(4+2)", "out  (2+1)/(4+2)"]
 
     evidence = nb.set_params(missing="value", unseen="smooth").explain(row)
     lines = {line.split()[0]: line for line in str(evidence).splitlines()[1:]}
     assert lines["sky"].endswith("1 of 2 rows of in, 0 of 2 of out")
-    assert "says nothing" not in str(evidence)
-    assert lines["sea"].endswith("never met")
+    assert "contributes nothing" not in str(evidence)
+    assert lines["sea"].endswith("never seen")
 
 
 def test_a_column_with_one_value_is_not_called_silent():

@@ -107,7 +107,7 @@ def test_a_column_that_is_missing_has_no_part():
         at = evidence.columns.index(name)
         assert not evidence.own[0, at].any()
         assert not evidence.joint[0, at].any()
-    assert str(evidence).count("says nothing") == 2
+    assert str(evidence).count("contributes nothing") == 2
 
 
 def test_the_textbook_has_no_joint_terms():

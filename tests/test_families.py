@@ -94,7 +94,7 @@ def test_densities_integrate_to_one(how, epsilon):
     bells = learned(Gaussian(epsilon=epsilon), x, y, how, classes=4)
 
     for k in range(4):
-        centre, width = bells.bell.centre[0, k], bells.bell.precision[0, k] ** -0.5
+        centre, width = bells.density.centre[0, k], bells.density.precision[0, k] ** -0.5
 
         def density(t, k=k, centre=centre, width=width):
             return math.exp(bells.log_likelihood(np.array([[centre + t * width]]))[0, k]) * width
@@ -190,8 +190,8 @@ def test_map_is_the_mode_of_the_posterior():
             method="Nelder-Mead",
             options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000},
         ).x
-        assert bells.bell.centre[0, k] == pytest.approx(found[0], abs=1e-6)
-        assert 0.5 / bells.bell.precision[0, k] == pytest.approx(math.exp(found[1]), rel=1e-6)
+        assert bells.density.centre[0, k] == pytest.approx(found[0], abs=1e-6)
+        assert 0.5 / bells.density.precision[0, k] == pytest.approx(math.exp(found[1]), rel=1e-6)
 
 
 def test_student_t_agrees_with_scipy():
@@ -256,7 +256,7 @@ def test_a_small_class_is_not_infinitely_sure(own):
     others = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     x, y = np.array(others + own)[:, None], np.array([0] * 9 + [1] * len(own))
     bells = learned(Gaussian(), x, y, Settings("bayes", 1.0))
-    scale = 1 / (bells.bell.precision[0, 1] * (1.0 + len(own)))  # ν = λ + n
+    scale = 1 / (bells.density.precision[0, 1] * (1.0 + len(own)))  # ν = λ + n
 
     assert scale > 0.2 * np.var(others)
     scores = bells.log_likelihood(np.array([[4.5], [5.5]]))
@@ -289,7 +289,7 @@ def test_epsilon_is_added_to_every_variance():
     x, y = np.array([[1.0], [2.0], [4.0], [8.0], [9.0]]), np.array([0, 0, 0, 1, 1])
 
     def variances(how, epsilon):
-        bell = learned(Gaussian(epsilon=epsilon), x, y, how).bell
+        bell = learned(Gaussian(epsilon=epsilon), x, y, how).density
         freedom = np.array([3.0, 2.0]) + how.smoothing
         return 1 / (bell.precision[0] * freedom) if how.estimate == "bayes" else 0.5 / bell.precision[0]
 
@@ -632,8 +632,8 @@ SIZES = Moments.of(["ham", "spam"], ["size"], n=[[3], [4]], mean=[[5.0], [2.0]],
     [
         (Categorical(), COLOURS, "x: most frequent is blue for ham (3 of 4), red for spam (4 of 4)."),
         (Bernoulli(), MAIL, "x: ham has hello in 83% of its rows, spam has cheap in 67% of its rows."),
-        (Words(), MAIL, "x: most telling are hello for ham; cheap, win for spam."),
-        (Words(complement=True), MAIL, "x: most telling are hello for ham; cheap, win for spam."),
+        (Words(), MAIL, "x: most indicative are hello for ham; cheap, win for spam."),
+        (Words(complement=True), MAIL, "x: most indicative are hello for ham; cheap, win for spam."),
         (Gaussian(), SIZES, "x: 5 ± 1 for ham, 2 ± 0.5 for spam."),
         (Poisson(), SIZES, "x: 4.484 a row for ham, 2.188 a row for spam."),
     ],
@@ -676,7 +676,7 @@ def test_a_column_of_which_nothing_was_counted_says_so(family, statistic):
     """There is a sentence even for nothing."""
     likelihood = family.estimate(statistic, np.zeros(1), Axis.declared("a"), Settings())
 
-    assert likelihood.describe("x") in ("x: nothing was counted.", "x: all classes are alike.", "x: no numbers.")
+    assert likelihood.describe("x") in ("x: nothing was counted.", "x: all classes are equal.", "x: no numbers.")
 
 
 def test_every_family_has_a_name_and_is_a_value():

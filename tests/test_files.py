@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,8 +19,9 @@ from naively.data import block
 from naively.data import column_types as columns
 from naively.data import files as read
 from naively.data.target import arrow_target
+from naively.errors import InvalidSetting
 from naively.estimator import file_folds
-from naively.judge.fold_assignment import Dealer
+from naively.judge.stratified_folds import StratifiedFolds
 
 from . import file_cases as cases
 from .textbook import book
@@ -270,7 +272,7 @@ def test_scores_of_folds_are_those_of_models_without_the_fold(tmp_path, monkeypa
     done = nv.fit_files(nb, path, "label", ignore=["weight"], cv=4)
     rows = ROWS.drop(["weight"])
     labels = arrow_target(rows["label"])
-    fold = Dealer(4, 0).deal(labels.labels, labels.codes)
+    fold = StratifiedFolds(4, 0).assign(labels.labels, labels.codes)
     expected = np.zeros((400, 3))
     for at in range(4):
         rest = book().fit(rows.filter(pa.array(fold != at)), target="label")
@@ -338,3 +340,33 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_blocks_are_what_memory_counts_at_once():
     assert read.ROWS == block.ROWS
+
+
+# -- one path ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [["no", "yes", "maybe"], ("no", "yes", "maybe"), np.array(["no", "yes", "maybe"])])
+def test_fit_and_fit_files_are_one_path(classes, tmp_path):
+    """The same classes, in whichever way they are listed, the same model to the bit, the same checks."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"a": rng.normal(size=80), "b": rng.choice(list("xyz"), 80), "y": rng.choice(["no", "yes"], 80)}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fitted = nv.NaiveBayes(classes=classes).fit(tmp_path / "t.csv", target="y")
+    told, scored, kept = (nv.NaiveBayes(classes=classes) for _ in range(3))
+    done = nv.fit_files(told, tmp_path / "t.csv", "y")
+    nv.fit_files(scored, tmp_path / "t.csv", "y", cv=3)
+    nv.fit_files(kept, tmp_path / "t.csv", "y", keep_counts=tmp_path / "kept")
+    assert (done.rows, done.scores, done.read) == (80, None, (str(tmp_path / "t.csv"),))
+    for nb in (told, scored):
+        assert nb.classes_.tolist() == ["maybe", "no", "yes"]
+        assert nb.predict_proba(table).tobytes() == fitted.predict_proba(table).tobytes()
+        assert nb.summary() == fitted.summary()
+    assert kept.classes_.tolist() == ["maybe", "no", "yes"]
+    for refused in (
+        lambda nb: nb.fit(tmp_path / "t.csv", target="y"),
+        lambda nb: nv.fit_files(nb, tmp_path / "t.csv", "y"),
+    ):
+        with pytest.raises(InvalidSetting, match="takes a table in memory"):
+            refused(nv.NaiveBayes(unlabelled="em", estimate="map"))

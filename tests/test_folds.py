@@ -19,7 +19,7 @@ from naively.cli import main
 from naively.counting import sample
 from naively.data.target import target_of
 from naively.errors import InvalidInput, InvalidSetting
-from naively.judge.fold_assignment import Dealer, seed_of
+from naively.judge.stratified_folds import StratifiedFolds, seed_from_random_state
 
 PENGUINS = Path(__file__).resolve().parents[1] / "examples" / "penguins.csv"
 FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
@@ -28,7 +28,7 @@ FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
 def folds_of(labels, folds, seed=0, weights=None):
     """Return the fold of each row, all split at once."""
     target = target_of(np.asarray(labels))
-    return Dealer(folds, seed).deal(target.labels, target.codes, weights)
+    return StratifiedFolds(folds, seed).assign(target.labels, target.codes, weights)
 
 
 def mixed_rows(n=300, seed=0):
@@ -69,10 +69,10 @@ def test_rows_are_split_alike_block_by_block_and_all_at_once():
     """Also where classes are first seen in a later block, under other codes."""
     rng = np.random.default_rng(2)
     labels = np.array(list("abcdefgh"))[np.sort(rng.integers(0, 7, 500)) ^ rng.integers(0, 2, 500)]
-    dealer, known, found = Dealer(5, 7), {}, []
+    stratified, known, found = StratifiedFolds(5, 7), {}, []
     for part in np.split(labels, [3, 200, 201, 450]):
         codes = np.array([known.setdefault(label, len(known)) for label in part.tolist()], dtype=np.int32)
-        found.append(dealer.deal(list(known), codes))
+        found.append(stratified.assign(list(known), codes))
     assert_array_equal(np.concatenate(found), folds_of(labels, 5, 7))
 
 
@@ -123,8 +123,8 @@ def test_a_random_state_splits_anew():
     assert (same != other).any()
     drawn = [nv.cross_validate(rows, random_state=np.random.RandomState(5), **known).posterior for _ in range(2)]
     assert_array_equal(*drawn)
-    assert len({seed_of(None) for _ in range(5)}) > 1
-    assert seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
+    assert len({seed_from_random_state(None) for _ in range(5)}) > 1
+    assert seed_from_random_state(np.random.default_rng(1)) == seed_from_random_state(np.random.default_rng(1))
 
 
 def test_the_command_line_splits_penguins_evenly():

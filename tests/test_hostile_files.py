@@ -253,7 +253,7 @@ def test_classes_and_weights_are_columns(tmp_path):
         nv.NaiveBayes().fit(path, target="y", sample_weight=[1.0, 2.0])
     with pytest.raises(InvalidInput, match="ignore, weight and progress are for files"):
         nv.count({"x": [1, 2]}, ["a", "b"], ignore=["x"])
-    with pytest.raises(InvalidInput, match="folds=10 must lie between 2 and the number of rows, 2"):
+    with pytest.raises(InvalidInput, match="cv=10 must lie between 2 and the number of rows, 2"):
         nv.cross_validate(path, target="y")
     with pytest.raises(InvalidInput, match="weights of rows in a file are a column"):
         nv.cross_validate(path, target="y", sample_weight=[1.0, 2.0])
@@ -347,7 +347,7 @@ def test_settings_that_mean_nothing_are_refused_at_once(name):
 
 def test_folds_that_mean_nothing_are_refused(tmp_path):
     path = write(tmp_path, "x,y\n1,a\n2,b\n")
-    with pytest.raises(InvalidSetting, match="folds=1: give 2 or more"):
+    with pytest.raises(InvalidSetting, match="cv=1: give 2 or more"):
         nv.fit_files(nv.NaiveBayes(), path, "y", cv=1)
     with pytest.raises(InvalidSetting, match="with keep_counts it must be 0"):
         nv.fit_files(nv.NaiveBayes(), path, "y", cv=2, keep_counts=tmp_path / "kept")

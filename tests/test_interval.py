@@ -11,7 +11,7 @@ from scipy import sparse
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting
 from naively.estimator.answers import source_of
-from naively.explain.interval import log_joint, prior_known
+from naively.explain.interval import log_joint_cumulants, prior_cumulants
 
 from .posterior_draws import cells, drawn
 from .table_cases import KINDS as TABLES
@@ -104,10 +104,10 @@ def test_cumulants_add_up_to_what_is_predicted(kind):
     asked |= met_in_both
     nb = book(families=named(KINDS[kind])).fit(table, y)
     model = nb.fitted_.model
-    prior = prior_known(model.textbook, nb.counts_.rows, 1.0)
+    prior = prior_cumulants(model.textbook, nb.counts_.rows, 1.0)
 
     (known,) = model.each_block(
-        lambda _, columns: log_joint(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
+        lambda _, columns: log_joint_cumulants(model.textbook, columns, 1, prior), source_of(nb.fitted_, asked)[0], 1
     )
 
     predicted = known.mean + known.variance / 2 + known.third / 6 + known.fourth / 24

@@ -142,12 +142,12 @@ def test_counts_without_pairs_or_over_other_bins_add_as_the_text_book_has_them(f
     nb, X, y = fitted
     plain, others = nv.count(X, y), nv.NaiveBayes(model="auto").fit(X.iloc[:200], y.iloc[:200]).counts_
     for found, more in (("one side only", plain), ("different bins", others)):
-        with pytest.warns(nv.LeftOutWarning, match=found):
+        with pytest.warns(nv.TextbookFallbackWarning, match=found):
             both = nb.counts_ + more
         assert both.joint is None
         assert both.rows.sum() == len(X) + more.rows.sum()
         assert not nv.NaiveBayes.from_counts(both).calibrated_
-    with pytest.warns(nv.LeftOutWarning, match="one side only"):
+    with pytest.warns(nv.TextbookFallbackWarning, match="one side only"):
         assert (nb.counts_ - nv.count(X.iloc[:9], y.iloc[:9])).agrees(nv.count(X.iloc[9:], y.iloc[9:]))
 
 
@@ -430,7 +430,7 @@ def test_models_over_the_same_bins_merge(fitted):
 def test_models_over_different_bins_merge_as_the_text_book_has_them(fitted):
     _, X, y = fitted
     parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
-    with pytest.warns(nv.LeftOutWarning, match="different bins"):
+    with pytest.warns(nv.TextbookFallbackWarning, match="different bins"):
         both = nv.merge(parts)
     book = nv.NaiveBayes(model="textbook").fit(X, y)
     assert np.allclose(both.predict_proba(X), book.predict_proba(X), atol=1e-9)

@@ -26,7 +26,7 @@ def test_the_text_book_beside_it_is_the_real_one(params):
     book = nv.NaiveBayes(model="textbook", **params | {"prior": "empirical"}).fit(X, y).leave_one_out(X, y)
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
     assert np.allclose(nb.tuning_.textbook, (book.log_loss, book.accuracy), atol=1e-12)
-    assert ("classes being as frequent as they are among them" in nb.summary()) == ("prior" in params)
+    assert ("with the class proportions as the prior" in nb.summary()) == ("prior" in params)
     assert nb.tuning_.loss_before == nb.tuning_.textbook.log_loss
     assert nb.tuning_.loss_after < nb.tuning_.loss_before
 
@@ -35,7 +35,7 @@ def test_of_heavy_rows_one_is_left_out_in_both():
     X, y = penguins()
     heavy = nv.NaiveBayes(model="auto").fit(X, y, sample_weight=np.full(len(X), 2.0)).tuning_
     twice = nv.NaiveBayes(model="auto").fit(*(part.loc[part.index.repeat(2)] for part in (X, y))).tuning_
-    assert np.allclose(heavy.book, twice.book, atol=1e-9)
+    assert np.allclose(heavy.textbook, twice.textbook, atol=1e-9)
     assert heavy.learned.accuracy == pytest.approx(twice.learned.accuracy)
 
 
@@ -47,7 +47,7 @@ def test_how_many_are_right_is_nearly_what_leave_one_out_finds(fitted):
 def test_the_summary_sets_both_side_by_side(fitted):
     nb, _, _ = fitted
     said, tuning = nb.summary(), nb.tuning_
-    assert f"the textbook model has a leave-one-out log loss of {tuning.book.log_loss:.3g}" in said
+    assert f"the textbook model has a leave-one-out log loss of {tuning.textbook.log_loss:.3g}" in said
     assert f"the joint model has {tuning.loss_after:.3g} (corrected) and {tuning.learned.accuracy:.1%}" in said
     weight = tuning.learned.weights[Term("linear", "numbers")]
     assert f"all columns at once {weight:.2g}" in said

@@ -135,7 +135,7 @@ def test_both_models_are_compared_under_the_same_prior():
     usual = nv.NaiveBayes().fit(X, y).tuning_
     for prior in ("uniform", [0.98, 0.01, 0.01]):
         other = nv.NaiveBayes(prior=prior).fit(X, y).tuning_
-        assert other.book == usual.book
+        assert other.textbook == usual.textbook
         assert other.loss_after == usual.loss_after
 
 

@@ -263,7 +263,7 @@ def test_the_notation_is_said_and_kept(tmp_path):
         == nb.schema_["price"].written
     )
     done = CliRunner().invoke(main, ["fit", str(tmp_path / "t.csv"), "-t", "y", "--json", "--cv", "0"])
-    written = {column["name"]: column["written"] for column in json.loads(done.output)["columns"]}
+    written = {column["name"]: column["notation"] for column in json.loads(done.output)["columns"]}
     assert written == {"price": "$1,234.5", "colour": None}
 
 

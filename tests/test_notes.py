@@ -146,7 +146,7 @@ REASONS = {
     "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
     "no labels": (
         np.where(np.arange(ROWS) % 3, LABELS, None), {"unlabelled": "em", "estimate": "map", "smoothing": 2.0},
-        "joint terms were not fitted: rows without a label were learned, too",
+        "joint terms were not fitted: rows without a label were used, too",
     ),
 }  # fmt: skip
 
@@ -170,7 +170,7 @@ def test_many_classes_and_columns_are_named_as_the_reason():
     elsewhere = nv.NaiveBayes.from_counts(nv.count({"x": rng.normal(size=60)}, np.arange(60) % 2))
 
     assert "there are 500 classes, and at most 300 can be" in classes.summary()
-    assert "there are 1,100 columns of numbers, and fewer than 1,024 can be" in wide.summary()
+    assert "there are 1,100 columns of numbers, and offsets can be fitted for fewer than 1,024" in wide.summary()
     assert "rows were counted column by column; calibrate(X, y) with all of them" in elsewhere.summary()
 
 
@@ -202,7 +202,7 @@ def test_a_temperature_is_advised_where_it_does_something(tmp_path):
 
     for model in ("auto", "textbook"):
         said = CliRunner().invoke(main, ["fit", str(tmp_path / "rows.csv"), "-t", "y", "--model", model]).output
-        assert "too sure" in said
+        assert "overconfident" in said
         assert ("--temperature auto" in said) is (model == "textbook")
 
 
@@ -235,5 +235,5 @@ def test_noise_is_said_to_hold_nothing():
     nb = nv.NaiveBayes().fit(table, rng.choice(["no", "yes"], 300))
 
     if not nb.tuning_.learned.weights:
-        assert "nothing held up in leave-one-out, so that the prior answers" in nb.summary()
+        assert "no term held up in leave-one-out, so that the prior answers" in nb.summary()
     assert "evidence of nothing" not in nb.summary()

@@ -293,7 +293,7 @@ def test_levels_are_left_out_of_learning_without_labels_where_they_maximise_noth
     y = [*Y[:6], *[None] * 6]
     families = {"x": nv.Ordinal(levels=LEVELS)}
     nv.NaiveBayes(families=families, unlabelled="em", estimate="mle", model="textbook").fit({"x": GRADES}, y)
-    with pytest.raises(InvalidSetting, match=r"Of 'x': levels .* maximise no likelihood.*'categorical'"):
+    with pytest.raises(InvalidSetting, match=r"Of 'x': levels .* maximize no likelihood.*'categorical'"):
         book(families=families, unlabelled="em", estimate="map", smoothing=2.0).fit({"x": GRADES}, y)
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 
 import naively as nv
 from naively.errors import InvalidInput, NotInstalled
-from naively.explain.plots import between, reliable
+from naively.explain.plots import jeffreys_interval, reliability_points
 
 ROOT = Path(__file__).resolve().parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -47,11 +47,11 @@ def test_a_diagram_has_a_point_a_rule_and_a_bar_for_each_confidence(tmp_path):
 
 def test_points_are_those_of_the_table():
     """How many rows, how sure, how many right; and the share lies in its interval."""
-    points, table = reliable("a", HONEST, 0.9, 0.0), HONEST.reliability()
+    points, table = reliability_points("a", HONEST, 0.9, 0.0), HONEST.reliability()
 
-    for name in ("rows", "confidence", "right"):
+    for name in ("rows", "confidence", "accuracy"):
         np.testing.assert_allclose([point[name] for point in points], table[name])
-    assert all(point["low"] <= point["right"] <= point["high"] for point in points)
+    assert all(point["low"] <= point["accuracy"] <= point["high"] for point in points)
     assert sum(point["share"] for point in points) == pytest.approx(1.0)
 
 
@@ -59,10 +59,10 @@ def test_points_are_those_of_the_table():
 def test_nine_intervals_of_ten_hold_the_share(share):
     """That of the rows that were drawn from; there is one also where all or none were right."""
     right = np.random.default_rng(1).binomial(400, share, 4000).astype(float)
-    low, high = between(np.full(4000, 400.0), right, 0.9)
+    low, high = jeffreys_interval(np.full(4000, 400.0), right, 0.9)
 
     assert 0.85 <= np.mean((low <= share) & (share <= high)) <= 0.95
-    ends = between(np.array([3.0, 3.0]), np.array([0.0, 3.0]), 0.9)
+    ends = jeffreys_interval(np.array([3.0, 3.0]), np.array([0.0, 3.0]), 0.9)
     assert (ends[0][0], ends[1][1]) == (0.0, 1.0)
     assert ends[0][1] > 0.3
 

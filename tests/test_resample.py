@@ -15,11 +15,14 @@ from sklearn.model_selection import (
 )
 
 import naively as nv
+from naively.counting.counter import TableCounter
+from naively.counting.rows import labeled_rows
 from naively.data import block
 from naively.data.target import target_of
 from naively.errors import InvalidInput
-from naively.judge.fold_assignment import Dealer
+from naively.judge.stratified_folds import StratifiedFolds
 from naively.model import leave_one_out as resample
+from naively.model import table_model
 
 from .table_cases import CASES, KINDS, LABELS, ROWS, WEIGHTS, learned, name_of, some
 from .textbook import book, crossed
@@ -111,7 +114,7 @@ def test_blocks_of_rows_are_left_out_as_all_at_once(monkeypatch):
     whole = nb.leave_one_out(table, LABELS).posterior
     evidence = nb.explain(table).scores
 
-    for module in (block, nv.mixed):
+    for module in (block, table_model):
         monkeypatch.setattr(module, "ROWS", 4)
     np.testing.assert_array_equal(nb.leave_one_out(table, LABELS).posterior, whole)
     np.testing.assert_array_equal(nb.explain(table).scores, evidence)
@@ -280,7 +283,7 @@ def test_folds_taken_from_the_counts_are_folds_never_shown(splitter, weighted, p
 def test_a_number_of_folds_is_refitting():
     table, labels, _, _ = many_rows()
     target = target_of(labels)
-    dealt = Dealer(5, 0).deal(target.labels, target.codes)
+    dealt = StratifiedFolds(5, 0).assign(target.labels, target.codes)
     splits = [(np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)) for fold in range(5)]
 
     scores = crossed(table, labels, cv=5, families={"visits": "poisson"})
@@ -353,8 +356,8 @@ def test_folds_dealt_out_leave_what_counting_the_others_gives():
     table, labels, weights, _ = many_rows()
     source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}
     families = {"text": nv.Words()}
-    rows = nv.counting.rows_of(source, labels, None, weights)
-    whole = nv.engines.tables.TableCounter(rows.schema(families))
+    rows = labeled_rows(source, labels, None, weights)
+    whole = TableCounter(rows.schema(families))
     splits = [test for _, test in resample.folds_of(4, rows, None, 0)]
     parts = resample.counted_apart(whole, [resample.rows_at(rows, test) for test in splits], 1)
 

@@ -79,7 +79,7 @@ def test_the_calibration_error_is_that_of_a_plain_loop(classes, weighted, ties):
     table = pd.DataFrame(scores.reliability())
     assert table["from"].tolist() == pytest.approx([at / 15 for at in sorted(met)])
     lines = [[n[0], n[1] / n[0], n[2] / n[0]] for _, n in sorted(met.items())]
-    np.testing.assert_allclose(table[["rows", "confidence", "right"]], lines, rtol=1e-9)
+    np.testing.assert_allclose(table[["rows", "confidence", "accuracy"]], lines, rtol=1e-9)
 
 
 def test_sure_answers_stand_in_the_last_bin():
@@ -119,7 +119,7 @@ def test_numbers_as_labels_pay_for_their_distance(cost, power):
     unsure = np.isnan(nv.decide(p, cost, 0.5, values))
     expected = np.mean(np.where(unsure, 0.5, np.abs(answers - values[truth]) ** power))
     assert 0 < unsure.mean() < 1
-    assert nv.Scores.of_places(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
+    assert nv.Scores.from_indices(p, truth, values, cost=cost, reject=0.5).mean_cost == pytest.approx(expected)
 
 
 def test_a_class_ruled_out_wrongly_costs_much_but_not_everything():
@@ -181,10 +181,10 @@ def test_what_cannot_be_said_is_null_in_json():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (([[0.5, 0.5]], [0, 1], "ab"), r"The posterior has the shape \(1, 2\); give a line for each of the 2 rows"),
-        (([[0.5, 0.5]], [0], "abc"), "a column for each of the 3 classes"),
+        (([[0.5, 0.5]], [0, 1], "ab"), r"The posterior has the shape \(1, 2\); give the shape \(2, 2\)"),
+        (([[0.5, 0.5]], [0], "abc"), r"give the shape \(1, 3\)"),
         ((np.empty((0, 2)), np.empty(0, int), "ab"), "at least one of both"),
-        (([[0.5, 0.5]], [2], "ab"), "or its place, a whole number from 0 to 1"),
+        (([[0.5, 0.5]], [2], "ab"), "or its index, an integer from 0 to 1"),
         (([[0.5, 0.5]], [-1], "ab"), "truth must hold the label of each row's class, one of"),
         (([[0.5, 0.5]], ["c"], "ab"), r"truth\[0\] is 'c', which is none of 'a', 'b'. Give labels"),
         (([[0.5, 0.5]], [0], "ab", [0.0]), "must contain at least one non-zero number"),

@@ -36,7 +36,7 @@ def test_truth_is_labels_or_places_of_classes_that_are_texts(truth):
 @pytest.mark.parametrize("classes", [(1, 2), np.array([1, 2]), (1.0, 2.0)])
 def test_whole_numbers_are_labels_where_the_classes_are_numbers(classes):
     assert nv.Scores(P, [1, 2, 2], classes).truth.tolist() == [0, 1, 1]
-    assert nv.Scores.of_places(P, [0, 1, 1], classes).truth.tolist() == [0, 1, 1]
+    assert nv.Scores.from_indices(P, [0, 1, 1], classes).truth.tolist() == [0, 1, 1]
     with pytest.raises(InvalidInput, match=r"truth\[0\] is 0, which is none of 1"):
         nv.Scores(P, [0, 1, 1], classes)
 
@@ -128,12 +128,12 @@ def test_an_answer_that_is_no_class_is_a_mistake():
         (lambda: nv.Scores.from_labels(["a"], ["a", "b"]), "There are 1 true labels and 2 answers"),
         (lambda: nv.Scores.from_labels([], []), "at least one"),
         (lambda: nv.Scores.from_labels(["a", None], ["a", "a"]), r"truth\[1\] is None"),
-        (lambda: nv.Scores.from_labels([1, 2], ["x", 2], cost="squared"), "answers are numbers"),
+        (lambda: nv.Scores.from_labels([1, 2], ["x", 2], cost="squared"), "answers must be numbers"),
         (lambda: nv.Scores.from_labels(["a"], ["a"], cost="squared"), "needs numbers as classes"),
         (lambda: nv.Scores([[0.5, 0.5]], ["a"], "ab", cost="dear"), "cost='dear' is unknown"),
         (lambda: nv.Scores([[0.5, 0.5]], [["a", "b"]], "ab"), "one label for each row"),
-        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=[0, 1]), "folds must be a whole number for each of the 1"),
-        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=["x"]), "folds must be a whole number"),
+        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=[0, 1]), "folds must be an integer for each of the 1"),
+        (lambda: nv.Scores([[0.5, 0.5]], [0], "ab", folds=["x"]), "folds must be an integer"),
         (lambda: nv.Scores([[]], [0], ()), "There is no class"),
     ],
 )

@@ -90,7 +90,7 @@ def test_folds_of_single_rows_vary_as_rows_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     scores = nv.cross_validate(X, y, cv=LeaveOneOut(), model="textbook")
-    alone = nv.Scores.of_places(scores.posterior, scores.truth, scores.classes)
+    alone = nv.Scores.from_indices(scores.posterior, scores.truth, scores.classes)
     assert scores.spread["log_loss"] == pytest.approx(alone.spread["log_loss"])
     assert scores.to_dict()["spread_over"] == "rows"
 
@@ -130,7 +130,7 @@ def test_a_report_of_fit_shows_accuracy_with_its_spread(tmp_path, monkeypatch):
     pd.DataFrame({"a": rng.normal(size=200) + 2 * (y == "ham"), "y": y}).to_csv("t.csv", index=False)
     said = CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4"]).stdout
     assert re.search(
-        r"Accuracy \d+\.\d % ± \d+\.\d on rows held out \(4-fold cross-validation\); always \w+: \d+\.\d %", said
+        r"Accuracy \d+\.\d % ± \d+\.\d on held-out rows \(4-fold cross-validation\); always \w+: \d+\.\d %", said
     )
     assert re.search(r"log loss +0\.\d{4} ± 0\.\d{4} +0\.\d{4} ± 0\.\d{4} +0\.\d{4}\n", said)
     told = json.loads(CliRunner().invoke(main, ["fit", "t.csv", "-t", "y", "--cv", "4", "--json"]).stdout)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
 from naively.counting.first_rows import MOST, FirstRows
-from naively.errors import InvalidInput, LeftOutWarning, StaleWarning
+from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
 from naively.estimator import folds, tuner
 from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.state import state_of_counts
@@ -67,7 +67,7 @@ def test_folds_of_fewer_rows_score_the_textbook_which_is_kept():
 
 def test_a_fold_that_cannot_be_fitted_is_answered_by_the_textbook_with_a_warning():
     X, y = either_or(60)
-    with pytest.warns(LeftOutWarning, match="A fold leaves 6 rows of 2 classes"):
+    with pytest.warns(TextbookFallbackWarning, match="A fold leaves 6 rows of 2 classes"):
         nv.cross_validate(X, y, cv=[(np.arange(6), np.arange(6, 60))])
 
 
@@ -206,7 +206,7 @@ def test_on_usual_tables_the_joint_model_is_kept():
     for X, y in (flowers(), load_wine(return_X_y=True), either_or(60)):
         tuning = nv.NaiveBayes().fit(X, y).tuning_
         assert tuning.declined is None
-        assert tuning.loss_after < tuning.book.log_loss
+        assert tuning.loss_after < tuning.textbook.log_loss
 
 
 def test_rows_of_little_weight_fit_weights_like_rows():

@@ -685,7 +685,7 @@ def test_a_summary_says_what_was_learned():
 
     assert lines[0] == "8 rows, 2 classes: no 50.0%, yes 50.0%"
     assert {line.split(":")[0].split()[-1] for line in lines[2:6]} == set(TABLE)
-    assert "10 shares stand for the columns of labels (K·ΣS); all combinations would take 12 (K·ΠS)." in lines
+    assert "10 probabilities stand for the columns of labels (K·ΣS); all combinations would take 12 (K·ΠS)." in lines
     big = book().fit({f"c{at}": list("abcdefghij") for at in range(20)}, list("yn" * 5)).summary()
     assert "400 shares" in big
     assert "10^20" in big

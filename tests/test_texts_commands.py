@@ -146,9 +146,9 @@ def test_explain_shows_the_words_of_a_text(files, monkeypatch):
 
 
 REFUSED = {
-    "ngram_range without text": (["--ngram-range", "1-2"], "--ngram-range is about texts; name their column by --text"),
-    "hash without text": (["--hash-width", "4"], "--hash-width is about texts"),
-    "min-df without text": (["--min-df", "2"], "--min-df is about texts"),
+    "ngram_range without text": (["--ngram-range", "1-2"], "--ngram-range is an option for texts; name their"),
+    "hash without text": (["--hash-width", "4"], "--hash-width is an option for texts"),
+    "min-df without text": (["--min-df", "2"], "--min-df is an option for texts"),
     "no range": (["--text", "body", "--ngram-range", "two"], "'two' is neither a number of words nor a range"),
     "backwards": (["--text", "body", "--ngram-range", "2-1"], "is no range"),
     "no such column": (["--text", "boddy"], "there is no column 'boddy'; did you mean 'body'"),
@@ -201,6 +201,6 @@ def test_much_text_is_scored_when_asked(files, monkeypatch):
     monkeypatch.setattr("naively.cli.fit.LONG", 100)
     said = good(*asked)
     assert "cross-validation" not in said
-    assert "not scored unasked: --cv 5" in said
+    assert "not cross-validated by default: --cv 5" in said
     assert "cross-validation" in good(*asked, "--cv", 3)
     assert "not scored unasked" not in good(*asked, "--cv", 0)

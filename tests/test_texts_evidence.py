@@ -201,8 +201,8 @@ def test_reports_name_columns_of_texts(mails):
     nb, table = mails
     summary = nb.summary()
 
-    assert "body: most telling are" in summary
-    assert "subject: most telling are" in summary
+    assert "body: most indicative are" in summary
+    assert "subject: most indicative are" in summary
     assert sorted(nb.importance()["column"]) == sorted(table)
     assert "ngram_range=(1, 2)" in str(nb.schema_)
     altair = pytest.importorskip("altair")

@@ -184,7 +184,7 @@ def test_texts_without_words_leave_the_prior(texts, model, tmp_path):
     for one in (nb, nv.load(tmp_path / "m.parquet")):
         assert_allclose(one.predict_proba(NEW), np.tile(shares, (len(NEW), 1)), atol=0.02)
         assert len(one.words("ham")) == len(one.probabilities("text")) == 0
-        assert "all classes are alike" in one.summary()
+        assert "all classes are equal" in one.summary()
         assert str(one.explain(NEW))
     assert nb.leave_one_out(texts * ROWS, Y).posterior.shape == (ROWS, 3)
 

@@ -19,7 +19,7 @@ from naively.errors import InvalidInput, InvalidSetting
 from naively.model.calibration import ScoredRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
-from naively.model.tuning import GRID, sample
+from naively.model.tuning import tuning_sample
 
 from .retuned import retune
 from .table_cases import KINDS, LABELS, ROWS, WEIGHTS
@@ -252,7 +252,7 @@ def test_held_out_rows_are_asked_as_they_are():
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
     assert nb.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
-    assert "on rows held out" in nb.summary()
+    assert "on held-out rows" in nb.summary()
     again = NaiveBayes.from_counts(nb.counts_, nb.schema_).calibrate(NEW[:900], NEW_Y[:900], held_out=True)
     assert again.calibrated_
 
@@ -279,7 +279,7 @@ def test_rows_of_no_weight_are_no_rows():
 def test_many_rows_are_sampled_always_the_same_way(monkeypatch):
     """Fewer rows give nearly the same temperature, and the same one each time."""
     whole = book(temperature="auto").fit(NEW, NEW_Y).temperature_
-    monkeypatch.setattr("naively.model.tuning.MOST_ROWS", 1_000)
+    monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, calibration_rows=1_000))
     first, second = (book(temperature="auto").fit(NEW, NEW_Y) for _ in range(2))
 
     assert first.temperature_ == second.temperature_ != whole
@@ -422,7 +422,7 @@ def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, setti
     """As trying every λ by hand and leaving each row out."""
     X, y = FRAME[[column]][:rows], Y[:rows]
     nb = book(smoothing="auto", **settings).fit(X, y)
-    grid = [by for by in GRID if by >= 1 or "estimate" not in settings]
+    grid = [by for by in RECIPE.smoothing_grid if by >= 1 or "estimate" not in settings]
 
     losses = [loss(book(smoothing=by, **settings).fit(X, y), X, y) for by in grid]
     best = grid[int(np.argmin(np.round(losses, 12)))]
@@ -449,8 +449,8 @@ def test_each_column_has_its_own_smoothing_where_that_pays():
     found = 300 * nb.tuning_.loss_after
     assert nb.smoothing_["much"] < 1 < nb.smoothing_["code"]
     assert found == pytest.approx(tried(**nb.smoothing_), rel=1e-9)
-    assert found < min(tried(by, by) for by in GRID) - 2
-    assert found <= min(tried(*each) for each in itertools.product(GRID, GRID)) + 2
+    assert found < min(tried(by, by) for by in RECIPE.smoothing_grid) - 2
+    assert found <= min(tried(*each) for each in itertools.product(RECIPE.smoothing_grid, RECIPE.smoothing_grid)) + 2
 
 
 def test_a_column_with_its_own_smoothing_keeps_it():
@@ -480,7 +480,7 @@ def test_the_summary_says_what_was_chosen():
 
     assert lines[0].startswith("smoothing: ")
     assert lines[1].startswith("calibrated: probabilities are softened by ")
-    assert lines[2].startswith("with that, the log-loss of 600 rows is ")
+    assert lines[2].startswith("with that, the log loss of 600 rows is ")
     assert (softened(0.5), softened(2.0)) == ("softened by 2", "sharpened by 2")
     assert (
         "smoothing: 1, for there were no rows"
@@ -521,7 +521,7 @@ def test_a_value_met_once_is_no_error_while_choosing():
     nb = book(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))
 
     assert nb.calibrated_
-    with pytest.raises(InvalidInput, match="never"):
+    with pytest.raises(InvalidInput, match="not seen in training"):
         nb.predict({"t": "new"})
 
 
@@ -560,13 +560,14 @@ def test_a_fit_that_cannot_choose_changes_nothing():
     assert_array_equal(nb.predict_proba(NEW), before)
 
 
-def test_samples_are_rows_in_their_order():
+def test_samples_are_always_the_same_rows():
     from naively.counting.rows import labeled_rows
 
     rows = labeled_rows(NEW, NEW_Y, None, None)
-    taken = sample(rows, 300)
+    schema = rows.schema(None)
+    taken = tuning_sample(rows, 300, schema, RECIPE, 1)
 
     assert taken.target.rows == 300
-    assert_array_equal(sample(rows, 300).target.codes, taken.target.codes)
-    assert sample(rows, 10**6) is rows
+    assert_array_equal(tuning_sample(rows, 300, schema, RECIPE, 1).target.codes, taken.target.codes)
+    assert tuning_sample(rows, 10**6, schema, RECIPE, 1) is rows
     assert ROWS < 256  # so small tables are taken whole

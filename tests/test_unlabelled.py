@@ -130,7 +130,7 @@ def density(likelihood: Any, settings: Settings) -> float:
     """Return the logarithm of the prior's density at an estimate, by SciPy."""
     lam = settings.smoothing
     if isinstance(likelihood.family, nv.Gaussian):
-        prior, bell = likelihood._prior(likelihood.summary), likelihood.bell
+        prior, bell = likelihood._prior(likelihood.summary), likelihood.density
         variance = 0.5 / bell.precision
         belief = stats.invgamma.logpdf(variance, lam / 2, scale=lam * prior.variance / 2)
         return float((belief + stats.norm.logpdf(bell.centre, prior.centre, np.sqrt(variance / lam))).sum())
@@ -423,7 +423,7 @@ def test_a_given_prior_says_which_class_is_which():
 def test_the_summary_says_what_was_learned_without_labels():
     nb = book(**EM).fit(X, FEW)
     steps = nb.expected_.steps
-    said = f"9 rows had a label; 1491 had none and were learned by expectation-maximisation, which took {steps} steps."
+    said = f"9 rows had a label; 1491 had none and were used by expectation-maximization, which took {steps} steps."
     assert nb.summary().splitlines()[:2][1] == said
     assert nb.summary().startswith("1500 rows, 3 classes: a ")
     assert repr(nb.expected_) == f"Expected: {said}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .data.column import Column
     from .data.files import File
     from .data.schema import Schema
-    from .errors import LeftOutWarning, StaleWarning, TargetWarning, WeightWarning
+    from .errors import StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
@@ -43,7 +43,7 @@ _HOMES = {
     "File": "data.files",
     "merge": "estimator.merge",
     "Scores": "judge.scores",
-    "LeftOutWarning": "errors",
+    "TextbookFallbackWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
@@ -75,7 +75,6 @@ __all__ = [
     "File",
     "FileFit",
     "Gaussian",
-    "LeftOutWarning",
     "Moments",
     "NaiveBayes",
     "Ordinal",
@@ -86,6 +85,7 @@ __all__ = [
     "StaleWarning",
     "Table",
     "TargetWarning",
+    "TextbookFallbackWarning",
     "WeightWarning",
     "Words",
     "compare",

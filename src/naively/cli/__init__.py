@@ -1,6 +1,6 @@
-"""The command line: a file in, a model and answers out. Each command makes one call of the library.
+"""The command line. Each command makes one call of the library.
 
-What a command needs is imported when it runs, so that ``naively --help`` answers at once.
+What a command needs is imported when it runs, so that ``naively --help`` is fast.
 """
 
 from __future__ import annotations
@@ -8,32 +8,48 @@ from __future__ import annotations
 import click
 
 from .. import __version__
-from . import evaluate, explain, fit, forget, merge, predict, show
+from .evaluate import evaluate_command
 from .exits import Program
+from .explain import explain_command
+from .fit import fit_command
+from .forget import forget_command
+from .merge import merge_command
+from .predict import predict_command
+from .show import show_command
 
-WAY = """\b
-From a file to an answer:
+EXAMPLES = """\b
+Fit a model and predict the classes of new rows:
   naively fit train.csv --target income -o income.parquet
   naively predict income.parquet new.csv -o answers.csv
 \b
-How good is it, and why does it say that?
+Score a model on a test set, and explain a prediction:
   naively evaluate income.parquet test.csv
   naively explain income.parquet new.csv --row 3
 \b
-A model is a table of counts:
+Show, merge and update models, which are tables of counts:
   naively show income.parquet
   naively merge monday.parquet tuesday.parquet -o week.parquet
   naively forget week.parquet leavers.csv -o week2.parquet
 """
 
 
-@click.group(cls=Program, epilog=WAY, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(
+    cls=Program, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False
+)
 @click.version_option(__version__, message="naively %(version)s")
 def main() -> None:
-    """Naive Bayes for files as they are: texts beside numbers, holes included, larger than memory."""
+    """Naive Bayes for tables and texts, with missing values, in files of any size."""
 
 
-for module in (fit, predict, evaluate, explain, show, merge, forget):
-    main.add_command(module.command)
+for command in (
+    fit_command,
+    predict_command,
+    evaluate_command,
+    explain_command,
+    show_command,
+    merge_command,
+    forget_command,
+):
+    main.add_command(command)
 
 __all__ = ["main"]

@@ -1,21 +1,21 @@
-"""``naively evaluate``: how good a model's answers are on rows whose classes are known."""
+"""``naively evaluate``: scores of a model on rows of known classes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from . import options
-from . import parse as inputs
-from .progress import Bar
-from .render import amount, clean, console, listed, print_json
+from . import arguments, options
+from .progress import ProgressBar
+from .render import console, print_json, printable, row_count_text, short_list
 
 if TYPE_CHECKING:
     from ..estimator.fitted_classifier import FittedClassifier
+    from ..judge.scores import Scores
 
 EXAMPLE = """\b
-Example:
+Examples:
   naively evaluate income.parquet test.csv
   naively evaluate credit.parquet test.csv --cost bad,good=5 --reject 0.4
 """
@@ -32,60 +32,62 @@ Example:
 @options.QUIET
 @options.JSON
 @options.DEBUG
-def command(
+def evaluate_command(
     model: str,
     files: tuple[str, ...],
     target: str | None,
     weight: str | None,
-    settings: dict[str, Any],
-    reading: dict[str, Any],
+    settings: options.OptionValues,
+    reading: options.OptionValues,
     n_jobs: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Say how good the answers to known rows are.
+    """Score a model on rows of known classes.
 
-    Accuracy, confusion and mean cost are of the answers that `naively predict` gives with the same --cost and --reject;
-    log loss, Brier score, calibration error, AUC and reliability are of the probabilities. Beside them stand the scores
-    of the constant answer that costs least. ± is the standard error over rows. Give rows that the model was not fitted
-    with; for those it was, the report of `naively fit` has cross-validated scores. The probabilities of all rows are
-    held in memory, 8 bytes for each row and class.
+    Accuracy, confusion matrix and mean cost are of the answers that `naively predict` gives with the same --cost and
+    --reject; log loss, Brier score, calibration error, AUC and reliability are of the probabilities. The last column
+    has the scores of the constant answer of least cost; ± is the standard error over rows. Use rows that the model was
+    not fitted with; `naively fit` reports cross-validated scores of those that it was. The probabilities of all rows
+    are held in memory, 8 bytes for each row and class.
     """
     from ..estimator import predict_files as streaming
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
-    fitted = inputs.loaded(model, settings, n_jobs)
-    file = inputs.opened(files, reading)
-    name = inputs.known_target(fitted, file, target)
-    weight = None if weight is None else inputs.column_of(file, weight, "--weight")
-    with Bar("Answering", quiet) as bar:
+    fitted = arguments.load_with_settings(model, settings, n_jobs)
+    file = arguments.open_files(files, reading)
+    name = arguments.resolve_known_target(fitted, file, target)
+    weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
+    with ProgressBar("Predicting", quiet) as bar:
         found = streaming.scores_of_files(fitted, file, name, weight, bar)
     if as_json:
-        rows, sure, right = (part.tolist() for part in found._bins)
+        rows, confidence, correct = (part.tolist() for part in found._bins)
         table = [
-            {"rows": whole(n), "said": s / n, "right": r / n} for n, s, r in zip(rows, sure, right, strict=True) if n
+            {"rows": as_row_count(n), "confidence": sure / n, "accuracy": right / n}
+            for n, sure, right in zip(rows, confidence, correct, strict=True)
+            if n
         ]
         print_json({**found.to_dict(), "reliability": table})
     elif not quiet:
-        report(fitted, found, files)
+        print_evaluation(fitted, found, files)
 
 
-def report(fitted: FittedClassifier, found: Any, files: tuple[str, ...]) -> None:
-    """Print the scores and the two tables."""
+def print_evaluation(fitted: FittedClassifier, found: Scores, files: tuple[str, ...]) -> None:
+    """Print the scores, the confusion matrix and the reliability table."""
     from . import views
 
     page = console()
-    page.print(f"{amount(found.rows)} rows of {listed(files, 3)}\n", style="bold")
+    page.print(f"{row_count_text(found.rows)} rows of {short_list(files, 3)}\n", style="bold")
     for note in found.notes:
-        page.print(clean(note), style="bold", soft_wrap=True)
+        page.print(printable(note), style="bold", soft_wrap=True)
     if len(found.classes) == 1:
         return
-    page.print(views.scores(found))
-    strangers = [label for label in found.classes if label not in fitted.classes.tolist()]
-    if strangers:
-        page.print(f"\nClasses that the model never met, and so never answers: {listed(strangers)}")
+    page.print(views.score_table(found))
+    unknown = [label for label in found.classes if label not in fitted.classes.tolist()]
+    if unknown:
+        page.print(f"\nClasses that the model was not fitted with, and never predicts: {short_list(unknown)}")
     if found.confusion.size:
-        page.print("\nConfusion", style="bold")
-        page.print(views.confusion(found))
-    page.print("\nReliability: of classes that probable, how many were true", style="bold")
-    page.print(views.reliability(found))
+        page.print("\nConfusion matrix", style="bold")
+        page.print(views.confusion_table(found))
+    page.print("\nReliability: confidence and accuracy of the most probable class", style="bold")
+    page.print(views.reliability_table(found))

@@ -1,23 +1,24 @@
-"""``naively explain``: why a model answers a row as it does."""
+"""``naively explain``: the contribution of each column to a prediction."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from . import options
-from . import parse as inputs
-from .render import clean, print_json
+from . import arguments, options
+from .render import print_json, printable
 
 if TYPE_CHECKING:
+    from .._types import Floats, Json, JsonObject, Label
     from ..estimator.fitted_classifier import FittedClassifier
+    from ..explain.evidence import Evidence
 
-# What sets a colour, and ends it.
-COLOURED = r"(\x1b\[(?:30;48;5;\d+|0)m)"
+# The codes that begin and end a color.
+COLOR_CODE = r"(\x1b\[(?:30;48;5;\d+|0)m)"
 EXAMPLE = """\b
-Example:
+Examples:
   naively explain income.parquet new.csv --row 3
   naively explain income.parquet new.csv --row 3 --against '>50K' --fractions
 """
@@ -27,119 +28,129 @@ Example:
 @options.MODEL
 @options.FILES
 @click.option(
-    "--row", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which row; 1 is the first."
+    "--row",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Row to explain; 1 is the first.",
 )
-@click.option("--against", metavar="CLASS", help="The class to compare the answer with; by default the runner-up.")
 @click.option(
-    "--fractions/--no-fractions", default=True, show_default=True, help="Show the arithmetic of the text book."
+    "--against", metavar="CLASS", help="Class to compare the answer with; by default the most probable other class."
+)
+@click.option(
+    "--fractions/--no-fractions",
+    default=True,
+    show_default=True,
+    help="Show the probabilities of the textbook model as fractions of counts.",
 )
 @options.settings
 @options.reading
 @options.JSON
 @options.DEBUG
-def command(
+def explain_command(
     model: str,
     files: tuple[str, ...],
     row: int,
     against: str | None,
     fractions: bool,
-    settings: dict[str, Any],
-    reading: dict[str, Any],
+    settings: options.OptionValues,
+    reading: options.OptionValues,
     as_json: bool,
 ) -> None:
-    """Show why a row is answered as it is.
+    """Explain the prediction of a row.
 
-    Each column of the row speaks for the answer or against it. Bars to the right speak for the answer, bars to the
-    left against it; their lengths add up to the logarithm of the odds. Below stand the probabilities as fractions
-    of counts, and densities of numbers.
+    Shows the contribution of each column to the log-odds of the answer against another class: bars to the right are for
+    the answer, bars to the left against it, and their lengths sum to the log-odds. Below, the textbook model shows
+    probabilities as fractions of counts, and densities of numbers.
     """
     from ..estimator import predict_files as streaming
     from ..estimator.answers import evidence_of
 
-    fitted = inputs.loaded(model, settings)
-    rival = None if against is None else inputs.Labels(fitted.classes.tolist()).of(against, "--against")
-    asked = streaming.row_of_file(fitted, inputs.opened(files, reading), row - 1)
-    plain = evidence_of(fitted, asked, rival)
-    evidence, (answer,) = streaming.evidence_of_decisions(fitted, plain, rival)
-    likeliest = plain.classes[int(plain.answer[0])]
+    fitted = arguments.load_with_settings(model, settings)
+    rival = None if against is None else arguments.LabelParser(fitted.classes.tolist()).parse(against, "--against")
+    table = streaming.row_of_file(fitted, arguments.open_files(files, reading), row - 1)
+    of_most_probable = evidence_of(fitted, table, rival)
+    evidence, (answer,) = streaming.evidence_of_decisions(fitted, of_most_probable, rival)
+    likeliest = of_most_probable.classes[int(of_most_probable.answer[0])]
     if rival is not None and evidence.classes[int(evidence.answer[0])] == rival:
         other = evidence.classes[int(evidence.against[0])]
-        click.echo(
-            f"Note: {clean(against or '')} is the answer itself; it is compared with {clean(str(other))}.", err=True
-        )
+        note = f"{printable(rival)} is the answer itself; it is compared with {printable(other)}."
+        click.echo(f"Note: {note}", err=True)
     if as_json:
         own = {"row": row, "answer": answer, "most_probable": likeliest}
-        print_json(own | facts(evidence, asked.to_pylist()[0]))
+        print_json(own | evidence_as_json(evidence, table.to_pylist()[0]))
         return
     if fitted.parameters.cost is not None or fitted.parameters.reject is not None:
-        click.echo(clean(decision(fitted, answer, likeliest, float(plain.probabilities[0].max()))))
-    click.echo("\n".join(map(clean, str(evidence).splitlines())))
+        click.echo(printable(decision_line(fitted, answer, likeliest, float(of_most_probable.probabilities[0].max()))))
+    click.echo("\n".join(map(printable, str(evidence).splitlines())))
     for name in evidence.behind.texts:
         click.echo()
-        click.echo("\n".join(paint(line) for line in evidence.message(0, name).splitlines()))
-    if fractions and fitted.weights is None:  # evidence that was weighed is no fraction of counts
+        click.echo("\n".join(printable_colors(line) for line in evidence.message(0, name).splitlines()))
+    if fractions and fitted.weights is None:  # weighted contributions are not fractions of counts
         click.echo()
-        click.echo("\n".join(map(clean, evidence.fractions().splitlines())))
+        click.echo("\n".join(map(printable, evidence.fractions().splitlines())))
 
 
-def decision(fitted: FittedClassifier, answer: Any, likeliest: Any, probability: float) -> str:
-    """Return in a line what is answered where costs decide, beside the most probable class."""
+def decision_line(fitted: FittedClassifier, answer: Label, likeliest: Label, probability: float) -> str:
+    """Return the decision under costs and the most probable class, as one line."""
     beside = f"most probable: {likeliest}, {probability:.3f}"
     if answer is None:
-        return f"No answer: each is expected to cost more than --reject {fitted.parameters.reject:g} ({beside})"
+        return f"No answer: the expected cost of each is above --reject {fitted.parameters.reject:g} ({beside})"
     return f"Answer: {answer} (least expected cost; {beside})"
 
 
-def paint(line: str) -> str:
-    """Return a line of a coloured text; signs that would do something to the terminal are shown instead."""
-    return "".join(part if at % 2 else clean(part) for at, part in enumerate(re.split(COLOURED, line)))
+def printable_colors(line: str) -> str:
+    """Return a line of colored text; control characters other than colors are replaced."""
+    return "".join(part if at % 2 else printable(part) for at, part in enumerate(re.split(COLOR_CODE, line)))
 
 
-def facts(evidence: Any, cells: dict[str, Any]) -> dict[str, Any]:
-    """Return the evidence of one row as data; its numbers are numbers, and a missing value is null."""
+def evidence_as_json(evidence: Evidence, cells: JsonObject) -> JsonObject:
+    """Return the evidence of one row for JSON; numbers stay numbers, and a missing value is null."""
     against = evidence.classes[int(evidence.against[0])]
     columns = [
         {
             "name": name,
-            "value": evidence.texts(name)[0] if is_text(cells.get(name, "")) else cells[name],
-            "scores": by_class(evidence, evidence.scores[0, at]),
-            **parts_of(evidence, name, at),
-            **words_in(evidence, name),
+            "value": evidence.texts(name)[0] if is_json_text(cells.get(name, "")) else cells[name],
+            "scores": numbers_by_class(evidence, evidence.scores[0, at]),
+            **own_and_joint_scores(evidence, name, at),
+            **words_as_json(evidence, name),
         }
         for at, name in enumerate(evidence.columns)
     ]
     return {
         "against": against,
-        "probabilities": by_class(evidence, evidence.probabilities[0]),
-        "prior": by_class(evidence, evidence.prior),
+        "probabilities": numbers_by_class(evidence, evidence.probabilities[0]),
+        "prior": numbers_by_class(evidence, evidence.prior),
         "columns": columns,
-        "leads": dict(evidence.bars()),
+        "contributions": dict(evidence.bars()),
     }
 
 
-def is_text(value: Any) -> bool:
-    """Tell whether JSON holds a value as text: dates as well, but neither numbers nor booleans nor nothing."""
+def is_json_text(value: Json) -> bool:
+    """Tell whether JSON holds a value as text: texts and dates, but no numbers, booleans or null."""
     return not isinstance(value, (bool, int, float, type(None)))
 
 
-def by_class(evidence: Any, numbers: Any) -> dict[str, float]:
-    """Return a number for each class."""
+def numbers_by_class(evidence: Evidence, numbers: Floats) -> dict[str, float]:
+    """Return the number of each class."""
     return dict(zip(map(str, evidence.classes), numbers.tolist(), strict=True))
 
 
-def parts_of(evidence: Any, name: str, at: int) -> dict[str, Any]:
-    """Return the contribution of a column's own values, and that through joint terms, if the model has such."""
+def own_and_joint_scores(evidence: Evidence, name: str, at: int) -> JsonObject:
+    """Return the scores of a column's own values and of its joint terms, if the model has such terms."""
     if evidence.joint is None or name in (evidence.behind.pairs or ()):
         return {}
-    return {"own": by_class(evidence, evidence.own[0, at]), "joint": by_class(evidence, evidence.joint[0, at])}
+    own, joint = evidence.own[0, at], evidence.joint[0, at]
+    return {"own": numbers_by_class(evidence, own), "joint": numbers_by_class(evidence, joint)}
 
 
-def words_in(evidence: Any, name: str) -> dict[str, Any]:
-    """Return what each word of a text said, the strongest first."""
+def words_as_json(evidence: Evidence, name: str) -> JsonObject:
+    """Return the scores of each word of a text, the largest contribution first."""
     if name not in evidence.behind.texts:
         return {}
-    said = evidence.behind.texts[name].said(0)
-    order = said.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(said.names))
+    words = evidence.behind.texts[name].contributions(0)
+    order = words.strongest(int(evidence.answer[0]), int(evidence.against[0]), len(words.names))
     names = list(map(str, evidence.classes))
-    scores = [dict(zip(names, said.scores[at].tolist(), strict=True)) for at in order]
-    return {"words": [{"word": said.names[at], "scores": by} for at, by in zip(order, scores, strict=True)]}
+    scores = [dict(zip(names, words.scores[at].tolist(), strict=True)) for at in order]
+    return {"words": [{"word": words.names[at], "scores": by} for at, by in zip(order, scores, strict=True)]}

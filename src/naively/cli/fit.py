@@ -1,37 +1,39 @@
-"""``naively fit``: a file in, a model and a report on it out."""
+"""``naively fit``: files in, a model and a report on it out."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from . import options
-from . import parse as inputs
-from .exits import noted
+from ..errors.message import ANY_VALUE, Message, Setting
+from . import arguments, options
+from .exits import warnings_as_notes
 from .messages import command_text
-from .progress import Bar
-from .render import amount, clean, console, listed, percent, print_json, size
+from .progress import ProgressBar
+from .render import console, percent, print_json, printable, row_count_text, short_list, size_text
 
 if TYPE_CHECKING:
+    from .._types import JsonObject
     from ..data.files import File
     from ..estimator.fit_files import FileFit
     from ..estimator.fitted_classifier import FittedClassifier
     from ..estimator.settings import Parameters
     from ..judge.scores import Scores
 
-# Above so many rows, or bytes of a file with texts, cross-validation must be asked for: it takes a second pass, and a
-# table of words for each fold.
+# Above so many rows, or bytes of a file with texts, cross-validation is off by default: it reads the file a second
+# time, and holds a table of words for each fold.
 FOLDS, MANY, LONG = 5, 50_000_000, 1 << 30
 # Of more notes than this, only the first are shown.
 MOST_NOTES = 6
 
-TOO_SURE = "Its probabilities are too sure: the log loss is above that of the class frequencies alone."
+OVERCONFIDENT = "The probabilities are overconfident: the log loss is above that of the class frequencies alone."
 EXAMPLE = """\b
-Example:
+Examples:
   naively fit train.csv --target income -o income.parquet
   naively fit mails.csv --target label --text body -o spam.parquet
   naively fit 'logs/*.csv.gz' --target label --family visits=poisson --ignore id --cost bad,good=5 -o model.parquet
@@ -41,16 +43,16 @@ Example:
 @click.command("fit", epilog=EXAMPLE)
 @options.FILES
 @click.option(
-    "--target", "-t", metavar="COLUMN", help="The column of the classes, by name or place (1 first, -1 last)."
+    "--target", "-t", metavar="COLUMN", help="Column of the classes, by name or position (1 is the first, -1 the last)."
 )
-@click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Where to write the model, such as model.parquet.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to ignore; may be repeated.")
+@click.option("--out", "-o", type=click.Path(), metavar="FILE", help="File to write the model to: model.parquet.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to ignore. Repeatable.")
 @click.option(
     "--family",
     multiple=True,
     metavar="COLUMN=FAMILY",
-    help="What a column is: categorical, ordinal, gaussian, bins, poisson, bernoulli, words. Levels that are texts are "
-    "named lowest first: grade=ordinal:low,mid,high.",
+    help="Family of a column: categorical, ordinal, gaussian, bins, poisson, bernoulli or words. Name levels that are "
+    "texts, lowest first: grade=ordinal:low,mid,high. Repeatable.",
 )
 @options.texts
 @options.WEIGHT
@@ -62,94 +64,105 @@ Example:
     type=click.Choice(["auto", "textbook", "refined"]),
     default="auto",
     show_default=True,
-    help="auto: columns alone and in pairs, with fitted weights, which reads a large file once more; textbook: each "
-    "column by itself; refined: the textbook model with per-value offsets, which reads it up to 13 times more.",
+    help="auto: the joint model, with pairwise terms and fitted weights, which reads a large file a second time; "
+    "textbook: textbook naive Bayes; refined: the textbook model with per-value offsets, which reads the file up to 13 "
+    "more times.",
 )
 @click.option(
     "--cv",
     type=click.IntRange(0),
     metavar="K",
-    help=f"Folds of the cross-validation, each with its share of every class; above some 20,000 rows it reads the file "
-    f"once more and holds K + 1 models in memory; 0 for none. By default {FOLDS}, but none above {MANY:,} rows, above "
-    f"1 GB with --text, or with --keep-counts.",
+    help=f"Number of stratified folds of the cross-validation; 0 for none. Above about 20,000 rows it reads the file "
+    f"once more and holds K + 1 models in memory. By default {FOLDS}, but 0 above {MANY:,} rows, above 1 GB with "
+    f"--text, or with --keep-counts.",
 )
 @click.option(
     "--keep-counts",
     type=click.Path(),
     metavar="FOLDER",
-    help="Keep the counts of each file; a next run reads only new ones.",
+    help="Folder for the counts of each file; the next run reads only new files.",
 )
-@click.option("--window", type=click.IntRange(1), metavar="N", help="Take only the newest N of the files kept.")
+@click.option("--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files.")
 @click.option(
     "--unlabelled",
     type=click.Choice(["error", "skip"]),
     default="error",
     show_default=True,
-    help="Whether a row without a class is an error, or skipped.",
+    help="Rows without a class are an error, or skipped.",
 )
 @options.reading
 @options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
-def command(
+def fit_command(
     files: tuple[str, ...],
     target: str | None,
     out: str | None,
     ignore: tuple[str, ...],
     family: tuple[str, ...],
-    texts: dict[str, Any],
+    texts: options.OptionValues,
     quiet: bool,
     as_json: bool,
-    reading: dict[str, Any],
-    settings: dict[str, Any],
+    reading: options.OptionValues,
+    settings: options.OptionValues,
     model: str,
     unlabelled: str,
     n_jobs: int | None,
     weight: str | None,
     class_weight: tuple[str, ...],
-    **counting: Any,
+    cv: int | None,
+    keep_counts: str | None,
+    window: int | None,
+    normalize_weight: bool,
 ) -> None:
-    """Learn from files, and report what was learned.
+    """Fit a model to files, and report on it.
 
-    FILE is a CSV, TSV, Parquet, JSON (lines or a list of objects), Excel, Arrow or ORC file, packed or not (gzip, zstd,
-    zip, bz2, xz), a glob, a folder, a DuckDB database, or - for what is piped in. Texts are taken as categories, unless
-    --text names them, and numbers as numbers; the report says how to change that.
+    FILE is a CSV, TSV, Parquet, JSON (lines or a list of objects), Excel, Arrow or ORC file, compressed or not (gzip,
+    zstd, zip, bz2, xz), a glob, a folder, a DuckDB database, or - for stdin. Columns of texts are categories unless
+    --text names them, and columns of numbers are numbers; the report shows how to change that.
     """
+    from ..estimator.fit_files import fit_model_to_files
     from ..estimator.load import save_model
     from ..estimator.settings import Parameters
 
-    file = inputs.opened(files, reading)
-    inputs.spare(out, file)
-    name = inputs.target_of(file, target)
-    told = inputs.changed(settings, labels := inputs.labels_in(file, name))
-    told["class_weight"] = inputs.class_weight_of(class_weight, labels)
-    families = inputs.families_of(file, family, texts)
-    how = Parameters(families=families, model=model, unlabelled=unlabelled, n_jobs=n_jobs, **told)
-    counting["ignore"] = [inputs.column_of(file, one, "--ignore") for one in ignore]
-    counting["weight"] = None if weight is None else inputs.column_of(file, weight, "--weight")
-    fitted, found = learned(how, file, name, quiet, **counting)
+    file = arguments.open_files(files, reading)
+    arguments.refuse_overwriting(out, file)
+    name = arguments.resolve_target(file, target)
+    given = arguments.parse_settings(settings, labels := arguments.label_parser_of_column(file, name))
+    given["class_weight"] = arguments.parse_class_weight(class_weight, labels)
+    families = arguments.parse_families(file, family, texts)
+    how = Parameters(families=families, model=model, unlabelled=unlabelled, n_jobs=n_jobs, **given)
+    ignored = [arguments.resolve_column(file, one, "--ignore") for one in ignore]
+    weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
+    folds = default_folds(how, file, keep_counts) if cv is None else cv
+    with warnings_as_notes(quiet), ProgressBar("Counting", quiet) as bar:
+        fitted, found = fit_model_to_files(
+            how,
+            file,
+            name,
+            ignore=ignored,
+            weight=weight,
+            cv=folds,
+            keep_counts=keep_counts,
+            window=window,
+            progress=bar,
+            normalize_weight=normalize_weight,
+        )
     if out is not None:
-        save_model(fitted.with_parameters(n_jobs=None), out)  # how many threads this machine has is nothing to keep
+        save_model(fitted.with_parameters(n_jobs=None), out)  # the number of threads belongs to this machine
     if as_json:
-        print_json(facts(fitted, found, out))
+        print_json(fit_as_json(fitted, found, out))
     elif not quiet:
-        report(fitted, found, files, out)
-        if found.scores is None and counting["cv"] is None and counting["keep_counts"] is None:
-            click.echo(f"So much is not scored unasked: --cv {FOLDS} does it in one more pass.")
+        print_fit(fitted, found, files, out)
+        if found.scores is None and cv is None and keep_counts is None:
+            click.echo(f"So many rows are not cross-validated by default: --cv {FOLDS} does it in one more pass.")
 
 
-def learned(
-    parameters: Parameters, file: File, target: str, quiet: bool, **how: Any
-) -> tuple[FittedClassifier, FileFit]:
-    """Fit a model to the files, and return what was read."""
-    from ..estimator.fit_files import fit_model_to_files
-
-    if how["cv"] is None:
-        too_much = rows_in(file) > MANY or (has_texts(parameters) and file.unpacked > LONG)
-        how["cv"] = 0 if how["keep_counts"] is not None or too_much else FOLDS
-    with noted(quiet), Bar("Counting", quiet) as bar:
-        return fit_model_to_files(parameters, file, target, progress=bar, **how)
+def default_folds(parameters: Parameters, file: File, keep_counts: str | None) -> int:
+    """Return the number of folds if none was given: 0 where cross-validation would take long."""
+    long = estimated_rows(file) > MANY or (has_texts(parameters) and file.unpacked > LONG)
+    return 0 if keep_counts is not None or long else FOLDS
 
 
 def has_texts(parameters: Parameters) -> bool:
@@ -160,78 +173,86 @@ def has_texts(parameters: Parameters) -> bool:
     return any(isinstance(family, Words) for family in families.values())
 
 
-def rows_in(file: File) -> float:
-    """Return about how many rows there are."""
+def estimated_rows(file: File) -> float:
+    """Return the approximate number of rows."""
     rows = sum(file.bytes(at) / max(file.row_bytes(at), 1e-9) for at in range(len(file.paths)))
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def report(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
+def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
     """Print the report."""
     from ..counting.notes import about_target
     from . import views
 
-    page, facts_of = console(), column_facts(fitted, found)
+    page, columns = console(), fitted_column_summaries(fitted, found)
     rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
-    named = f"{count} class{'es' * (count != 1)} of {clean(str(fitted.schema.target))}"
-    page.print(f"{amount(rows)} rows of {listed(files, 3)}, {named}\n", style="bold")
-    for remark in about_target(fitted.counts.classes.labels):
-        page.print(f"{clean(command_text(remark))}\n", style="bold", soft_wrap=True)
-    page.print(views.classes(fitted.counts))
+    classes = f"{count} class{'es' * (count != 1)} of {printable(fitted.schema.target)}"
+    page.print(f"{row_count_text(rows)} rows of {short_list(files, 3)}, {classes}\n", style="bold")
+    for note in about_target(fitted.counts.classes.labels):
+        page.print(f"{printable(command_text(note))}\n", style="bold", soft_wrap=True)
+    page.print(views.class_table(fitted.counts))
     page.print()
-    page.print(views.columns(facts_of))
+    page.print(views.column_table(columns))
     page.print()
-    for line in remarks(fitted, found, facts_of):
+    for line in report_remarks(fitted, found, len(columns)):
         page.print(line, soft_wrap=True)
     if found.scores is not None and count > 1:
         page.print()
-        page.print(verdict(found.scores), style="bold", soft_wrap=True)
-        page.print(views.scores(found.scores, found.textbook_scores))
-        if is_worse(found.scores, found.scores.baseline):
-            page.print(too_sure(fitted, found.scores, found.textbook_scores), soft_wrap=True)
+        page.print(accuracy_line(found.scores), style="bold", soft_wrap=True)
+        page.print(views.score_table(found.scores, found.textbook_scores))
+        if is_visibly_worse(found.scores, found.scores.baseline):
+            page.print(overconfidence_advice(fitted, found.scores, found.textbook_scores), soft_wrap=True)
     page.print()
-    page.print(written(out), soft_wrap=True)
+    page.print(output_line(out), soft_wrap=True)
 
 
-def column_facts(fitted: FittedClassifier, found: FileFit) -> list[dict[str, Any]]:
-    """Return what is known of each column; cells are missing as often as there are such, whatever their rows weigh."""
+def fitted_column_summaries(fitted: FittedClassifier, found: FileFit) -> list[JsonObject]:
+    """Return the summaries of the columns with unweighted numbers of missing values, where these are known."""
     from . import views
 
-    facts_of, gaps = views.column_facts(fitted), found.missing_by_column
-    for fact in facts_of if gaps is not None else ():
-        if fact["missing"] is not None:
-            fact["missing"] = (gaps or {}).get(fact["name"], 0)
-    return facts_of
+    summaries, missing = views.column_summaries(fitted), found.missing_by_column
+    if missing is not None:
+        for summary in summaries:
+            if summary["missing"] is not None:
+                summary["missing"] = missing.get(summary["name"], 0)
+    return summaries
 
 
-def remarks(fitted: FittedClassifier, found: FileFit, facts_of: list[dict[str, Any]]) -> list[str]:
-    """Return what else is worth knowing of the columns, and which option changes it."""
-    from ..counting.cell_notes import READ_AS_MISSING
+def report_remarks(fitted: FittedClassifier, found: FileFit, columns: int) -> list[str]:
+    """Return remarks on missing values, tuning and columns, with the options that change them."""
     from . import views
 
-    lines = [missing_cells(fitted, found, found.rows * len(facts_of))]
+    lines = [missing_values_line(fitted, found, found.rows * columns)]
     if found.skipped:
-        many = "1 row was" if found.skipped == 1 else f"{found.skipped:,} rows were"
-        lines.insert(0, f"{many} skipped for lack of a label in {clean(str(fitted.schema.target))}.")
-    # Weights and what they bought are many words: `show` has them, and the scores below say what counts.
-    lines += views.chosen(fitted)[: None if fitted.weights is None else 1]
-    together = fitted.parameters.model == "refined" or any(
+        rows = "1 row was" if found.skipped == 1 else f"{found.skipped:,} rows were"
+        lines.insert(0, f"{rows} skipped because {printable(fitted.schema.target)} is missing.")
+    # All weights would fill many lines: `show` has them, and the scores below measure their effect.
+    lines += views.tuning_lines(fitted)[: None if fitted.weights is None else 1]
+    reads_again = fitted.parameters.model == "refined" or any(
         column.kind != "vectors" for column in fitted.schema
     )  # texts are read once
-    if fitted.weights is not None and together and found.passes > 1:
+    if fitted.weights is not None and reads_again and found.passes > 1:
         lines.append(f"The rows were read {found.passes} times.")
-    if unused := without_effect(fitted):
-        said = f"{listed(unused)} change{'s' * (len(unused) == 1)} the textbook model alone, not this one"
-        lines.append(f"Note: {said}; --model textbook uses {'them' if len(unused) > 1 else 'it'}.")
-    hints = [hint for hint in fitted.schema.hints if not hint.startswith(READ_AS_MISSING)]  # the first line says it
-    lines += [f"Note: {clean(command_text(hint))}" for hint in hints[:MOST_NOTES]]
-    if len(hints) > MOST_NOTES:
-        lines.append(f"… and {len(hints) - MOST_NOTES} more such notes: naively show")
-    return [*lines, "To take a column as something else: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
+    if unused := options_without_effect(fitted):
+        one = len(unused) == 1
+        verb, pronoun = ("has", "it") if one else ("have", "them")
+        lines.append(
+            f"Note: {short_list(unused)} {verb} no effect on the joint model; --model textbook uses {pronoun}."
+        )
+    notes = [note for note in fitted.schema.hints if not is_about_missing_texts(note)]  # the first line names the texts
+    lines += [f"Note: {printable(command_text(note))}" for note in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        lines.append(f"… and {len(notes) - MOST_NOTES} more notes: naively show")
+    return [*lines, "To change the family of a column: --family COLUMN=categorical; to ignore it: --ignore COLUMN"]
 
 
-def without_effect(fitted: FittedClassifier) -> list[str]:
-    """Return the options that were given, but change nothing of the model in use: it fits weights of its own."""
+def is_about_missing_texts(note: str) -> bool:
+    """Tell whether a note lists the texts that were read as missing values: it alone names the setting `null`."""
+    return isinstance(note, Message) and Setting("null", ANY_VALUE) in note.parts
+
+
+def options_without_effect(fitted: FittedClassifier) -> list[str]:
+    """Return the options that were given but have no effect on a model that fits its own weights."""
     if fitted.weights is None:
         return []
     parameters = fitted.parameters
@@ -242,99 +263,97 @@ def without_effect(fitted: FittedClassifier) -> list[str]:
     return [f"--{name} {getattr(parameters, name)}" for name in idle if idle[name]]
 
 
-def missing_cells(fitted: FittedClassifier, found: FileFit, cells: int) -> str:
-    """Return how many cells are missing, how they are written, and what they say."""
+def missing_values_line(fitted: FittedClassifier, found: FileFit, cells: int) -> str:
+    """Return the number of missing values, the texts that stand for them, and how the model treats them."""
     if not found.missing:
-        return "Missing: no cell."
-    role = "They say nothing" if fitted.parameters.missing == "skip" else "They are a value like others"
+        return "Missing values: none."
+    role = "They are skipped" if fitted.parameters.missing == "skip" else "They are a category of their own"
     texts = Counter[str]()
-    for none in found.markers.values():
-        texts.update(none)
-    alone = texts.total() != found.missing  # of rows that are not counted, too: how often each occurs would mislead
-    named = [(clean(text) or "empty", times) for text, times in texts.most_common(MOST_NOTES)]
-    told = ", ".join(text if alone else f"{text} {times:,}" for text, times in named)
+    for markers in found.markers.values():
+        texts.update(markers)
+    without_counts = texts.total() != found.missing  # markers of skipped rows are counted, too
+    named = [(printable(text) or "empty", times) for text, times in texts.most_common(MOST_NOTES)]
+    listed = ", ".join(text if without_counts else f"{text} {times:,}" for text, times in named)
     more = ", …" if len(texts) > MOST_NOTES else ""
     columns = f"{len(found.markers)} {'column' if len(found.markers) == 1 else 'columns'}"
-    share = percent(found.missing / max(cells, 1))
-    return f"Missing: {found.missing:,} of {cells:,} cells ({share}), in {columns}: {told}{more}. {role}."
+    proportion = percent(found.missing / max(cells, 1))
+    return f"Missing values: {found.missing:,} of {cells:,} cells ({proportion}), in {columns}: {listed}{more}. {role}."
 
 
-def verdict(scores: Scores) -> str:
-    """Return in a sentence how good the answers to held-out rows are, beside the constant answer that costs least."""
-    from ..judge.metrics import written as said
-    from ..judge.score_table import always, is_decided
+def accuracy_line(scores: Scores) -> str:
+    """Return the accuracy and the cost on held-out rows beside those of the baseline, as one sentence."""
+    from ..judge.metrics import score_text
+    from ..judge.score_report import baseline_title, uses_costs
 
-    def told(one: Scores, name: str) -> str:
-        return said(name, getattr(one, name), math.nan if one is scores.baseline else scores.spread[name])
+    def text(one: Scores, name: str) -> str:
+        return score_text(name, getattr(one, name), math.nan if one is scores.baseline else scores.spread[name])
 
-    where = "rows held out"
+    where = "held-out rows"
     if scores.reject is not None:
         where = f"the {percent(scores.coverage)} of held-out rows that are answered"
-    accurate, priced = not math.isnan(scores.accuracy), is_decided(scores)
-    parts = [f"accuracy {told(scores, 'accuracy')} on {where}"] if accurate else []
-    parts += [f"mean cost {told(scores, 'mean_cost')}{'' if accurate else ' on rows held out'}"] if priced else []
+    accurate, priced = not math.isnan(scores.accuracy), uses_costs(scores)
+    parts = [f"accuracy {text(scores, 'accuracy')} on {where}"] if accurate else []
+    parts += [f"mean cost {text(scores, 'mean_cost')}{'' if accurate else ' on held-out rows'}"] if priced else []
     constant = scores.baseline
-    beside = [] if math.isnan(constant.accuracy) or not accurate else [told(constant, "accuracy")]
-    beside += [f"mean cost {told(constant, 'mean_cost')}"] if priced else []
+    beside = [] if math.isnan(constant.accuracy) or not accurate else [text(constant, "accuracy")]
+    beside += [f"mean cost {text(constant, 'mean_cost')}"] if priced else []
     folds = f"({len(scores._of_folds)}-fold cross-validation)"
-    line = f"{', '.join(parts)} {folds}; {clean(always(scores))}: {', '.join(beside)}"
+    line = f"{', '.join(parts)} {folds}; {printable(baseline_title(scores))}: {', '.join(beside)}"
     return line[0].upper() + line[1:]
 
 
-def is_worse(one: Scores, other: Scores) -> bool:
-    """Tell whether the log loss is above that of another by as much as is shown: what looks the same is no worse."""
-    from ..judge.metrics import written as said
+def is_visibly_worse(one: Scores, other: Scores) -> bool:
+    """Tell whether the log loss is higher than another, also as it is shown."""
+    from ..judge.metrics import score_text
 
-    figures = [said("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
-    return one.log_loss > other.log_loss and figures[0] != figures[1]
+    shown = [score_text("log_loss", found.log_loss, one.spread["log_loss"]) for found in (one, other)]
+    return one.log_loss > other.log_loss and shown[0] != shown[1]
 
 
-def too_sure(fitted: FittedClassifier, scores: Scores, book: Scores | None) -> str:
-    """Return what helps the model in use when its probabilities are worse than none."""
+def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Scores | None) -> str:
+    """Return advice for a model whose log loss is above that of the class frequencies."""
     if fitted.parameters.given_temperature() is not None:
-        return f"{TOO_SURE}\nThe temperature was given: leave out --temperature."
-    if book is not None and is_worse(scores, book):
-        return f"{TOO_SURE}\nThe textbook model does better on these rows: --model textbook."
+        return f"{OVERCONFIDENT}\nThe temperature was set by --temperature: omit that option."
+    if textbook is not None and is_visibly_worse(scores, textbook):
+        return f"{OVERCONFIDENT}\nThe textbook model has a lower log loss on these rows: --model textbook."
     if fitted.weights is None and fitted.parameters.temperature is None:
         return (
-            f"{TOO_SURE}\nColumns that repeat each other are counted as often in the textbook model: soften it by "
-            "--temperature auto, or leave some out by --ignore."
+            f"{OVERCONFIDENT}\nThe textbook model counts dependent columns several times: use --temperature auto, or "
+            "ignore some of them by --ignore."
         )
     return (
-        f"{TOO_SURE}\nThe columns may say nothing about the target, or there are too few rows to learn it from: more "
-        "rows help, and so does --ignore for columns that cannot matter."
+        f"{OVERCONFIDENT}\nThe columns may not depend on the target, or there are too few rows: use more rows, or "
+        "ignore columns that cannot matter by --ignore."
     )
 
 
-def written(out: str | None) -> str:
-    """Return where the model is, and what to do with it."""
-    from .views import quoted
-
+def output_line(out: str | None) -> str:
+    """Return where the model was written, and the next command."""
     if out is None:
-        return "The model was not kept: add -o model.parquet to write it."
-    place = quoted(out)
-    return f"Wrote {out} ({size(Path(out).stat().st_size)}). Next: naively predict {place} new.csv -o answers.csv"
+        return "The model was not saved: add -o model.parquet to save it."
+    size = size_text(Path(out).stat().st_size)
+    return f"Wrote {out} ({size}). Next: naively predict {shlex.quote(out)} new.csv -o answers.csv"
 
 
-def facts(fitted: FittedClassifier, found: FileFit, out: str | None) -> dict[str, Any]:
-    """Return the report as data."""
+def fit_as_json(fitted: FittedClassifier, found: FileFit, out: str | None) -> JsonObject:
+    """Return the report for JSON."""
     from ..counting.notes import about_target
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
     from . import views
 
     counts = fitted.counts
     return {
-        "rows": whole(counts.rows.sum()),
+        "rows": as_row_count(counts.rows.sum()),
         "target": fitted.schema.target,
-        "classes": views.class_facts(counts),
-        "columns": column_facts(fitted, found),
+        "classes": views.class_counts(counts),
+        "columns": fitted_column_summaries(fitted, found),
         "missing": found.missing,
         "unlabelled": found.skipped,
         "missing_markers": found.markers,
         "set_aside": list(found.set_aside),
-        "notes": [command_text(hint) for hint in (*about_target(counts.classes.labels), *fitted.schema.hints)],
+        "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "read": list(found.read),
-        "kept": list(found.cached),
+        "cached": list(found.cached),
         "seconds": found.seconds,
         "smoothing": fitted.smoothing,
         "temperature": fitted.temperature,

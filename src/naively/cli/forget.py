@@ -1,15 +1,12 @@
-"""``naively forget``: rows are taken out of a model again."""
+"""``naively forget``: subtract rows from a model."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from . import options
-from . import parse as inputs
-from .exits import noted
-from .render import amount, clean, print_json
+from . import arguments, options
+from .exits import warnings_as_notes
+from .render import print_json, printable, row_count_text
 
 EXAMPLE = """\b
 Example:
@@ -26,52 +23,54 @@ Example:
 @click.option(
     "--unlabelled",
     type=click.Choice(["error", "skip"]),
-    help="Whether a row without a class is an error, or skipped; by default as the model was fitted.",
+    help="Rows without a class are an error, or skipped; by default as the model was fitted.",
 )
 @options.reading
 @options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
-def command(
+def forget_command(
     model: str,
     files: tuple[str, ...],
     out: str,
     target: str | None,
     weight: str | None,
     unlabelled: str | None,
-    reading: dict[str, Any],
+    reading: options.OptionValues,
     n_jobs: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Take rows out of a model again.
+    """Remove rows from a model by subtracting their counts.
 
-    It is then as if they had never been shown. Rows that cannot have been among those counted are refused, and
-    nothing is changed. No file of the rows that stay is needed.
+    The result is the model of the remaining rows, which are not needed. Rows that cannot have been counted are refused,
+    and no file is written.
     """
     from ..estimator.incremental import forget
     from ..estimator.load import save_model
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
-    file = inputs.opened(files, reading)
-    inputs.spare(out, file)
-    fitted = inputs.loaded(model, n_jobs=n_jobs)
+    file = arguments.open_files(files, reading)
+    arguments.refuse_overwriting(out, file)
+    fitted = arguments.load_with_settings(model, n_jobs=n_jobs)
     before = float(fitted.counts.rows.sum())
-    name = inputs.known_target(fitted, file, target)
-    weight = None if weight is None else inputs.column_of(file, weight, "--weight")
+    name = arguments.resolve_known_target(fitted, file, target)
+    weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
     if weight is None and fitted.schema.weight is not None and not quiet:
-        of = clean(fitted.schema.weight)
+        of = printable(fitted.schema.weight)
         click.echo(
-            f"Note: rows were counted with the weights of {of}, and these count once each: --weight {of}?", err=True
+            f"Note: the model was fitted with the weights of {of}, but these rows count once each; to use their "
+            f"weights: --weight {of}.",
+            err=True,
         )
-    # Which rows to leave out is said of these rows alone.
+    # The option is about these rows alone: the model keeps its own setting.
     how = fitted.with_parameters(unlabelled=unlabelled or fitted.parameters.unlabelled)
-    with noted(quiet):
+    with warnings_as_notes(quiet):
         rest = forget(how, file, target=name, sample_weight=weight)
     save_model(rest.with_parameters(unlabelled=fitted.parameters.unlabelled), out)
     left = float(rest.counts.rows.sum())
     if as_json:
-        print_json({"forgotten": whole(before - left), "rows": whole(left), "model": out})
+        print_json({"forgotten": as_row_count(before - left), "rows": as_row_count(left), "model": out})
     elif not quiet:
-        click.echo(f"Wrote {out}: {amount(before - left)} rows forgotten, {amount(left)} left.")
+        click.echo(f"Wrote {out}: {row_count_text(before - left)} rows removed, {row_count_text(left)} left.")

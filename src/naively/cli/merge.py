@@ -1,13 +1,12 @@
-"""``naively merge``: models of different rows become one."""
+"""``naively merge``: one model of the rows of several."""
 
 from __future__ import annotations
 
 import click
 
-from . import options
-from . import parse as inputs
-from .exits import noted
-from .render import amount, print_json
+from . import arguments, options
+from .exits import warnings_as_notes
+from .render import print_json, row_count_text
 
 EXAMPLE = """\b
 Example:
@@ -21,21 +20,21 @@ Example:
 @options.QUIET
 @options.JSON
 @options.DEBUG
-def command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> None:
-    """Make one model of several, of all their rows.
+def merge_command(models: tuple[str, ...], out: str, quiet: bool, as_json: bool) -> None:
+    """Merge models into one by adding their counts.
 
-    Counts add up. The models must be of the same columns, taken as the same; settings are those of the first. So
-    several places can learn together without sharing a row.
+    The result is the model of all their rows, with the settings of the first. The models must have the same columns
+    with the same families. So several sites can fit one model without sharing rows.
     """
     from ..estimator.load import save_model
     from ..estimator.merge import merge_models
-    from ..judge.metrics import whole
+    from ..judge.metrics import as_row_count
 
-    with noted(quiet):
-        fitted = merge_models([inputs.loaded(model) for model in models], models)
+    with warnings_as_notes(quiet):
+        fitted = merge_models([arguments.load_with_settings(model) for model in models], models)
     save_model(fitted, out)
     rows = float(fitted.counts.rows.sum())
     if as_json:
-        print_json({"models": list(models), "rows": whole(rows), "model": out})
+        print_json({"models": list(models), "rows": as_row_count(rows), "model": out})
     elif not quiet:
-        click.echo(f"Wrote {out}: {amount(rows)} rows of {len(models)} models.")
+        click.echo(f"Wrote {out}: {row_count_text(rows)} rows of {len(models)} models.")

@@ -1,7 +1,6 @@
-"""Messages of the library in the words of the command line: options for settings, rows counted from 1.
+"""Messages of the library as the command line writes them: options for settings, rows counted from 1.
 
-The parts of a message say what is a setting and what is a row; the text between them, and with it all that users wrote,
-stays as it is.
+Only the parts of a message are written anew; the text between them, which may quote users' data, stays as it is.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from ..errors.message import (
     OPEN_LEVELS,
     IgnoredColumns,
     Message,
+    MessagePart,
     MissingTexts,
-    Part,
     PythonOnly,
     RowNumber,
     Setting,
 )
 
-# The option that stands for each setting; settings that are not here have none, and are written as in Python.
+# The option of each setting; a setting without an option is written as in Python.
 OPTIONS: Mapping[str, str] = {
     "families": "--family",
     **{
@@ -38,7 +37,7 @@ OPTIONS: Mapping[str, str] = {
 
 
 def command_text(message: str) -> str:
-    """Return a message of the library as the command line says it.
+    """Return a message of the library as the command line writes it.
 
     >>> from naively.errors import InvalidInput
     >>> error = InvalidInput(RowNumber(3), " holds 'row 5 limit=3'; set ", Setting("unseen", "skip"), ".")
@@ -50,7 +49,7 @@ def command_text(message: str) -> str:
     return text[0].upper() + text[1:] if isinstance(parts[0], RowNumber) and parts[0].path is None else text
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: MessagePart) -> str:
     """Return one part as the command line writes it."""
     match part:
         case RowNumber(row, path):
@@ -67,7 +66,7 @@ def _part_text(part: Part) -> str:
 
 
 def _options(setting: Setting) -> Iterator[str]:
-    """Return a setting as the options that make it."""
+    """Return a setting as options."""
     option, value = OPTIONS[setting.name], setting.value
     if value is ... or value == ANY_VALUE:
         yield option
@@ -85,14 +84,14 @@ def _options(setting: Setting) -> Iterator[str]:
 
 
 def _family_option(column: str, family: object) -> str:
-    """Return the option that takes a column as a family."""
+    """Return the option that sets the family of a column."""
     if family == "words":
         return f"--text {shlex.quote(column)}"
     return f"--family {shlex.quote(column)}={'ordinal:LOWEST,…,HIGHEST' if family == OPEN_LEVELS else family}"
 
 
 def _pair(key: object, value: object) -> str:
-    """Return CLASS=NUMBER, or TRUE,CHOSEN=PRICE, as the shell takes it."""
+    """Return CLASS=NUMBER, or TRUE,CHOSEN=COST, quoted for a shell."""
     name = ",".join(map(str, key)) if isinstance(key, tuple) else str(key)
     return shlex.quote(f"{name}={value:g}" if isinstance(value, (int, float)) else f"{name}={value}")
 

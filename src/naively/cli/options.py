@@ -1,25 +1,28 @@
-"""Options that several commands share, each group of them handed over as one dict."""
+"""Options that several commands share; each group reaches a command as one dict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
-Run = Callable[..., Any]
+# Values of options by the names of settings. Click converts and checks each by its option's type.
+OptionValues: TypeAlias = dict[str, Any]
+Callback: TypeAlias = Callable[..., None]
+Decorator: TypeAlias = Callable[[Callback], Callback]
 
 
-def sign(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return one sign, such as a comma; a tab has a name."""
+def single_character(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return one character, such as a comma, or a tab, given by its name or as an escape."""
     found = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
     if found is not None and len(found) != 1:
-        raise click.BadParameter(f"{value!r} is not one sign; a tab is written \\t.")
+        raise click.BadParameter(f"{value!r} is not one character; write \\t for a tab.")
     return found
 
 
-def amount(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
     """Return a number, or the word auto."""
     if value is None or value == "auto":
         return value
@@ -29,74 +32,80 @@ def amount(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
         raise click.BadParameter(f"{value!r} is neither a number nor 'auto'.") from None
 
 
-def gathered(into: str, options: Mapping[str, Run]) -> Callable[[Run], Run]:
-    """Put options on a command; what was given reaches it together, as a dict, without those left out."""
+def option_group(name: str, options: Mapping[str, Decorator]) -> Decorator:
+    """Return a decorator that adds options to a command, which gets those that were given as one dict."""
 
-    def on(command: Run) -> Run:
+    def decorate(command: Callback) -> Callback:
         @wraps(command)
-        def run(**given: Any) -> Any:
-            values = {name: given.pop(name) for name in options}
-            kept = {name: value for name, value in values.items() if value not in (None, ())}
-            return command(**given, **{into: kept})
+        def run(**given: object) -> None:
+            values = {option: given.pop(option) for option in options}
+            group = {option: value for option, value in values.items() if value not in (None, ())}
+            return command(**given, **{name: group})
 
+        decorated: Callback = run
         for option in reversed(list(options.values())):
-            run = option(run)
-        return run
+            decorated = option(decorated)
+        return decorated
 
-    return on
+    return decorate
 
 
 def remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Note that a traceback is wanted, for whoever sees the error in the end."""
+    """Note that a traceback is wanted, for whoever shows the error."""
     if value and isinstance(ctx.obj, dict):
         ctx.obj["debug"] = True
 
 
-reading = gathered(
+reading = option_group(
     "reading",
     {
         "format": click.option(
             "--format",
             type=click.Choice(["csv", "parquet", "json", "excel", "arrow", "orc", "duckdb"]),
-            help="What the file is, if that is not seen; any delimiter is csv.",
+            help="Format of the file, if it is not recognized; csv stands for any delimiter.",
         ),
         "table": click.option(
             "--table",
             metavar="NAME",
-            help="The table of a DuckDB database, the sheet of a workbook (left out: the first), or the "
-            "file of a zip archive to read.",
+            help="Table of a DuckDB database, sheet of a workbook (default: the first), or file of a zip archive.",
         ),
-        "query": click.option("--query", metavar="SQL", help="What to read from a DuckDB database instead of a table."),
+        "query": click.option("--query", metavar="SQL", help="Query to read from a DuckDB database."),
         "null": click.option(
             "--null",
             multiple=True,
             metavar="TEXT",
-            help="What stands for a missing cell, and nothing else; may be repeated. Left out: an empty cell, NA, "
-            "null, None, ? and the like, and among numbers also -, unknown and others.",
+            help="Text that stands for a missing value; no other text does then. Repeatable. Default: empty cells, NA, "
+            "null, None, ? and the like; among numbers also -, unknown and others.",
         ),
         "also_null": click.option(
             "--also-null",
             multiple=True,
             metavar="TEXT",
-            help="What stands for a missing cell as well as the usual texts do; may be repeated.",
+            help="Text that stands for a missing value, in addition to the default ones. Repeatable.",
         ),
         "decimal": click.option(
-            "--decimal", callback=sign, metavar="SIGN", help="The decimal sign of numbers, such as a comma."
+            "--decimal",
+            callback=single_character,
+            metavar="CHAR",
+            help="Decimal separator, such as a comma.",
         ),
         "thousands": click.option(
-            "--thousands", callback=sign, metavar="SIGN", help="What groups the digits of numbers, such as a comma."
+            "--thousands", callback=single_character, metavar="CHAR", help="Thousands separator, such as a comma."
         ),
         "delimiter": click.option(
-            "--delimiter", callback=sign, metavar="SIGN", help="What separates the cells, if it is not found."
+            "--delimiter",
+            callback=single_character,
+            metavar="CHAR",
+            help="Delimiter, if it is not recognized.",
         ),
-        "encoding": click.option("--encoding", metavar="NAME", help="The encoding of texts, such as gb18030."),
-        "limit": click.option("--limit", type=click.IntRange(1), metavar="ROWS", help="Read no more than these rows."),
+        "encoding": click.option("--encoding", metavar="NAME", help="Encoding of texts, such as gb18030."),
+        "limit": click.option("--limit", type=click.IntRange(1), metavar="N", help="Read only the first N rows."),
     },
 )
 
 
-def ngram_range(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Return the fewest and the most words in a row; a single number is the most."""
+def parse_ngram_range(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return the shortest and the longest n-grams; a single number is the longest."""
     if value is None:
         return None
     least, _, most = value.rpartition("-")
@@ -105,124 +114,122 @@ def ngram_range(ctx: click.Context, param: click.Parameter, value: str | None) -
     return int(least or 1), int(most)
 
 
-texts = gathered(
+texts = option_group(
     "texts",
     {
         "text": click.option(
-            "--text", multiple=True, metavar="COLUMN", help="A column of texts, whose words are counted; repeatable."
+            "--text", multiple=True, metavar="COLUMN", help="Column of texts, whose words are counted. Repeatable."
         ),
         "ngram_range": click.option(
             "--ngram-range",
-            callback=ngram_range,
-            metavar="LEAST-MOST",
-            help="How many words in a row make one, such as 1-2. Left out: single words, and pairs if there are not "
+            callback=parse_ngram_range,
+            metavar="MIN-MAX",
+            help="Lengths of the word n-grams to count, such as 1-2. Default: single words, and pairs unless there are "
             "too many texts.",
         ),
         "characters": click.option(
-            "--characters", is_flag=True, default=None, help="Count characters in a row instead of words."
+            "--characters", is_flag=True, default=None, help="Count character n-grams instead of words."
         ),
         "complement": click.option(
-            "--complement", is_flag=True, default=None, help="Score a class by the words of all others."
+            "--complement", is_flag=True, default=None, help="Score a class by the words of all other classes."
         ),
         "min_df": click.option(
-            "--min-df", type=click.IntRange(1), metavar="N", help="Words in fewer texts than this say nothing."
+            "--min-df", type=click.IntRange(1), metavar="N", help="Ignore words that occur in fewer than N texts."
         ),
         "hash_width": click.option(
             "--hash-width",
             type=click.IntRange(1),
             metavar="N",
-            help="So many columns, one of which each word gets by its hash: a bound on memory, but no names of words.",
+            help="Hash words into N features: bounds the memory, but loses the words themselves.",
         ),
         "vocabulary": click.option(
-            "--vocabulary", type=click.Path(), metavar="FILE", help="The only words to count, one on each line."
+            "--vocabulary", type=click.Path(), metavar="FILE", help="File of the words to count, one per line."
         ),
     },
 )
 
-SETTINGS = {
+SETTINGS: dict[str, Decorator] = {
     "estimate": click.option(
         "--estimate",
         type=click.Choice(["bayes", "map", "mle"]),
-        help="From counts to probabilities: Laplace's rule (bayes), the mode, or plain frequencies.",
+        help="Estimate of probabilities: posterior mean, as in Laplace's rule (bayes), posterior mode (map), or "
+        "relative frequency (mle).",
     ),
     "smoothing": click.option(
         "--smoothing",
-        callback=amount,
+        callback=number_or_auto,
         metavar="NUMBER|auto",
-        help="The λ of every column; 1 is Laplace's rule. At fit auto "
-        "chooses it, or one for each column, by leave-one-out.",
+        help="Pseudo-count λ of every column; 1 is Laplace's rule. At fit, auto chooses it, or one for each column, by "
+        "leave-one-out.",
     ),
     "temperature": click.option(
         "--temperature",
-        callback=amount,
+        callback=number_or_auto,
         metavar="NUMBER|auto",
-        help="How much softer the probabilities are made. At fit auto chooses it, and biases of the classes, by "
-        "leave-one-out.",
+        help="Divisor of the log-odds; above 1, probabilities are less extreme. At fit, auto fits it, and a bias of "
+        "each class, by leave-one-out.",
     ),
     "prior": click.option(
         "--prior",
         multiple=True,
         metavar="KIND|CLASS=P",
-        help="How frequent the classes are: empirical, uniform, or a probability for each: yes=0.1 (repeated).",
+        help="Prior of the classes: empirical, uniform, or a probability for each class, such as yes=0.1. Repeatable.",
     ),
     "cost": click.option(
         "--cost",
         multiple=True,
-        metavar="TRUE,CHOSEN=PRICE|FILE",
-        help="What a mistake costs, such as bad,good=5 (repeated); or a CSV of costs, a line for each true class. "
-        "Mistakes without a price cost 1. Amounts as classes: squared or absolute.",
+        metavar="TRUE,CHOSEN=COST|FILE",
+        help="Cost of a mistake, such as bad,good=5 (repeatable), or a CSV file of costs with a line for each true "
+        "class. Other mistakes cost 1. If classes are numbers: squared or absolute.",
     ),
     "reject": click.option(
         "--reject",
         type=click.FloatRange(0),
-        metavar="PRICE",
-        help="What no answer costs; rows whose best answer is expected to cost more get none.",
+        metavar="COST",
+        help="Cost of no answer; rows whose best answer has a higher expected cost get none.",
     ),
     "missing": click.option(
         "--missing",
         type=click.Choice(["skip", "value"]),
-        help="Whether a missing cell says nothing (skip) or is a value like others.",
+        help="Missing values are skipped (skip), or a category of their own (value).",
     ),
     "unseen": click.option(
         "--unseen",
         type=click.Choice(["skip", "smooth", "error"]),
-        help="Whether a category never met says nothing, has a place in every class, or is an error.",
+        help="Categories that were not seen at fit are skipped (skip), get the smoothed probability (smooth), or are "
+        "an error.",
     ),
 }
 
-settings = gathered("settings", SETTINGS)
+settings = option_group("settings", SETTINGS)
 
-N_JOBS = click.option(
-    "--n-jobs", type=int, metavar="N", help="How many threads to use; by default all CPUs, as with -1."
-)
+N_JOBS = click.option("--n-jobs", type=int, metavar="N", help="Number of threads; by default all CPUs, as with -1.")
 DEBUG = click.option(
     "--debug",
     is_flag=True,
     expose_value=False,
     is_eager=True,
     callback=remember_debug,
-    help="Show where an error came from.",
+    help="Show the traceback of an error.",
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 MODEL = click.argument("model", type=click.Path(), metavar="MODEL")
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-OUT = click.option(
-    "--out", "-o", type=click.Path(), required=True, metavar="FILE", help="Where to write the new model."
-)
+OUT = click.option("--out", "-o", type=click.Path(), required=True, metavar="FILE", help="File to write the model to.")
 TARGET = click.option(
-    "--target", "-t", metavar="COLUMN", help="The column of the classes; by default the one the model was fitted with."
+    "--target", "-t", metavar="COLUMN", help="Column of the classes; by default the one that the model was fitted with."
 )
-WEIGHT = click.option("--weight", metavar="COLUMN", help="A column that says how many rows each row stands for.")
+WEIGHT = click.option("--weight", metavar="COLUMN", help="Column of row weights: how many rows each row stands for.")
 NORMALIZE = click.option(
     "--normalize-weight",
     is_flag=True,
-    help="Let the weights sum to the number of rows, where they only compare rows; reads them once before.",
+    help="Scale the weights so that they sum to the number of rows. Reads them once before the fit.",
 )
 CLASS_WEIGHT = click.option(
     "--class-weight",
     multiple=True,
     metavar="balanced|CLASS=WEIGHT",
-    help="How many rows each row of a class stands for: spam=3 (repeated), or balanced, which makes all classes weigh "
-    "the same and reads them once before.",
+    help="Weight of the rows of a class, such as spam=3 (repeatable); or balanced, which gives all classes the same "
+    "total weight and reads the rows once before the fit.",
 )

@@ -1,19 +1,21 @@
-"""``naively predict``: rows in, rows with answers out, however many."""
+"""``naively predict``: rows in, rows with predicted classes out, in files of any size."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from . import options
-from . import parse as inputs
-from .progress import Bar
-from .render import amount, print_json
+from . import arguments, options
+from .progress import ProgressBar
+from .render import print_json, row_count_text
+
+if TYPE_CHECKING:
+    from ..data.writers import Form
 
 EXAMPLE = """\b
-Example:
+Examples:
   naively predict income.parquet new.csv -o answers.csv
   naively predict income.parquet new.parquet -o answers.parquet --probabilities --why 3
   cat new.csv | naively predict income.parquet - | head
@@ -29,28 +31,36 @@ Example:
     default="-",
     type=click.Path(),
     metavar="FILE",
-    help="Where to write: .csv, .tsv, .parquet or .jsonl, with .gz if packed. Left out: stdout, as CSV.",
+    help="File to write: .csv, .tsv, .parquet or .jsonl, with .gz to compress. Default: stdout, as CSV.",
 )
-@click.option("--to", type=click.Choice(["csv", "tsv", "parquet", "jsonl"]), help="What to write, whatever the ending.")
+@click.option(
+    "--to",
+    type=click.Choice(["csv", "tsv", "parquet", "jsonl"]),
+    help="Format to write; by default by the file extension.",
+)
 @click.option("--probabilities", "-p", is_flag=True, help="Add the probability of each class: P(yes), P(no), …")
 @click.option(
-    "--why", type=click.IntRange(0), default=0, metavar="N", help="Add the N columns that spoke most, in words."
+    "--why",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Add the N largest contributions, as text.",
 )
-@click.option("--only-answers", is_flag=True, help="Leave out the columns of the file.")
-@click.option("--prefix", default="", metavar="TEXT", help="Put this before the names of the columns that are added.")
+@click.option("--only-answers", is_flag=True, help="Write only the added columns.")
+@click.option("--prefix", default="", metavar="TEXT", help="Prefix of the names of the added columns.")
 @options.settings
 @options.reading
 @options.N_JOBS
 @options.QUIET
 @options.JSON
 @options.DEBUG
-def command(
+def predict_command(
     model: str,
     files: tuple[str, ...],
     out: str,
-    to: Any,
-    settings: dict[str, Any],
-    reading: dict[str, Any],
+    to: Form | None,
+    settings: options.OptionValues,
+    reading: options.OptionValues,
     n_jobs: int | None,
     quiet: bool,
     as_json: bool,
@@ -59,21 +69,21 @@ def command(
     only_answers: bool,
     prefix: str,
 ) -> None:
-    """Add answers to the rows of files.
+    """Predict the classes of the rows of files.
 
-    Added are `answer` (empty where --reject lets the model abstain) and `probability`; with costs `expected_cost`; on
-    request `P(class)` and `why`. Columns are found by name; those that the model does not know stay as they are. The
-    output takes its name when it is whole.
+    Adds the columns `answer` (empty for rows without an answer, see --reject) and `probability`; with costs
+    `expected_cost`; with options `P(class)` and `why`. Columns are matched by name; others are copied. The output file
+    appears only when it is complete.
     """
     from ..estimator import predict_files as streaming
 
     if out == "-" and to == "parquet" and sys.stdout.isatty():
-        raise click.UsageError("Parquet is nothing to look at; write it to a file: -o answers.parquet.")
+        raise click.UsageError("Parquet cannot be shown on a terminal; write it to a file: -o answers.parquet.")
     if out == "-" and as_json:
-        raise click.UsageError("--json and the answers both want stdout; write the answers to a file by -o.")
-    file = inputs.opened(files, reading)
-    inputs.spare(out, file, model)
-    fitted = inputs.loaded(model, settings, n_jobs)
+        raise click.UsageError("--json and the answers cannot both go to stdout; write the answers to a file by -o.")
+    file = arguments.open_files(files, reading)
+    arguments.refuse_overwriting(out, file, model)
+    fitted = arguments.load_with_settings(model, settings, n_jobs)
     wanted = streaming.AnswerColumns(
         probabilities,
         fitted.parameters.cost is not None or fitted.parameters.reject is not None,
@@ -81,9 +91,9 @@ def command(
         only_answers,
         prefix,
     )
-    with Bar("Answering", quiet) as bar:
+    with ProgressBar("Predicting", quiet) as bar:
         rows = streaming.write_answers(fitted, file, out, to, wanted, bar)
     if as_json:
         print_json({"rows": rows, "out": out})
     elif not quiet and out != "-":
-        click.echo(f"Wrote {amount(rows)} rows with answers to {out}.", err=True)
+        click.echo(f"Wrote {row_count_text(rows)} rows with answers to {out}.", err=True)

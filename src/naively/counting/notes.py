@@ -12,7 +12,7 @@ from .._types import CellLike, Label
 from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..errors.message import IgnoredColumns, Message, Setting
-from ..judge.metrics import one_class
+from ..judge.metrics import single_class_note
 from ..stats.axis import Axis
 from .cell_notes import SHOWN, name_list, unclear_numbers
 from .counter import TableCounter
@@ -51,7 +51,7 @@ def grouped_remarks(found: Sequence[tuple[Said, str]]) -> list[Message]:
 def about_target(labels: Sequence[Label]) -> list[Message]:
     """Return remarks on a target that can hardly be meant: one class alone, or more numbers than there are classes."""
     if len(labels) == 1:
-        return [Message(one_class(labels[0]))]
+        return [Message(single_class_note(labels[0]))]
     if len(labels) <= MANY_NUMBERS or not isinstance(labels[0], (int, float, np.number)):
         return []
     remark = Message(

@@ -11,7 +11,7 @@ import numpy as np
 from .._types import Codes, Floats, Label
 from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput, InvalidSetting, WeightWarning, levels_to_caller
-from ..errors.message import Message, Part, Setting
+from ..errors.message import Message, MessagePart, Setting
 from ..stats import Counts
 from ..stats.class_weights import times_class_weights
 from ..stats.row_weights import MOST_WEIGHT
@@ -166,7 +166,7 @@ def check_scale_of_file(rows: FileRows) -> None:
         warn_of_scale(*rows.weighed, Setting("normalize_weight", True, of="nv.fit_files(...)"))
 
 
-def warn_of_scale(rows: int, total: float, normalized: str | Part) -> None:
+def warn_of_scale(rows: int, total: float, normalized: str | MessagePart) -> None:
     """Warn of weights whose sum is far below the number of rows."""
     if rows < FEW or rows * LEAST <= total:
         return

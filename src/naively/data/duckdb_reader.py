@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .._threads import allowed
 from ..errors import UnreadableRows
-from ..errors.message import ANY_VALUE, Message, MissingTexts, Part, PythonOnly, Setting
+from ..errors.message import ANY_VALUE, Message, MessagePart, MissingTexts, PythonOnly, Setting
 
 if TYPE_CHECKING:
     import duckdb
@@ -219,7 +219,7 @@ class WrongCell(NamedTuple):
     value: str
     kind: str
 
-    def error(self, *why: str | Part) -> UnreadableRows:
+    def error(self, *why: str | MessagePart) -> UnreadableRows:
         """Return the error about the cell; the sentence goes on after what the cell holds."""
         start = f"column {self.column!r} holds {self.value!r} here, "
         sentence = Message(start, *why)

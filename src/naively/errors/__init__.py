@@ -1,30 +1,32 @@
-"""Every error says what was found, where, and what to do.
+"""Errors and warnings. Every error says what was found, where, and what to do.
 
 ::
 
     NaivelyError
-    ├── LikelihoodFell (also a RuntimeError)  expectation-maximization went down instead of up
-    ├── NotInstalled (also an ImportError)    a library that only an extra brings
+    ├── LikelihoodFell (also a RuntimeError)  a step of expectation-maximization lowered the likelihood
+    ├── NotInstalled (also an ImportError)    an optional library is not installed
     └── InvalidInput (also a ValueError)
-        ├── NotAPart        rows subtracted that were never counted
+        ├── NotAPart        a subtraction of rows that were never counted
         ├── DoesNotFit      two statistics that cannot be added
         ├── NumberTooLarge  a number whose square cannot be summed
         ├── RowRefused      a cell that cannot be counted or scored
         ├── InvalidSetting  a setting outside its range
-        ├── UnreadableFile  a file that is no whole model file
-        ├── UnwritableFile  a model or a place that cannot be saved
-        └── UnreadableRows  a data file, or a line of one, that cannot be read as it is
+        ├── UnreadableFile  a model file that is missing, incomplete or damaged
+        ├── UnwritableFile  a model that cannot be saved, or a file that cannot be written
+        └── UnreadableRows  a data file, or a line of one, that cannot be read
 
-    StaleWarning (a UserWarning)   a calibration that was made for other counts or settings
-    WeightWarning (a UserWarning)  weights of rows whose sum is far from the number of rows
+    StaleWarning (a UserWarning)             a calibration that was fitted for other counts or settings
+    WeightWarning (a UserWarning)            row weights whose sum is far from the number of rows
+    TextbookFallbackWarning (a UserWarning)  the textbook model in place of the joint model
+    TargetWarning (a UserWarning)            a target of a single class, or of hundreds of numbers
 
-An error is a value: `row`, `column`, `path`, `setting` and others are its attributes. Its sentence is a `Message`, made
-of parts: text that everyone reads alike, and values that Python and the command line write in their own ways. ::
+An error is a value: `row`, `column`, `path`, `setting` and others are its attributes. Its text is a `Message`, made of
+parts: plain text, and values that Python and the command line write differently. ::
 
     raise InvalidInput(RowNumber(3), " has no label. Drop such rows, or set ", Setting("unlabelled", "skip"), ".")
 
 Python shows "Row 3 has no label. Drop such rows, or set unlabelled='skip'.", the command line "Row 4 has no label. Drop
-such rows, or set --unlabelled skip.". What users wrote is part of the text, and nobody rewrites it.
+such rows, or set --unlabelled skip.". Quoted data is part of the plain text, which is never changed.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ from copy import copy
 from os import PathLike
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from .message import Message, Part, RowNumber, Setting
+from .message import Message, MessagePart, RowNumber, Setting
 
 if TYPE_CHECKING:
     from .._types import Label
 
 
 class ErrorFields(TypedDict, total=False):
-    """What an error says beside its sentence."""
+    """The attributes of an error."""
 
     row: int
     column: Label
@@ -59,10 +61,10 @@ class NaivelyError(Exception):
 
     Parameters
     ----------
-    *parts : str or part of a message
-        The sentence, in pieces; see `Message`.
-    **fields
-        The attributes below. `row` and `path` are taken from the sentence, if it holds a `RowNumber`.
+    *parts : str or MessagePart
+        The text, in parts; see `Message`.
+    **fields : object
+        The attributes below. `row` and `path` are taken from the text, if it has a `RowNumber`.
 
     Attributes
     ----------
@@ -73,13 +75,13 @@ class NaivelyError(Exception):
     path : str or None
         The file.
     line : int or None
-        The line of the file, where it is known; the first line, mostly the names of the columns, is 1.
+        The line of the file, if it is known; the first line, mostly the names of the columns, is 1.
     setting : str or None
         The name of the setting.
     value : object or None
         The cell, or the value of the setting.
     classes : list or None
-        The classes that there are, if another was named.
+        The known classes, if another was named.
 
     Examples
     --------
@@ -100,23 +102,36 @@ class NaivelyError(Exception):
     value: object = None
     classes: list[Label] | None = None
 
-    def __init__(self, *parts: str | Part, **fields: Unpack[ErrorFields]) -> None:
+    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
         super().__init__(Message(*parts))
         for part in self.message.parts:
             if isinstance(part, RowNumber):
                 self.row, self.path = part.row, part.path
                 break
-        if parts and isinstance(parts[0], Setting):  # the sentence is about this setting
+        if parts and isinstance(parts[0], Setting):  # the text is about this setting
             self.setting, self.value = parts[0].name, parts[0].given
         vars(self).update(fields)
 
     @property
     def message(self) -> Message:
-        """The sentence with its parts."""
+        """The text with its parts."""
         return Message(*self.args)
 
     def with_place(self, begin: int, path: str | None = None) -> Self:
-        """Return the same error for rows that are a piece of a table, or of a file: row `begin` is their first."""
+        """Return the same error with its row counted from the beginning of a table or a file.
+
+        Parameters
+        ----------
+        begin : int
+            The position of the block's first row.
+        path : str, optional
+            The file.
+
+        Returns
+        -------
+        error : NaivelyError
+            The error about the same row.
+        """
         if self.path is not None:
             return self
         error = copy(self)
@@ -129,7 +144,7 @@ class NaivelyError(Exception):
 
 
 def _restored_error(kind: type[NaivelyError], args: tuple[object, ...], fields: dict[str, object]) -> NaivelyError:
-    """Return an error as it was, without composing its sentence anew."""
+    """Return an error as it was, without composing its text again."""
     error = kind.__new__(kind)
     error.args = args
     vars(error).update(fields)
@@ -137,30 +152,59 @@ def _restored_error(kind: type[NaivelyError], args: tuple[object, ...], fields: 
 
 
 class LikelihoodFell(NaivelyError, RuntimeError):
-    """A step of expectation-maximization lowered the likelihood, which only rounding can do."""
+    """A step of expectation-maximization lowered the likelihood, which only rounding can cause.
+
+    Attributes
+    ----------
+    step : int
+        The number of the step.
+    before, after : float
+        The penalized log-likelihood before and after it.
+    """
 
     def __init__(self, step: int, before: float, after: float) -> None:
         super().__init__(
-            f"Step {step} of expectation-maximization took the penalized log-likelihood from {before:.17g} down to "
-            f"{after:.17g}, and no step can but by rounding: some column may hold numbers that differ by less than a "
+            f"Step {step} of expectation-maximization lowered the penalized log-likelihood from {before:.17g} to "
+            f"{after:.17g}, which only rounding can cause: some column may hold numbers that differ by less than a "
             "billionth of their size. Subtract their mean; if that does not help, please report it."
         )
         self.step, self.before, self.after = step, before, after
 
 
 class NotInstalled(NaivelyError, ImportError):
-    """An optional library is needed and is not installed."""
+    """An optional library is not installed."""
 
     def __init__(self, why: str, extra: str) -> None:
         super().__init__(f'{why}, which is not installed: pip install "naively[{extra}]".')
 
 
 class InvalidInput(NaivelyError, ValueError):
-    """Data or settings that no result can be computed from."""
+    """Data or settings that no result can be computed from.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> from naively.errors import InvalidInput
+    >>> try:
+    ...     nv.decide([[0.5, 0.1]])
+    ... except InvalidInput as error:
+    ...     print(error.row)
+    0
+    """
 
 
 class NotAPart(InvalidInput):
-    """A subtraction of rows that were never counted: a count would become negative."""
+    """A subtraction of rows that were never counted: a count would become negative.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    counted, taken : float
+        The count, and how much would be subtracted from it.
+    what : str
+        The name of the statistic.
+    """
 
     def __init__(
         self, column: Label, label: Label, value: object, counted: float, taken: float, what: str = "count"
@@ -176,12 +220,12 @@ class NotAPart(InvalidInput):
         self.label, self.counted, self.taken, self.what = label, counted, taken, what
 
     def in_column(self, column: Label) -> NotAPart:
-        """Return the same error, naming the column."""
+        """Return the same error with the name of the column."""
         return NotAPart(column, self.label, self.value, self.counted, self.taken, self.what)
 
 
 class DoesNotFit(InvalidInput):
-    """Two statistics of different kinds or columns, which cannot be combined."""
+    """Two statistics of different kinds or columns, which cannot be added or subtracted."""
 
 
 class NumberTooLarge(InvalidInput):
@@ -199,7 +243,13 @@ class NumberTooLarge(InvalidInput):
 
 
 class RowRefused(InvalidInput):
-    """A row that cannot be counted or scored: a cell holds no number, or one that is not allowed there."""
+    """A row with a cell that cannot be counted or scored: not a number, or one that is not allowed there.
+
+    Attributes
+    ----------
+    needed : str
+        What the column needs.
+    """
 
     row: int
 
@@ -209,19 +259,30 @@ class RowRefused(InvalidInput):
         self.needed = needed
 
     def in_column(self, column: Label) -> RowRefused:
-        """Return the same error, naming the column."""
+        """Return the same error with the name of the column."""
         return RowRefused(self.row, column, self.value, self.needed)
 
 
 def infinite_cell(row: int, column: Label) -> RowRefused:
-    """Return the error about a number that is infinite, counted or scored."""
+    """Return the error about an infinite number."""
     return RowRefused(row, column, "infinity", "give a finite number, or leave the cell empty if it is unknown.")
 
 
 class InvalidSetting(InvalidInput):
-    """A setting outside the range in which it means something: `setting` and `value` say which."""
+    """A setting outside its range; `setting` is its name, and `value` its value.
 
-    def __init__(self, *parts: str | Part, **fields: Unpack[ErrorFields]) -> None:
+    Examples
+    --------
+    >>> import naively as nv
+    >>> from naively.errors import InvalidSetting
+    >>> try:
+    ...     nv.NaiveBayes(smoothing=-1).fit({"x": [1.0, 2.0]}, ["a", "b"])
+    ... except InvalidSetting as error:
+    ...     print(error.setting, error.value)
+    smoothing -1
+    """
+
+    def __init__(self, *parts: str | MessagePart, **fields: Unpack[ErrorFields]) -> None:
         super().__init__(*parts, **fields)
         first = next((part for part in self.message.parts if isinstance(part, Setting)), None)
         if first is not None and self.setting is None:
@@ -229,14 +290,14 @@ class InvalidSetting(InvalidInput):
 
 
 class UnreadableFile(InvalidInput):
-    """A model file that is missing, cut off, damaged, newer than this version, or no model file at all."""
+    """A model file that is missing, incomplete, damaged, newer than this version, or not a model file."""
 
     def __init__(self, path: str | PathLike[str], why: str | Message) -> None:
         super().__init__(f"Cannot load a model from {str(path)!r}: ", why, path=str(path))
 
 
 class UnwritableFile(InvalidInput):
-    """A model that a file cannot hold, or a place where no file can be written."""
+    """A model that a file cannot hold, or a path that cannot be written."""
 
     def __init__(self, path: str | PathLike[str], why: str | Message) -> None:
         unchanged = " A file that was there before is unchanged."
@@ -244,7 +305,7 @@ class UnwritableFile(InvalidInput):
 
 
 class UnreadableRows(InvalidInput):
-    """A data file, or a line of one, that cannot be read as it is."""
+    """A data file, or a line of one, that cannot be read."""
 
     def __init__(
         self,
@@ -256,7 +317,7 @@ class UnreadableRows(InvalidInput):
         column: Label = None,
         value: object = None,
     ) -> None:
-        place: str | Part = str(path) if line is None else f"{path}, line {line}"
+        place: str | MessagePart = str(path) if line is None else f"{path}, line {line}"
         if line is None and row is not None:
             place = RowNumber(row, str(path))
         super().__init__(place, ": ", why, path=str(path), column=column, value=value)
@@ -264,23 +325,26 @@ class UnreadableRows(InvalidInput):
 
 
 class StaleWarning(UserWarning):
-    """A calibration is still used, but the counts or settings that it was made for have changed."""
+    """A calibration is still in use, but the counts or settings that it was fitted for have changed."""
 
 
 class WeightWarning(UserWarning):
-    """The weights of rows sum to far fewer, or far more, than there are rows."""
+    """The sum of the row weights is far from the number of rows."""
 
 
-class LeftOutWarning(UserWarning):
-    """A result lacks something that could not be carried over."""
+class TextbookFallbackWarning(UserWarning):
+    """The textbook model is used in place of the joint model.
+
+    Counts were combined that have no pairs of columns in common, or a fold leaves too few rows to fit weights.
+    """
 
 
 class TargetWarning(UserWarning):
-    """A target that is counted as it is, but is probably a mistake: a single class, or hundreds of numbers."""
+    """A target that is probably a mistake: a single class, or hundreds of numbers."""
 
 
 def levels_to_caller() -> int:
-    """Return how many calls up the first line outside this package is: a warning shall point there."""
+    """Return the number of stack levels to the first caller outside this package, where a warning points."""
     level, frame = 0, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "naively":
         level, frame = level + 1, frame.f_back

@@ -1,8 +1,8 @@
-"""Sentences made of parts, so that Python and the command line write them in their own ways.
+"""Texts made of parts, which Python and the command line write differently.
 
-A `Message` is the text that Python shows. Its `parts` are pieces of plain text, and values: the number of a row, a
-setting, columns to ignore. Whoever speaks to others than Python's users writes these values anew and leaves the text
-as it is; nobody searches a finished sentence.
+A `Message` is the text that Python shows. Its `parts` are plain text, and values: the number of a row, a setting,
+columns to ignore. The command line writes these values in its own way and leaves the plain text as it is; no code
+searches a finished text.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A value within a message; `str` writes it as Python's users know it."""
+class MessagePart:
+    """A value within a message; `str` writes it as in Python."""
 
     def __format__(self, spec: str) -> NoReturn:
         raise TypeError(f"{type(self).__name__} within an f-string would lose its value; pass it as a part of its own.")
 
 
 @dataclass(frozen=True)
-class RowNumber(Part):
+class RowNumber(MessagePart):
     """A row, counted from 0, of a table or of a file; Python counts from 0 and the command line from 1."""
 
     row: int
     path: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "row", int(self.row))  # NumPy's whole numbers, too
+        object.__setattr__(self, "row", int(self.row))  # also NumPy's integers
 
     def __str__(self) -> str:
         return f"row {self.row}" if self.path is None else f"{self.path}, row {self.row}"
 
 
 @dataclass(frozen=True)
-class Setting(Part):
-    """A setting, such as ``limit=3``, maybe of a call such as ``nv.File(...)``; without a value its name alone."""
+class Setting(MessagePart):
+    """A setting, such as ``limit=3``, maybe of a call such as ``nv.File(...)``; without a value, its name."""
 
     name: str
     value: object | EllipsisType = ...
     of: str = ""
-    more: bool = False  # whether a list or dict is longer than is shown
+    more: bool = False  # whether a list or dict is longer than shown
 
     @property
     def given(self) -> object:
@@ -63,7 +63,7 @@ class Setting(Part):
 
 
 @dataclass(frozen=True)
-class IgnoredColumns(Part):
+class IgnoredColumns(MessagePart):
     """Columns that a fit should ignore."""
 
     names: Sequence[str]
@@ -74,8 +74,8 @@ class IgnoredColumns(Part):
 
 
 @dataclass(frozen=True)
-class MissingTexts(Part):
-    """Texts that a file should read as missing values, beside the usual ones."""
+class MissingTexts(MessagePart):
+    """Texts that should be read as missing values, in addition to the default ones."""
 
     texts: Sequence[str]
     more: bool = False
@@ -85,8 +85,8 @@ class MissingTexts(Part):
 
 
 @dataclass(frozen=True)
-class PythonOnly(Part):
-    """Advice that helps in Python alone."""
+class PythonOnly(MessagePart):
+    """Advice for Python only."""
 
     text: str
 
@@ -95,7 +95,7 @@ class PythonOnly(Part):
 
 
 class Code(str):
-    """An expression of Python as the value of a setting: it is shown as it is, without quotes."""
+    """A Python expression as the value of a setting: it is shown without quotes."""
 
     __slots__ = ()
 
@@ -103,22 +103,22 @@ class Code(str):
         return str(self)
 
 
-# A value that users choose.
+# Stands for a value that users choose.
 ANY_VALUE = Code("…")
-# How a family says that its levels are to be named.
+# The family of a column whose levels are to be named.
 OPEN_LEVELS = Code("nv.Ordinal(levels=[…])")
-KINDS: Mapping[str, type[Part]] = {
+KINDS: Mapping[str, type[MessagePart]] = {
     kind.__name__: kind for kind in (RowNumber, Setting, IgnoredColumns, MissingTexts, PythonOnly)
 }
 
 
 class Message(str):
-    """A sentence for Python's users that keeps its parts.
+    """The text that Python shows, with its parts.
 
     Parameters
     ----------
-    *parts : str, Part or Message
-        The pieces of the sentence, in order; a message among them is taken apart.
+    *parts : str, MessagePart or Message
+        The parts of the text, in order; those of messages among them are inserted.
 
     Examples
     --------
@@ -127,10 +127,10 @@ class Message(str):
     Row 3 has no label; set unlabelled='skip'.
     """
 
-    parts: tuple[str | Part, ...]
+    parts: tuple[str | MessagePart, ...]
 
-    def __new__(cls, *parts: str | Part) -> Self:
-        """Write the sentence."""
+    def __new__(cls, *parts: str | MessagePart) -> Self:
+        """Compose the text."""
         flat = tuple(_flattened(parts))
         text = "".join(map(str, flat))
         if flat and isinstance(flat[0], RowNumber) and flat[0].path is None:
@@ -140,7 +140,7 @@ class Message(str):
         return self
 
     def with_place(self, begin: int, path: str | None = None) -> Message:
-        """Return the same message about rows that begin at `begin` of a table, or of a file, which is named."""
+        """Return the same message with rows counted from `begin`, in a file if its path is given."""
         parts = [replace(part, row=part.row + begin) if isinstance(part, RowNumber) else part for part in self.parts]
         if path is not None:
             if parts and isinstance(parts[0], RowNumber):
@@ -150,33 +150,33 @@ class Message(str):
         return Message(*parts)
 
     def to_json(self) -> Json:
-        """Return the message for a file: its text, or a list of its parts if they are more than that."""
+        """Return the message for JSON: its text, or a list of its parts if it has others than text."""
         if all(isinstance(part, str) for part in self.parts):
             return str(self)
         return [part if isinstance(part, str) else _fields_of(part) for part in self.parts]
 
     @classmethod
     def from_json(cls, data: Json) -> Message:
-        """Return the message that `to_json` wrote."""
+        """Return the message from the result of `to_json`."""
         if isinstance(data, str):
             return cls(data)
         return cls(*(part if isinstance(part, str) else _part_of(dict(part)) for part in data))
 
-    def __reduce__(self) -> tuple[type[Message], tuple[str | Part, ...]]:
+    def __reduce__(self) -> tuple[type[Message], tuple[str | MessagePart, ...]]:
         return type(self), self.parts
 
 
-def _fields_of(part: Part) -> dict[str, Json]:
+def _fields_of(part: MessagePart) -> dict[str, Json]:
     fields = {name: value for name, value in asdict(part).items() if value is not ...}
     return {"kind": type(part).__name__, **fields}
 
 
-def _part_of(fields: dict[str, Json]) -> Part:
+def _part_of(fields: dict[str, Json]) -> MessagePart:
     return KINDS[fields.pop("kind")](**fields)
 
 
-def _flattened(parts: Sequence[str | Part]) -> Iterator[str | Part]:
-    """Return the parts, those of messages among them one by one."""
+def _flattened(parts: Sequence[str | MessagePart]) -> Iterator[str | MessagePart]:
+    """Return the parts; those of messages among them are inserted."""
     for part in parts:
         if isinstance(part, Message):
             yield from part.parts
@@ -190,8 +190,8 @@ __all__ = [
     "Code",
     "IgnoredColumns",
     "Message",
+    "MessagePart",
     "MissingTexts",
-    "Part",
     "PythonOnly",
     "RowNumber",
     "Setting",

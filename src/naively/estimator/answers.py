@@ -20,8 +20,8 @@ from ..errors import InvalidInput, InvalidSetting, UnreadableRows
 from ..errors.message import Setting
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
-from ..explain.interval import interval, prior_known, tail_of
-from ..judge.decision import decide, expected_cost, labelled_cost
+from ..explain.interval import interval, prior_cumulants, tail_probability
+from ..judge.decision import cost_and_choices, decide, expected_cost
 from ..model.scorer import AdditiveModel
 from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier
@@ -33,12 +33,12 @@ Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
 Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]
 
 
-def joint_log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
+def joint_log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(row, class) up to a constant of the row."""
     return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_joint, rows, threads), X)
 
 
-def log_probabilities(fitted: FittedClassifier, X: TableLike) -> Floats:
+def log_probabilities_of(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return log P(class | row) of each row and class."""
     return _ask(fitted, lambda model, rows, threads: model.answer(AdditiveModel.log_posterior, rows, threads), X)
 
@@ -62,7 +62,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
     probabilities = probabilities_of(fitted, X)
     if isinstance(cost, str):
         return decide(probabilities, cost, reject, numeric_classes(fitted.classes))
-    matrix, choices = labelled_cost(cost, fitted.classes)
+    matrix, choices = cost_and_choices(cost, fitted.classes)
     chosen = decide(probabilities, matrix, reject)
     if reject is None:
         return np.asarray(choices[chosen])
@@ -71,7 +71,7 @@ def decisions_of(fitted: FittedClassifier, X: TableLike) -> AnyArray:
 
 def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
     """Return what each choice is expected to cost, as [row, choice]."""
-    cost, _ = labelled_cost(fitted.parameters.cost, fitted.classes)
+    cost, _ = cost_and_choices(fitted.parameters.cost, fitted.classes)
     return expected_cost(probabilities_of(fitted, X), cost)
 
 
@@ -84,9 +84,9 @@ def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> 
             Setting("model", "textbook"),
             " for the intervals of the textbook model.",
         )
-    tail, (source, threads) = tail_of(level), source_of(fitted, X)
+    tail, (source, threads) = tail_probability(level), source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing
-    return interval(model, source, threads, prior_known(model.textbook, fitted.all_counts.rows, smoothing), tail)
+    return interval(model, source, threads, prior_cumulants(model.textbook, fitted.all_counts.rows, smoothing), tail)
 
 
 def evidence_of(fitted: FittedClassifier, X: TableLike, against: Label | None = None) -> Evidence:

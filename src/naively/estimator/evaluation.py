@@ -16,8 +16,8 @@ from ..data.files import file_of
 from ..data.frame import Frame
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..judge.outcomes import fitting
-from ..judge.scores import Scores, together
+from ..judge.score_inputs import matching_label
+from ..judge.scores import Scores, joined_scores
 from ..model.leave_one_out import check_not_more_rows, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
 from .answers import decisions_of
 from .fitted_classifier import FittedClassifier
@@ -26,7 +26,7 @@ from .priors_and_costs import costs_of_scores, prior_without_row
 Part = TypeVar("Part")
 
 
-def leave_one_out_scores(
+def scores_by_leave_one_out(
     fitted: FittedClassifier, X: TableLike, y: ColumnLike, sample_weight: ColumnLike, target: str | None
 ) -> Scores:
     """Return how well each of the rows is answered from all others."""
@@ -41,8 +41,10 @@ def leave_one_out_scores(
     file = file_of(X)
     if file is not None:
         read = rows_of_file(file, y, target, sample_weight)
-        parts = _parts_of(fitted, read, lambda table, w: leave_one_out_scores(fitted, table, None, w, read.of_target))
-        return together(parts)
+        parts = _parts_of(
+            fitted, read, lambda table, w: scores_by_leave_one_out(fitted, table, None, w, read.of_target)
+        )
+        return joined_scores(parts)
     rows = rows_with_weight(labeled_rows(X, y, target, sample_weight, parameters.unlabelled, state.schema))
     model, counts = fitted.model, fitted.counts
     if isinstance(rows.source, Frame):
@@ -53,7 +55,7 @@ def leave_one_out_scores(
     check_not_more_rows(counts, truth, heavy.weights)
     labels = counts.classes.labels
     tuning = ("adjusted" if model.leaves_out_weights else "fixed") if fitted.tuning.calibrated else None
-    return Scores.of_places(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
+    return Scores.from_indices(posterior, truth, labels, rows.weights, *costs_of_scores(parameters, labels), tuning)
 
 
 class Judged(NamedTuple):
@@ -79,7 +81,7 @@ def score_of(
     heavy = None if sample_weight is None else np.concatenate(weights)
     if isinstance(parameters.cost, str):
         return Scores.from_labels(labels, answers, None, heavy, parameters.cost, parameters.reject).skill
-    return Scores.from_labels(labels, answers, None, heavy)._mean_right
+    return Scores.from_labels(labels, answers, None, heavy)._accuracy_of_all
 
 
 def _judged(
@@ -88,7 +90,7 @@ def _judged(
     """Return the true labels of rows with the answers to them."""
     rows: Rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.schema)
     known, own = hard_labels(rows), fitted.classes.tolist()
-    labels = [fitting(label, own) for label in known.labels]
+    labels = [matching_label(label, own) for label in known.labels]
     answers = decisions_of(fitted, rows.source).tolist()
     return Judged([labels[code] for code in known.codes.tolist()], answers, rows.weights)
 

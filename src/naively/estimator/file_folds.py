@@ -19,8 +19,8 @@ from ..counting.second_pass import add_joint_counts, count_jointly
 from ..counting.weights import are_copies, class_weights, with_class_weights
 from ..errors import InvalidInput
 from ..errors.message import Setting
-from ..judge.fold_assignment import Dealer, seed_of
 from ..judge.scores import Scores
+from ..judge.stratified_folds import StratifiedFolds, seed_from_random_state
 from ..model.joint.fitting import enough, fitted_grid
 from ..model.joint.screening import Used, narrow_counter, narrowed_counts, screened_of, union_of, unscreened
 from ..model.leave_one_out import fold_rows, hard_labels, rows_at
@@ -48,7 +48,7 @@ def fit_folds(parameters: Parameters, rows: FileRows, folds: int, tuning: str = 
 
     Where all rows were kept while they were counted, they are answered as the same table in memory would be.
     """
-    which, seed = range(len(rows.source.paths)), seed_of(parameters.random_state)
+    which, seed = range(len(rows.source.paths)), seed_from_random_state(parameters.random_state)
     rows.passes = rows.passes[0], rows.passes[0] + 2 + MORE_PASSES[parameters.model]  # the last to score
     rows.gathering = True
     declared = checked_classes(parameters.classes, rows)
@@ -173,8 +173,8 @@ def _count_pairs(
 
 def _fold_assignment(counter: TableCounter, folds: int, seed: int) -> Callable[[LabeledBlock], Codes]:
     """Return what splits the rows of one pass into folds, block by block, always the same way."""
-    dealer = Dealer(folds, seed)
-    return lambda part: dealer.deal(list(counter.classes.places), part.y, part.own)
+    stratified = StratifiedFolds(folds, seed)
+    return lambda part: stratified.assign(list(counter.classes.places), part.y, part.own)
 
 
 def _samples_without(sample: Rows | None, rows: FileRows, folds: int) -> list[Rows | None]:
@@ -224,7 +224,7 @@ def _scores(
     heavy, tuned = weights if rows.weight is not None else None, tuning if parameters.leaves_choices else None
     how = (place[truth], labels, heavy, *costs_of_scores(parameters, labels), tuned, fold)
     posteriors = zip(*(one.posteriors for one in found), strict=True)
-    return [Scores.of_places(np.concatenate(posterior), *how) for posterior in posteriors]
+    return [Scores.from_indices(np.concatenate(posterior), *how) for posterior in posteriors]
 
 
 class BlockAnswers(NamedTuple):

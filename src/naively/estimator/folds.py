@@ -14,7 +14,7 @@ from ..counting.counter import TableCounter
 from ..counting.rows import Rows, checked_classes, count_rows
 from ..counting.weights import weighted_counts, with_class_weights
 from ..data.schema import Schema
-from ..errors import InvalidInput, LeftOutWarning, levels_to_caller
+from ..errors import InvalidInput, TextbookFallbackWarning, levels_to_caller
 from ..errors.message import Setting
 from ..judge.scores import Scores
 from ..model.joint.fitting import enough
@@ -55,7 +55,7 @@ def scores_of_folds(
     truth = Axis.declared(labels).places(rows.target.labels)[codes[at]]
     weights = None if rows.weights is None else rows.weights[at]
     tuning = None if not parameters.leaves_choices else "fixed" if held is not None else "refit"
-    return Scores.of_places(posterior, truth, labels, weights, *costs_of_scores(parameters, labels), tuning, fold)
+    return Scores.from_indices(posterior, truth, labels, weights, *costs_of_scores(parameters, labels), tuning, fold)
 
 
 def _is_partition(splits: Sequence[Split], rows: Rows) -> bool:
@@ -156,7 +156,7 @@ def _warn_of_fold(rows: Rows) -> None:
     warnings.warn(
         f"A fold leaves {rows.target.rows} rows of {classes} classes to learn from, too few to fit weights: the "
         "textbook model answers it, not the one that all rows would get. Give fewer folds.",
-        LeftOutWarning,
+        TextbookFallbackWarning,
         stacklevel=levels_to_caller(),
     )
 

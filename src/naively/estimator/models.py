@@ -17,7 +17,7 @@ from ..model.joint.model import JointModel
 from ..model.refined.model import RefinedModel
 from ..model.refined.refined_fit import RefinedFit
 from ..model.table_model import TableModel
-from ..model.tuning import Smoothing, Tuning, smoothed
+from ..model.tuning import Smoothing, Tuning, with_column_smoothing
 from ..stats import Counts
 from .priors_and_costs import log_prior
 from .settings import Parameters
@@ -124,7 +124,7 @@ def scale_and_bias(fitted: FittedClassifier) -> tuple[float, Floats | None]:
 
 def _with_smoothing(fitted: FittedClassifier, smoothing: Smoothing) -> tuple[Schema, Settings]:
     """Return the schema and the settings under some smoothing; one for each column is a matter of the schema."""
-    schema = smoothed(fitted.schema, smoothing)
+    schema = with_column_smoothing(fitted.schema, smoothing)
     return schema, fitted.parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
 
 

@@ -554,7 +554,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         array of shape (rows, classes)
             Logarithms of probabilities in the order of `classes_`, exact where the probability itself would be 0.
         """
-        return answers.log_probabilities(self.fitted_, X)
+        return answers.log_probabilities_of(self.fitted_, X)
 
     def predict_joint_log_proba(self, X: TableLike) -> Floats:
         """Return log P(row, class) up to a constant of the row.
@@ -569,7 +569,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         array of shape (rows, classes)
             Log joints in the order of `classes_`.
         """
-        return answers.joint_log_probabilities(self.fitted_, X)
+        return answers.joint_log_probabilities_of(self.fitted_, X)
 
     def expected_cost(self, X: TableLike) -> Floats:
         """Return what each choice is expected to cost.
@@ -663,7 +663,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         Scores
             Of the rows, each answered from all others.
         """
-        return evaluation.leave_one_out_scores(self.fitted_, X, y, sample_weight, target)
+        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None

@@ -21,8 +21,8 @@ from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
 from ..explain.contributions import opponents
 from ..explain.evidence import Evidence
-from ..judge.decision import decide, expected_cost, labelled_cost, most_probable
-from ..judge.outcomes import fitting
+from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
+from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
 from .answers import evidence_of, probabilities_of
 from .fitted_classifier import FittedClassifier
@@ -163,7 +163,7 @@ def _decisions(fitted: FittedClassifier, probabilities: Floats, costly: bool) ->
     if isinstance(parameters.cost, str):
         numbers = decide(probabilities, parameters.cost, parameters.reject, numeric_classes(classes))
         return {"answer": pa.array(numbers, from_pandas=True)}
-    cost, choices = labelled_cost(parameters.cost, classes)
+    cost, choices = cost_and_choices(parameters.cost, classes)
     plain = cost is None and parameters.reject is None
     chosen = most_probable(probabilities) if plain else decide(probabilities, cost, parameters.reject)
     none = chosen < 0
@@ -235,7 +235,9 @@ def scores_of_files(
     probabilities, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     probabilities = np.pad(probabilities, [(0, 0), (0, len(places) - probabilities.shape[1])])
     classes, heavy = tuple(places), weights if weight else None
-    return Scores.of_places(probabilities, truth, classes, heavy, *costs_of_scores(fitted.parameters, classes, known))
+    return Scores.from_indices(
+        probabilities, truth, classes, heavy, *costs_of_scores(fitted.parameters, classes, known)
+    )
 
 
 def _known_rows(
@@ -244,7 +246,7 @@ def _known_rows(
     """Return the probabilities, the classes and the weights of some rows; a class never seen gets the next place."""
     labels, codes, _ = arrow_target(_column_of(batch, target))
     _check_labelled(codes, target)
-    truth = np.array([places.setdefault(fitting(label, places), len(places)) for label in labels])[codes]
+    truth = np.array([places.setdefault(matching_label(label, places), len(places)) for label in labels])[codes]
     return probabilities_of(fitted, _known_columns(fitted, batch)), truth, _weights_of(batch, weight)
 
 

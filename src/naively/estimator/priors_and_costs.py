@@ -11,7 +11,7 @@ from .._types import AnyArray, Floats, Label
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..families import proportions
-from ..judge.decision import Priced, labelled_cost
+from ..judge.decision import CostMatrix, cost_and_choices
 from ..model.estimate import empirical_prior, given_prior, uniform_prior
 from ..model.leave_one_out import PriorWithout, empirical_without, given_without
 from ..stats import Counts
@@ -54,7 +54,7 @@ def prior_without_row(parameters: Parameters, counts: Counts) -> PriorWithout:
 
 def costs_of_scores(
     parameters: Parameters, classes: Sequence[Label], known: int | None = None
-) -> tuple[str | Priced | None, float | None]:
+) -> tuple[str | CostMatrix | None, float | None]:
     """Return the costs of the choices in the order of the classes, and the price of not answering.
 
     Only the first `known` classes are the model's: it cannot choose the others. By a dict of costs every mistake about
@@ -65,12 +65,12 @@ def costs_of_scores(
         return parameters.cost, parameters.reject
     labels = np.empty(len(classes), dtype=object)
     labels[:] = classes
-    matrix, choices = labelled_cost(parameters.cost, labels[:known])
+    matrix, choices = cost_and_choices(parameters.cost, labels[:known])
     if matrix is None:
         return None, parameters.reject
     price = 1.0 if isinstance(parameters.cost, dict) else np.nan
     more = np.full((len(labels) - len(matrix), matrix.shape[1]), price)
-    return Priced(np.vstack([matrix, more]), tuple(choices.tolist())), parameters.reject
+    return CostMatrix(np.vstack([matrix, more]), tuple(choices.tolist())), parameters.reject
 
 
 def numeric_classes(classes: AnyArray) -> AnyArray:

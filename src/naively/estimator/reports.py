@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Floats, Label, TableLike
 from ..counting.notes import about_target
 from ..errors import InvalidInput
-from ..explain.report import importance, information, probabilities, summary
+from ..explain.report import importance_frame, information, probabilities, summary
 from ..explain.text_evidence import words_for_class
 from ..families.family import listed_parts
 from ..model.joint.fitting import why_textbook
@@ -35,7 +35,7 @@ def strongest_words(fitted: FittedClassifier, label: Label, top: int, column: st
 
 def importance_of_columns(fitted: FittedClassifier) -> TableLike:
     """Return the mutual information of each column and the class as a frame, the highest first."""
-    return importance(information_of_columns(fitted))
+    return importance_frame(information_of_columns(fitted))
 
 
 def information_of_columns(fitted: FittedClassifier) -> dict[str, Information]:

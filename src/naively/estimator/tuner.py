@@ -24,15 +24,14 @@ from ..model.recipe import RECIPE
 from ..model.refined.fitting import Again, fit_refined
 from ..model.scorer import AdditiveModel
 from ..model.tuning import (
-    GRID,
     MOST_SCORES,
     UNTUNED,
-    Task,
     TextbookScores,
     Tuning,
-    held_out,
-    sample,
-    tuned,
+    TuningTask,
+    tune_on_held_out_rows,
+    tune_smoothing_and_temperature,
+    tuning_sample,
 )
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
@@ -90,12 +89,13 @@ class Tuner:
             )
         fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
-        rows = sample(rows, MOST_SCORES // len(counts.classes), self.state.schema, threads)
+        rows = tuning_sample(rows, MOST_SCORES // len(counts.classes), self.state.schema, parameters.recipe, threads)
         model = untuned_model(fitted_model, fitted_model.smoothing)
         joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
-        found = held_out(model, joint, truth_of(rows, counts), rows.weights, parameters.has_empirical_prior)
+        scored = ScoredRows.of(joint, truth_of(rows, counts), rows.weights)
+        found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
         self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
 
@@ -121,17 +121,18 @@ class Tuner:
                 "calibrate(X, y, held_out=True)."
             )
         parameters, fitted_model = self.parameters, FittedClassifier(self.parameters, self.state)
-        task = Task(
+        task = TuningTask(
             lambda smoothing: untuned_model(fitted_model, smoothing),
             fitted_model.counts,
             rows,
             prior_without_row(parameters, fitted_model.all_counts),
             parameters.threads,
-            [by for by in GRID if by >= 1 or parameters.estimate != "map"],
+            [by for by in parameters.recipe.smoothing_grid if by >= 1 or parameters.estimate != "map"],
+            parameters.recipe,
             self._fitted_scale if calibrated else self._given_scale,
         )
         given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
-        return tuned(task, given, calibrated)
+        return tune_smoothing_and_temperature(task, given, calibrated)
 
     def _calibrated_instead(self, rows: Rows) -> Tuning:
         """Return the temperature of the textbook model where the joint model was not better than it."""
@@ -216,7 +217,7 @@ def _textbook_scores(
     # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
     posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
-    scores = Scores.of_places(posterior, y, counts.classes.labels, weights)
+    scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
     return TextbookScores(scores.log_loss, scores.accuracy)
 
 

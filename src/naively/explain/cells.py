@@ -1,46 +1,46 @@
-"""What rows hold, as people write it."""
+"""The cells of rows as texts."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from .._types import Floats
+from .._types import Floats, TableLike
 from ..data.frame import Frame
 from ..data.values import ColumnValues
 from ..families.family import shown_label
 from ..stats.missing import is_missing
 
 
-def texts_of(source: Any, name: str, begin: int, end: int) -> Any:
-    """Return what some rows of a frame, or some dicts, hold in a column, as an Arrow array of texts."""
+def cell_texts(source: TableLike, name: str, begin: int, end: int) -> pa.Array:
+    """Return the cells of a column in some rows of a frame, or some dicts, as an Arrow array of texts."""
     if not isinstance(source, Frame):
-        return pa.array([written(cell(row, name)) for row in source[begin:end]], pa.string())
+        return pa.array([cell_text(cell_of(row, name)) for row in source[begin:end]], pa.string())
     values = source.columns[name]
     if not isinstance(values, ColumnValues):
         return pa.repeat("(vector)", end - begin)
     if values.floating:
-        return pa.array(written_numbers(values.numbers(begin, end)), pa.string())
+        return pa.array(number_texts(values.numbers(begin, end)), pa.string())
     labels, which = values.labels(begin, end)
-    texts = pa.array([*map(written, labels), shown_label(None)], pa.string())
+    texts = pa.array([*map(cell_text, labels), shown_label(None)], pa.string())
     return texts.take(pa.array(np.where(which < 0, len(labels), which)))
 
 
-def cell(row: Any, name: str) -> Any:
-    """Return what a dict holds in a column; a number is a name, too."""
+def cell_of(row: Mapping[object, object], name: str) -> object:
+    """Return the cell of a dict in a column; a number is a name, too."""
     return row[name] if name in row else next((value for key, value in row.items() if str(key) == name), None)
 
 
-def written(value: Any) -> str:
+def cell_text(value: object) -> str:
     """Return a value as people write it."""
     if is_missing(value):
         return shown_label(None)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def written_numbers(numbers: Floats) -> list[str]:
+def number_texts(numbers: Floats) -> list[str]:
     """Return numbers as people write them, all in one go."""
     texts = ("%.6g\n" * len(numbers) % tuple(numbers.tolist())).split("\n")[:-1]
     for row in np.flatnonzero(np.isnan(numbers)):

@@ -1,25 +1,33 @@
-"""Evidence: an answer taken apart into what every column said, as numbers, fractions and pictures."""
+"""Evidence: the contribution of every column to an answer, as numbers, fractions and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import logsumexp
 
 from .._frames import frame, frame_of_arrow
-from .._types import Codes, Floats, Longs
+from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
 from ..families import proportions as shares
 from ..families.categorical import LogTable
 from ..families.family import rounded_number
-from ..judge.drawing import Line, amount, html_painted, html_picture, painted, share, shortened, text_picture
+from ..judge.text_table import truncated_line
 from ..model.scorer import posterior, softened
-from .cells import texts_of
+from .bar_chart import (
+    ChartLine,
+    bar_length,
+    highlighted_html,
+    highlighted_text,
+    html_bar_chart,
+    signed_log_odds,
+    text_bar_chart,
+)
+from .cells import cell_texts
 from .text_evidence import TextEvidence, text_column
 
 # Rows that are drawn; of more than these only the first are.
@@ -40,8 +48,8 @@ class Spread(NamedTuple):
     mean: Floats
     ssd: Floats
 
-    def say(self, k: int) -> str:
-        """Say where the numbers of a class lie."""
+    def describe(self, k: int) -> str:
+        """Return where the numbers of a class lie, in words."""
         return (
             f"{rounded_number(self.mean[k], 4)} ± {rounded_number(np.sqrt(self.ssd[k] / self.n[k]), 2)}"
             if self.n[k]
@@ -50,31 +58,53 @@ class Spread(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """What stands behind the scores: the rows themselves, and the counts they were estimated from."""
+    """What stands behind the contributions: the rows themselves, and the counts they were estimated from."""
 
-    source: Any
+    source: TableLike
     tables: Mapping[str, LogTable]  # of the columns of labels
     codes: dict[str, Codes]  # which value of its table each row holds
     numbers: dict[str, Spread]  # of the columns of numbers
     rows: Floats  # how many there are of each class
-    imagined: float | None  # how many more of each class the prior imagines; None if it was given
-    pairs: Mapping[str, tuple[str, str]] | None = None  # of columns taken together, by name; None in the text book
+    pseudo_counts: float | None  # of each class in the prior; None if it was given
+    pairs: Mapping[str, tuple[str, str]] | None = (
+        None  # of columns with a joint contribution, by name; None in textbook naive Bayes
+    )
     texts: Mapping[str, TextEvidence] = {}  # of columns of texts, by name
     joint: str = ""  # what joint terms are, in words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
-    """What each column said about each class, for some rows.
+    """The contribution of each column to the score of each class, for some rows.
 
-    `scores` is [row, column, class] and `prior` is [class]; summed over the columns, with the prior, they are the log
-    joint whose softmax is `predict_proba`. In a calibrated model they are its own: all scores times `scale`, and the
-    prior with the `bias` of each class. A bar of the picture is the lead of the most probable class, `answer`, over
-    the one it is compared with, `against`. Costs change what is decided, not what is probable: they have no part in it.
+    Summed over the columns, with the prior, contributions are the log joint whose softmax is `predict_proba`. A bar of
+    the picture is the lead of the most probable class, `answer`, over the one it is compared with, `against`. Costs
+    change what is decided, not what is probable: they have no part in it.
 
-    In a model of columns together, `joint` is the part of `scores` that comes from joint terms: a linear score of all
-    columns, pairs, or offsets fitted for all columns at once. The rest comes from the column's own values, and the
-    counts that are shown stand behind that alone. In the textbook model `joint` is None: there are no such terms.
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns, and then the pairs of columns that have a contribution beyond both.
+    classes : tuple
+        The classes, in the order of the scores.
+    prior : ndarray of shape (n_classes,)
+        The log prior; in a calibrated model with the bias of each class.
+    scores : ndarray of shape (n_samples, n_columns, n_classes)
+        The contributions; in a calibrated model times `scale`.
+    answer : ndarray of shape (n_samples,)
+        The place of the most probable class of each row.
+    against : ndarray of shape (n_samples,)
+        The place of the class that it is compared with.
+    behind : Behind
+        The rows themselves, and the counts behind the contributions.
+    scale : float, default=1.0
+        The scale of a calibrated model.
+    bias : ndarray of shape (n_classes,), optional
+        The biases of a calibrated model.
+    joint : ndarray of shape (n_samples, n_columns, n_classes), optional
+        The part of `scores` that comes from joint terms: a linear score of all columns, pairs, or offsets fitted for
+        all columns at once. The rest comes from the column's own values, and the counts that are shown stand behind
+        that alone. None in textbook naive Bayes, which has no such terms.
 
     Examples
     --------
@@ -86,14 +116,14 @@ class Evidence:
     out (1) against in (0)
     (prior)             +1.099            │██████████  3 of 4 rows are out, 1 in
     sky      sunny          +∞            │██████████  2 of 3 rows of out, 0 of 1 of in: rules out in
-    wind     (missing)                    │            says nothing
+    wind     (missing)                    │            contributes nothing
     >>> print(evidence.fractions())
     out  3/4 · 2/3
     in  1/4 · 0/1
     """
 
     columns: tuple[str, ...]
-    classes: tuple[Any, ...]
+    classes: tuple[Label, ...]
     prior: Floats
     scores: Floats
     answer: Longs
@@ -108,16 +138,16 @@ class Evidence:
 
     @cached_property
     def log_joint(self) -> Floats:
-        """The sums: log P(row, class) as [row, class], up to terms that all classes share."""
+        """The log joint, log P(row, class), as [row, class], up to terms that all classes share."""
         return np.asarray(self.prior + self.scores.sum(axis=1))
 
     @cached_property
     def probabilities(self) -> Floats:
-        """P(class | row) as [row, class]: what `predict_proba` gives. The prior, if every class is ruled out."""
+        """The probabilities, P(class | row), as [row, class]; the prior, if every class is ruled out."""
         return posterior(self.log_joint, np.asarray(self.prior - logsumexp(self.prior)))
 
     @cached_property
-    def ruled_out(self) -> npt.NDArray[np.bool_]:
+    def ruled_out(self) -> Mask:
         """Whether every class is ruled out, row by row."""
         return np.asarray(np.isneginf(self.log_joint).all(axis=1))
 
@@ -131,7 +161,19 @@ class Evidence:
         return self.scores if self.joint is None else self.scores - self.joint
 
     def parts(self, row: int = 0) -> list[tuple[str, float, float]]:
-        """Return each column with its lead by its own values, and that through joint terms; in the order of `bars`."""
+        """Return the leads of the answer by own values and through joint terms.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+
+        Returns
+        -------
+        list of tuple
+            Of each column its name, its lead by its own values and its lead through joint terms, in the order of
+            `bars`.
+        """
         k, other = self.answer[row], self.against[row]
         with np.errstate(invalid="ignore"):
             total = self.scores[row, :, k] - self.scores[row, :, other]
@@ -141,9 +183,19 @@ class Evidence:
         return [(self.columns[place], float(own[place]), float(joint[place])) for place in at]
 
     def bars(self, row: int = 0) -> list[tuple[str, float]]:
-        """Return what the prior and each column add to the lead of the answer, the strongest first.
+        """Return the lead of the answer by the prior and by each column, the strongest first.
 
         Infinite where one of the two classes is ruled out; NaN where both are.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+
+        Returns
+        -------
+        list of tuple
+            The name and the lead of the prior, and of each column.
         """
         k, other = self.answer[row], self.against[row]
         with np.errstate(invalid="ignore"):
@@ -154,11 +206,16 @@ class Evidence:
 
     # -- as tables ----------------------------------------------------------------------------------------------
 
-    def frame(self) -> Any:
-        """Return a frame with a line for each row and part of a column, and the scores of each class.
+    def frame(self) -> FrameLike:
+        """Return all contributions as a data frame.
 
         `part` is "prior", "own" (by the column's own values), "joint" (through joint terms) or "pair" (of columns). The
         scores of all lines of a row add up to its log joint.
+
+        Returns
+        -------
+        DataFrame
+            A line for each row and part of a column, with the score of each class.
         """
         rows, kinds = len(self), self._kinds
         names, parts = [PRIOR, *(self.columns[at] for at, _ in kinds)], ["prior", *(part for _, part in kinds)]
@@ -166,11 +223,12 @@ class Evidence:
         cells = [pa.repeat("", rows), *(texts[at] for at, _ in kinds)]
         # Part by part they lie one after the other; a line takes one of each.
         lines = (np.arange(rows)[:, None] + rows * np.arange(len(names))).ravel()
-        said = {"own": self.own, "joint": self.joint, "pair": self.scores}
+        none = np.zeros(self.scores.shape) if self.joint is None else self.joint
+        said = {"own": self.own, "joint": none, "pair": self.scores}
         each = np.empty((rows, len(names), len(self.classes)))
         each[:, 0] = self.prior
         for line, (at, part) in enumerate(kinds, 1):
-            each[:, line] = said[part][:, at]  # type: ignore[index]
+            each[:, line] = said[part][:, at]
         scores = each.reshape(-1, len(self.classes))
         places = {
             "row": np.repeat(np.arange(rows), len(names)),
@@ -188,15 +246,25 @@ class Evidence:
         return [(at, p) for at, name in enumerate(self.columns) for p in (("pair",) if name in pairs else both)]
 
     def fractions(self, row: int = 0) -> str:
-        """Return the arithmetic of the text book for one row: a line of unreduced fractions for each class.
+        """Return the arithmetic of the textbook for one row: a line of unreduced fractions for each class.
 
-        Labels are fractions, densities plain numbers, and a column that says nothing is left out. The most
-        probable class comes first. A calibrated model has a last line on what becomes of the products.
+        Labels are fractions, densities plain numbers, and a column that contributes nothing is left out. The most
+        probable class comes first. A calibrated model has a last line on its scale and biases.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+
+        Returns
+        -------
+        str
+            The lines.
         """
         lines = []
         for k in np.argsort(-self.log_joint[row], kind="stable"):
             factors = [self._prior_fraction(int(k)), *(self._fraction(name, row, int(k)) for name in self.columns)]
-            lines.append(f"{self.classes[k]}  {' · '.join(factor for factor in factors if factor)}")
+            lines.append(f"{self.classes[k]}  {' · '.join(one for one in factors if one)}")
         return "\n".join([*lines, *self._tempering()])
 
     def _tempering(self) -> list[str]:
@@ -208,22 +276,34 @@ class Evidence:
         return [f"calibrated: each to the power {self.scale:.4g}{f', then times {each}' if each else ''}"]
 
     def _prior_fraction(self, k: int) -> str:
-        rows, imagined = self.behind.rows, self.behind.imagined
-        if imagined is None or self.behind.pairs is not None:
+        rows, pseudo = self.behind.rows, self.behind.pseudo_counts
+        if pseudo is None or self.behind.pairs is not None:
             bias = 0.0 if self.bias is None else self.bias[k]
             return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
-        return shares.fraction(rows[k], rows.sum(), imagined, len(rows))
+        return shares.fraction(rows[k], rows.sum(), pseudo, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
         if name in self.behind.tables and self.behind.pairs is None:
             return self.behind.tables[name].fraction(k, int(self.behind.codes[name][row]))
         scores = self.scores[row, self._places[name]]
-        return factor(scores[k] / self.scale) if scores.any() else ""
+        return factor_text(scores[k] / self.scale) if scores.any() else ""
 
-    def words(self, row: int = 0, column: str | None = None) -> Any:
-        """Return a frame with a line for each word of a text: its score of each class, and the texts it was met in.
+    def words(self, row: int = 0, column: str | None = None) -> FrameLike:
+        """Return the contribution of each word of a text as a data frame, the strongest first.
 
-        The strongest come first. The scores add up to that of the column, save for what absent words say.
+        The scores add up to that of the column, save for the contribution of absent words.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        column : str, optional
+            The column of texts; by default the only one.
+
+        Returns
+        -------
+        DataFrame
+            A line for each word: its score of each class, and the texts of each class that hold it.
         """
         texts = self.behind.texts[text_column(list(self.behind.texts), column)]
         k, other = int(self.answer[row]), int(self.against[row])
@@ -234,25 +314,38 @@ class Evidence:
         return frame({"word": [said.names[at] for at in order], **scores, **met})
 
     def message(self, row: int = 0, column: str | None = None) -> str:
-        """Return a text for a terminal, its words coloured: blue for the answer, orange against it."""
+        """Return a text for a terminal, its words colored: blue for the answer, orange against it.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        column : str, optional
+            The column of texts; by default the only one.
+
+        Returns
+        -------
+        str
+            The text with the escape codes of a terminal.
+        """
         texts = self.behind.texts[text_column(list(self.behind.texts), column)]
-        return painted(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
+        return highlighted_text(*texts.strengths(row, int(self.answer[row]), int(self.against[row])))
 
     # -- as pictures --------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return "\n\n".join([*(text_picture(*self._picture(row)) for row in self._drawn), *self._more])
+        return "\n\n".join([*(text_bar_chart(*self._picture(row)) for row in self._drawn), *self._more])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         more = "".join(f"<p>{text}</p>" for text in self._more)
-        return "".join(html_picture(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
+        return "".join(html_bar_chart(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
 
     def _html_texts(self, row: int) -> str:
         """Return the texts of one row, their words coloured."""
         pair = int(self.answer[row]), int(self.against[row])
-        return "".join(html_painted(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
+        return "".join(highlighted_html(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
 
     @property
     def _drawn(self) -> range:
@@ -262,7 +355,7 @@ class Evidence:
     def _more(self) -> list[str]:
         return [f"… and {len(self) - DRAWN} more rows"] if len(self) > DRAWN else []
 
-    def _picture(self, row: int) -> tuple[str, list[Line]]:
+    def _picture(self, row: int) -> tuple[str, list[ChartLine]]:
         """Return the title and the lines of one row."""
         bars, longest = self.bars(row), self._longest(row)
         known = self.behind.pairs or {}
@@ -277,7 +370,8 @@ class Evidence:
         for what, some in hidden.items():
             if some:
                 rest = float(sum(lead for name, lead in bars if name in some))
-                lines.append(Line(f"({len(some):,} other {what})", "", amount(rest), share(rest, longest), ""))
+                title = f"({len(some):,} other {what})"
+                lines.append(ChartLine(title, "", signed_log_odds(rest), bar_length(rest, longest), ""))
         return self._title(row), lines
 
     def _longest(self, row: int) -> float:
@@ -299,28 +393,28 @@ class Evidence:
         p = self.probabilities[row]
         title = f"{self.classes[k]} ({p[k]:.3g})" + (f" against {self.classes[other]} ({p[other]:.3g})" * (k != other))
         title += f", {softened(self.scale)}" if self.scale != 1.0 else ""
-        return f"Every class is ruled out, so the prior speaks alone: {title}" if self.ruled_out[row] else title
+        return f"Every class is ruled out, so only the prior is left: {title}" if self.ruled_out[row] else title
 
-    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[Line]:
+    def _lines(self, row: int, name: str, lead: float, parts: Sequence[float], longest: float) -> list[ChartLine]:
         """Return the lines of a column: its contribution, and where it has both, its parts; then its words."""
         if name == PRIOR:
-            return [Line(name, "", amount(lead), share(lead, longest), self._note_on_prior(row))]
+            return [ChartLine(name, "", signed_log_odds(lead), bar_length(lead, longest), self._note_on_prior(row))]
         at, joint = self._places[name], self.joint
         value = self._texts(name, row, row + 1)[0].as_py()
-        value = shortened(value, DRAWN_TEXT) if name in self.behind.texts else value
+        value = truncated_line(value, DRAWN_TEXT) if name in self.behind.texts else value
         if not self.scores[row, at].any() and not self._met(name, row):
-            return [Line(name, value, "", 0.0, f"says nothing{self._why_silent(name, row)}")]
-        line, note = Line(name, value, amount(lead), share(lead, longest), ""), self._note(name, row)
+            return [ChartLine(name, value, "", 0.0, f"contributes nothing{self._why_silent(name, row)}")]
+        line, note = ChartLine(name, value, signed_log_odds(lead), bar_length(lead, longest), ""), self._note(name, row)
         words = self._lines_of_words(row, name, longest)
         if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
             return [line._replace(note=note), *words]
         if not (self.scores[row, at] - joint[row, at]).any():
             return [line._replace(note=f"joint terms alone: {self.behind.joint}"), *words]
         notes = zip((OWN, JOINT), parts, (note, self.behind.joint), strict=True)
-        both = [Line(part, "", amount(by), share(by, longest), why) for part, by, why in notes]
+        both = [ChartLine(part, "", signed_log_odds(by), bar_length(by, longest), why) for part, by, why in notes]
         return [line, *both, *words]
 
-    def _lines_of_words(self, row: int, name: str, longest: float) -> list[Line]:
+    def _lines_of_words(self, row: int, name: str, longest: float) -> list[ChartLine]:
         """Return a line for each of the strongest words of a text."""
         if name not in self.behind.texts:
             return []
@@ -330,39 +424,50 @@ class Evidence:
             lead, met = float(said.scores[at, k] - said.scores[at, other]), said.texts[at]
             first, second = (str(self.classes[by]) for by in (k, other))
             note = f"in {met[k]:.10g} text{'s' * int(met[k] != 1)} of {first}, {met[other]:.10g} of {second}"
-            lines.append(Line(f"  {said.names[at]}", "", amount(lead), share(lead, longest), note))
+            lines.append(ChartLine(f"  {said.names[at]}", "", signed_log_odds(lead), bar_length(lead, longest), note))
         rest = len(said.names) - len(lines)
-        return [*lines, *([Line(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
+        return [*lines, *([ChartLine(f"  … {rest} more word{'s' * (rest > 1)}", "", "", 0.0, "")] if rest > 0 else [])]
 
     def texts(self, name: str) -> list[str]:
-        """Return what each row holds in a column, as text."""
+        """Return the cells of a column, as texts.
+
+        Parameters
+        ----------
+        name : str
+            The column, or a pair of columns.
+
+        Returns
+        -------
+        list of str
+            A text for each row.
+        """
         texts: list[str] = self._texts(name, 0, len(self)).to_pylist()
         return texts
 
-    def _texts(self, name: str, begin: int, end: int) -> Any:
+    def _texts(self, name: str, begin: int, end: int) -> pa.Array:
         """Return what some rows hold in a column, as an Arrow array of texts."""
         if name in (self.behind.pairs or ()):
             both = (self._texts(one, begin, end).to_pylist() for one in (self.behind.pairs or {})[name])
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
-        return texts_of(self.behind.source, name, begin, end)
+        return cell_texts(self.behind.source, name, begin, end)
 
     def _met(self, name: str, row: int) -> bool:
-        """Tell whether a row holds a label that was met, in a column of labels."""
+        """Tell whether a row holds a label that was seen, in a column of labels."""
         table = self.behind.tables.get(name)
         return table is not None and 0 <= self.behind.codes[name][row] < len(table.values)
 
     def _why_silent(self, name: str, row: int) -> str:
-        return ": never met" if name in self.behind.tables and self.behind.codes[name][row] >= 0 else ""
+        return ": never seen" if name in self.behind.tables and self.behind.codes[name][row] >= 0 else ""
 
     def _note_on_prior(self, row: int) -> str:
         k, other, n = int(self.answer[row]), int(self.against[row]), self.behind.rows
-        if self.behind.imagined is None:
+        if self.behind.pseudo_counts is None:
             return "as set"
         rest = f", {n[other]:.10g} {self.classes[other]}" if k != other else ""
         return f"{n[k]:.10g} of {n.sum():.10g} rows are {self.classes[k]}{rest}"
 
     def _note(self, name: str, row: int) -> str:
-        """Return the rows behind what a column said, and which classes it rules out."""
+        """Return the rows behind the contribution of a column, and which classes it rules out."""
         at, pair = self._places[name], [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
         names = [str(self.classes[k]) for k in pair]
         behind = self.behind
@@ -372,15 +477,17 @@ class Evidence:
             where = behind.tables[name].where(code)
             notes = [f"{told[0]} rows of {names[0]}{where}", *map("{} of {}".format, told[1:], names[1:])]
         elif name in behind.numbers:
-            notes = [f"{behind.numbers[name].say(k)} for {label}" for k, label in zip(pair, names, strict=True)]
+            notes = [f"{behind.numbers[name].describe(k)} for {label}" for k, label in zip(pair, names, strict=True)]
         else:
-            notes = ["never met"] if name in behind.tables else ["beyond both columns"] * (name in (behind.pairs or ()))
+            notes = (
+                ["never seen"] if name in behind.tables else ["beyond both columns"] * (name in (behind.pairs or ()))
+            )
         out = [label for k, label in zip(pair, names, strict=True) if np.isneginf(self.scores[row, at, k])]
         ends = [f"rules out {' and '.join(out)}"] if out else []
         return ": ".join([*([", ".join(notes)] if notes else []), *ends])
 
 
-def factor(score: float) -> str:
+def factor_text(score: float) -> str:
     """Return what a score multiplies by; as a power of e where the number itself would be too small or too large."""
     if abs(score) < 600 or np.isneginf(score):
         return f"{np.exp(score):.6g}"

@@ -1,4 +1,4 @@
-"""How sure: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
+"""Intervals: where P(class | row) lies, given that the counts leave the parameters of the model uncertain.
 
 The log joints of the classes are sums of independent logarithms, so their cumulants add up, column by column. The logit
 of a class is its own log joint less the logarithm of the sum of all others. Its quantiles are those of a distribution
@@ -34,7 +34,7 @@ SLIGHT, HEAVIEST = 1e-6, 1e100
 NODES, APART, BESIDE = 4, 20.0, 8.0
 
 
-def tail_of(level: float) -> float:
+def tail_probability(level: float) -> float:
     """Return the probability left on each side of an interval of this level."""
     if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
         raise InvalidSetting(
@@ -45,7 +45,7 @@ def tail_of(level: float) -> float:
     return (1 - float(level)) / 2
 
 
-def prior_known(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:
+def prior_cumulants(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:
     """Return what is known of the log prior, [class]: a Dirichlet posterior with λ, or certainty if it was given.
 
     Shares of a Dirichlet are gamma variables over their sum, which all classes share; without it they are independent.
@@ -65,7 +65,7 @@ def interval(
 
     def ask(_: slice, columns: Matrices) -> tuple[Floats, Floats]:
         answer = model.scorer.posterior(columns, threads)  # first: it refuses what cannot be scored
-        low, high = limits(log_joint(model.textbook, columns, threads, prior), tail)
+        low, high = probability_limits(log_joint_cumulants(model.textbook, columns, threads, prior), tail)
         # The mean of a density weighs its heights: far from all rows it can lie beyond the quantiles.
         return np.minimum(low, answer), np.maximum(high, answer)
 
@@ -73,37 +73,37 @@ def interval(
     return np.concatenate(low), np.concatenate(high)
 
 
-def log_joint(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
+def log_joint_cumulants(model: NaiveModel, columns: Mapping[str, Matrix], threads: int, prior: Cumulants) -> Cumulants:
     """Return what is known of log P(row, class), [row, class]: everything that is added to it, adds here."""
     shape = (number_of_rows(columns), len(model.classes))
     joint = start = Cumulants(*(np.broadcast_to(part, shape) for part in prior))
     for name, likelihood in model.likelihoods.items():
         joint = joint + likelihood.uncertainty(columns[name], threads)
-    joint, start = (tempered(part, model) for part in (joint, start))
+    joint, start = (tempered_cumulants(part, model) for part in (joint, start))
     variance = np.maximum(joint.variance, 0.0)  # differences may dip below 0 by rounding
-    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: the prior speaks alone
+    lost = np.isneginf(joint.mean).all(axis=1, keepdims=True)  # every class is ruled out: only the prior is left
     joint = joint._replace(variance=variance)
     return Cumulants(*(np.where(lost, first, sums) for first, sums in zip(start, joint, strict=True)))
 
 
-def tempered(known: Cumulants, model: NaiveModel) -> Cumulants:
+def tempered_cumulants(known: Cumulants, model: NaiveModel) -> Cumulants:
     """Return what is known of bias + scale · log joint, as a calibrated model answers."""
     known = known.times(model.scale)
     return known if model.bias is None else known._replace(mean=known.mean + model.bias)
 
 
-def limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
+def probability_limits(joint: Cumulants, tail: float) -> tuple[Floats, Floats]:
     """Return the quantiles of P(class | row) on both sides, given what is known of the log joint."""
     low, high = np.empty(joint.mean.shape), np.empty(joint.mean.shape)
-    table = quantiles((tail, True), (tail, False))
+    table = quantile_table((tail, True), (tail, False))
     for rows in row_blocks(len(low), NODES * NODES):
         classes = [joint.of(rows, k) for k in range(len(low.T))]
-        for k, rest in enumerate(rests(classes)):
-            low[rows, k], high[rows, k] = expit(placed(classes[k] + rest.times(-1), table)).T
+        for k, rest in enumerate(other_classes(classes)):
+            low[rows, k], high[rows, k] = expit(quantiles_of(classes[k] + rest.times(-1), table)).T
     return low, high
 
 
-def placed(known: Cumulants, table: Floats) -> Floats:
+def quantiles_of(known: Cumulants, table: Floats) -> Floats:
     """Return the quantiles of the distributions that have these cumulants, [row, quantile]."""
     at = np.clip((known.skewness() + WIDEST) * STEPS, 0.0, len(GRID) - 1.0)
     line = np.minimum(at.astype(np.intp), len(GRID) - 2)
@@ -116,7 +116,7 @@ def placed(known: Cumulants, table: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def quantiles(*tails: tuple[float, bool]) -> Floats:
+def quantile_table(*tails: tuple[float, bool]) -> Floats:
     """Return the quantiles of distributions with mean 0 and variance 1, a line for each skewness of the grid.
 
     A line holds how heavy the tails of the gamma variable are, and how much heavier those of the log-gamma; then, for
@@ -124,7 +124,7 @@ def quantiles(*tails: tuple[float, bool]) -> Floats:
     probability on its outer side, and whether that is the lower one.
     """
     shape, known = 4 / np.maximum(np.abs(GRID), 1 / STEPS) ** 2, log_gamma_cumulants(SHAPES)
-    skewness, deviation = mirrored(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
+    skewness, deviation = mirrored_figures(known.skewness(), 0.0, -known.skewness()), np.sqrt(known.variance)
     columns = []
     for tail, lower in tails:
         middle = float(ndtri(tail) if lower else -ndtri(tail))
@@ -132,15 +132,15 @@ def quantiles(*tails: tuple[float, bool]) -> Floats:
         right, left = ((inverse(shape, tail) - shape) / np.sqrt(shape) for inverse in (own, other))
         gamma = np.select([GRID > 0, GRID < 0], [right, -left], middle)
         left, right = ((np.log(inverse(SHAPES, tail)) - known.mean) / deviation for inverse in (own, other))
-        columns += [gamma, np.interp(GRID, skewness, mirrored(left, middle, -right)) - gamma]
+        columns += [gamma, np.interp(GRID, skewness, mirrored_figures(left, middle, -right)) - gamma]
     light = 1.5 * GRID**2
     # Beyond the skewness of every log-gamma variable only the gamma is left: no tails are heavy enough.
-    heavy = np.interp(GRID, skewness, mirrored(known.excess(), 0.0, known.excess()), left=np.inf, right=np.inf)
+    heavy = np.interp(GRID, skewness, mirrored_figures(known.excess(), 0.0, known.excess()), left=np.inf, right=np.inf)
     heavier = np.where(np.isfinite(heavy), np.maximum(heavy - light, SLIGHT), HEAVIEST)
     return np.stack([light, heavier, *columns], axis=1)
 
 
-def mirrored(half: Floats, middle: float, other: Floats) -> Floats:
+def mirrored_figures(half: Floats, middle: float, other: Floats) -> Floats:
     """Return figures of left-skewed distributions, of one without skewness, and of the mirrored ones."""
     return np.concatenate([half, [middle], other[::-1]])
 
@@ -148,7 +148,7 @@ def mirrored(half: Floats, middle: float, other: Floats) -> Floats:
 # -- the sum of all other classes --------------------------------------------------------------------------------------
 
 
-def rests(classes: list[Cumulants]) -> list[Cumulants]:
+def other_classes(classes: list[Cumulants]) -> list[Cumulants]:
     """Return what is known of the logarithm of the sum of all other classes, for each class."""
     nothing = Cumulants.certain(np.full(classes[0].mean.shape, -np.inf))
     before = accumulate(classes[:-1], log_sum, initial=nothing)
@@ -171,8 +171,8 @@ def log_sum(a: Cumulants, b: Cumulants) -> Cumulants:
 
 def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
     """Return the cumulants of log(exp a + exp b), by quadrature over a grid of quantiles of both."""
-    weights, table = nodes()
-    first, second = placed(a, table)[:, :, None], placed(b, table)[:, None, :]
+    weights, table = quadrature_nodes()
+    first, second = quantiles_of(a, table)[:, :, None], quantiles_of(b, table)[:, None, :]
     sums = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
     sums = sums.reshape(len(sums), -1)
     mean = sums @ weights
@@ -183,8 +183,8 @@ def averaged_sum(a: Cumulants, b: Cumulants) -> Cumulants:
 
 
 @cache
-def nodes() -> tuple[Floats, Floats]:
+def quadrature_nodes() -> tuple[Floats, Floats]:
     """Return the weights of a grid of two variables (Gauss and Hermite's), and its nodes as a table of quantiles."""
     at, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
-    return np.outer(weights, weights).ravel(), quantiles(*((float(ndtr(-abs(z))), bool(z < 0)) for z in at))
+    return np.outer(weights, weights).ravel(), quantile_table(*((float(ndtr(-abs(z))), bool(z < 0)) for z in at))

@@ -1,42 +1,59 @@
-"""Charts of Altair: whether probabilities are honest, what each column said, what each column tells.
+"""Charts of Altair: calibration of probabilities, contributions of columns, mutual information of columns.
 
 Needs the extra ``plots``: ``pip install "naively[plots]"``. Every function returns a chart, to change, to show in a
-notebook, or to write: ``chart.save("honest.svg")``.
+notebook, or to write: ``chart.save("calibration.svg")``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from scipy.special import betaincinv
 
-from .._types import Floats
+from .._types import Floats, FrameLike, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
-from ..judge.scores import BINS, Scores
+from ..judge.scored_rows import RELIABILITY_BINS
+from ..judge.scores import Scores
 from .evidence import JOINT, OWN, Evidence
 
-# The colours of several models, told apart also by those who see no red or green (Okabe and Ito).
+# The colors of several models, also for readers who see no red or green (Okabe and Ito).
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 FOR, AGAINST = COLOURS[0], COLOURS[1]
 SIZE = 300
 
+# A chart of Altair, which is imported only when one is drawn.
+Chart: TypeAlias = Any
 
-def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least: float = 1.0) -> Any:
-    """Return a reliability diagram: of answers of like confidence, how many were right.
+
+class HasImportance(Protocol):
+    """A fitted `NaiveBayes`."""
+
+    def importance(self) -> FrameLike:
+        """Return the mutual information of each column and the class."""
+
+
+def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least: float = 1.0) -> Chart:
+    """Return a reliability diagram: the accuracy of answers of similar confidence.
 
     Parameters
     ----------
-    scores : Scores, or dict of name to Scores
-        Of one model, or of several to compare.
-    level : float
-        How sure the interval of each point is of holding the share that very many rows would have (Jeffreys').
-    least : float
-        How many rows a point must have. Those of fewer are left out of the diagram, but not below it.
+    scores : Scores or dict of str to Scores
+        The scores of one model, or of several to compare.
+    level : float, default=0.9
+        The level of the interval of each point (Jeffreys').
+    least : float, default=1.0
+        The least number of rows of a point. Those of fewer are left out of the diagram, but not below it.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The diagram, and below it how many rows there are of each confidence.
 
     Examples
     --------
@@ -50,22 +67,24 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
         raise InvalidInput(Setting("level", level), " must lie between 0 and 1, such as 0.9.")
     named = {"model": scores} if isinstance(scores, Scores) else scores
     if not isinstance(named, Mapping) or not named or not all(isinstance(one, Scores) for one in named.values()):
-        raise InvalidInput("Give Scores, or a dict such as {'text book': scores, 'auto': others}.")
-    alt = altair()
-    points = [p for at, (name, one) in enumerate(named.items()) for p in reliable(name, one, level, at / len(named))]
-    width = 1 / BINS / len(named)
-    whole = alt.Chart(alt.InlineData(values=points)).encode(color=colours(alt, list(named)))
+        raise InvalidInput("Give Scores, or a dict such as {'textbook': scores, 'auto': others}.")
+    alt = import_altair()
+    points = [
+        p for at, (name, one) in enumerate(named.items()) for p in reliability_points(name, one, level, at / len(named))
+    ]
+    width = 1 / RELIABILITY_BINS / len(named)
+    whole = alt.Chart(alt.InlineData(values=points)).encode(color=model_colors(alt, list(named)))
     base = whole.transform_filter(f"datum.rows >= {float(least)}")
     sure = alt.X("confidence:Q", title="probability of the answer", scale=alt.Scale(domain=[0, 1]))
-    right = alt.Y("right:Q", title="share that was right", scale=alt.Scale(domain=[0, 1]))
-    ends = alt.InlineData(values=[{"confidence": 0, "right": 0}, {"confidence": 1, "right": 1}])
+    accuracy = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]))
+    ends = alt.InlineData(values=[{"confidence": 0, "accuracy": 0}, {"confidence": 1, "accuracy": 1}])
     layers = [
-        alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=right),
+        alt.Chart(ends).mark_line(color="grey", strokeDash=[4, 4]).encode(x=sure, y=accuracy),
         base.mark_rule(opacity=0.5).encode(x=sure, y="low:Q", y2="high:Q"),
-        base.mark_line(opacity=0.3).encode(x=sure, y=right),
+        base.mark_line(opacity=0.3).encode(x=sure, y=accuracy),
         base.mark_point(filled=True, opacity=1).encode(
-            x=sure, y=right, size=alt.Size("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[20, 120])),
-            tooltip=["model:N", "rows:Q", "confidence:Q", "right:Q"],
+            x=sure, y=accuracy, size=alt.Size("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[20, 120])),
+            tooltip=["model:N", "rows:Q", "confidence:Q", "accuracy:Q"],
         ),
     ]  # fmt: skip
     bars = (
@@ -83,8 +102,20 @@ def calibration(scores: Scores | Mapping[str, Scores], level: float = 0.9, least
     )
 
 
-def evidence(evidence: Evidence, row: int = 0) -> Any:
-    """Return the picture of one row of evidence: what the prior and each column add to the lead of the answer.
+def evidence(evidence: Evidence, row: int = 0) -> Chart:
+    """Return the picture of one row of evidence: the lead of the answer by the prior and by each column.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What `NaiveBayes.explain` returns.
+    row : int, default=0
+        The row, counted from 0.
+
+    Returns
+    -------
+    altair.LayerChart
+        A bar for each contribution.
 
     Examples
     --------
@@ -94,13 +125,13 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
     """
     if not 0 <= row < len(evidence):
         raise InvalidInput(Setting("row", row), f" is none of the {len(evidence)} rows that were explained.")
-    alt, (title, lines) = altair(), evidence._picture(row)
+    alt, (title, lines) = import_altair(), evidence._picture(row)
     longest, bars, above = evidence._longest(row) or 1.0, [], ""
     for line in lines:
         part = line.name in (OWN, JOINT)  # every column has these: bars are distinguished by their names
         above = above if part else f"{line.name}  {line.value}".strip()
         name = f"{above}: {line.name.strip()}" if part else above
-        bars.append({"column": name, "lead": line.share * longest, "said": line.lead, "why": line.note})
+        bars.append({"column": name, "lead": line.length * longest, "said": line.contribution, "why": line.note})
     base = alt.Chart(alt.InlineData(values=bars)).encode(
         x=alt.X("lead:Q", title="log-odds for the answer", scale=alt.Scale(padding=40)),  # room for the numbers
         y=alt.Y("column:N", title=None, sort=None),
@@ -114,8 +145,18 @@ def evidence(evidence: Evidence, row: int = 0) -> Any:
     return alt.layer(drawn, right, left).properties(title=title, width=SIZE)
 
 
-def importance(nb: Any) -> Any:
-    """Return the mutual information of each column and the class, in bits, the highest first.
+def importance(nb: HasImportance) -> Chart:
+    """Return a chart of the mutual information of each column and the class, in bits, the highest first.
+
+    Parameters
+    ----------
+    nb : NaiveBayes
+        A fitted classifier.
+
+    Returns
+    -------
+    altair.Chart
+        A bar for each column.
 
     Examples
     --------
@@ -123,7 +164,7 @@ def importance(nb: Any) -> Any:
     >>> nb = nv.NaiveBayes().fit({"sky": ["sunny", "rain", "sunny"]}, ["out", "in", "out"])
     >>> chart = nv.plots.importance(nb)
     """
-    alt, told = altair(), nw.from_native(nb.importance(), eager_only=True)
+    alt, told = import_altair(), nw.from_native(nb.importance(), eager_only=True)
     pairs = zip(told["column"].to_list(), told["bits"].to_list(), strict=True)
     bars = [{"column": str(column), "bits": bits} for column, bits in pairs if bits == bits]
     base = alt.Chart(alt.InlineData(values=bars)).encode(
@@ -132,7 +173,7 @@ def importance(nb: Any) -> Any:
     return base.mark_bar(color=FOR).properties(width=SIZE)
 
 
-def altair() -> Any:
+def import_altair() -> ModuleType:
     """Return the library that draws, if it is there."""
     try:
         return import_module("altair")
@@ -140,31 +181,31 @@ def altair() -> Any:
         raise NotInstalled("Charts are drawn by Altair", "plots") from None
 
 
-def colours(alt: Any, names: list[str]) -> Any:
+def model_colors(alt: ModuleType, names: list[str]) -> Chart:
     """Return a colour for each model, and no legend for one alone."""
     scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
     return alt.Color("model:N", title=None, scale=scale, **({} if len(names) > 1 else {"legend": None}))
 
 
-def reliable(name: str, scores: Scores, level: float, beside: float) -> list[dict[str, Any]]:
+def reliability_points(name: str, scores: Scores, level: float, beside: float) -> list[JsonObject]:
     """Return a point for each bin of the reliability table that has rows, with the interval of its share.
 
     The bars of several models stand beside each other, each from its own share of the bin on.
     """
-    rows, sure, right = scores._bins
-    low, high = between(rows, right, level)
+    rows, confidence, correct = scores._bins
+    low, high = jeffreys_interval(rows, correct, level)
     return [
         {
             "model": name, "rows": float(rows[at]), "share": float(rows[at] / scores.rows),
-            "from": (at + beside) / BINS,
-            "confidence": float(sure[at] / rows[at]), "right": float(right[at] / rows[at]),
+            "from": (at + beside) / RELIABILITY_BINS,
+            "confidence": float(confidence[at] / rows[at]), "accuracy": float(correct[at] / rows[at]),
             "low": float(low[at]), "high": float(high[at]),
         }
         for at in np.flatnonzero(rows > 0).tolist()
     ]  # fmt: skip
 
 
-def between(rows: Floats, right: Floats, level: float) -> tuple[Floats, Floats]:
+def jeffreys_interval(rows: Floats, right: Floats, level: float) -> tuple[Floats, Floats]:
     """Return where a share lies, given how many of how many rows were right, by Jeffreys' prior.
 
     >>> [end.round(2).tolist() for end in between(np.array([10.0, 10.0]), np.array([5.0, 10.0]), 0.9)]

@@ -29,7 +29,7 @@ def probabilities(model: FittedModel, column: Column) -> FrameLike:
     return frame(dict(model.parts[column.name].table(labels)))
 
 
-def importance(told: Mapping[str, Information]) -> FrameLike:
+def importance_frame(told: Mapping[str, Information]) -> FrameLike:
     """Return the mutual information of each column and the class in bits, the highest first, with its error."""
     names = strongest_first(told)
     figures = {name: [getattr(told[column], name) for column in names] for name in Information._fields}
@@ -80,12 +80,12 @@ def summary(
         lines.append(f"{f'{bits:.3f} bits' if bits == bits else '':10}  {model.parts[name].describe()}")
     if len(names) > MOST_COLUMNS:
         lines.append(f"… and {len(names) - MOST_COLUMNS:,} more columns: importance()")
-    lines += parameters(model, counts)
+    lines += parameter_lines(model, counts)
     lines += [f"Note: {hint}" for hint in schema.hints]
     return "\n".join(lines)
 
 
-def parameters(model: FittedModel, counts: Counts) -> list[str]:
+def parameter_lines(model: FittedModel, counts: Counts) -> list[str]:
     """Return how many numbers stand for the columns of labels, and how many a full table would take."""
     sizes = [len(table.values) for table in model.label_tables.values()]
     if not sizes:
@@ -99,17 +99,30 @@ def parameters(model: FittedModel, counts: Counts) -> list[str]:
     )
     return [
         (
-            f"{classes * sum(sizes):,} shares stand for the columns of labels (K·ΣS); "
+            f"{classes * sum(sizes):,} probabilities stand for the columns of labels (K·ΣS); "
             f"all combinations would take {whole} (K·ΠS)."
         )
     ]
 
 
 def compare(a: Counts, b: Counts) -> FrameLike:
-    """Return what changed between two counts as a frame, strongest first: shares of labels, means of numbers.
+    """Return what changed between two counts as a data frame: proportions of labels, means of numbers.
 
-    `strength` is the change in standard errors: beyond about 3 it is hardly chance.
+    Parameters
+    ----------
+    a : Counts
+        The counts before.
+    b : Counts
+        The counts after, of the same columns.
 
+    Returns
+    -------
+    DataFrame
+        A line for each value, the strongest change first. `strength` is the change in standard errors: beyond about 3
+        it is hardly chance.
+
+    Examples
+    --------
     >>> import naively as nv
     >>> may = nv.count({"sky": ["rain"] * 6 + ["sunny"] * 2}, ["in"] * 8)
     >>> june = nv.count({"sky": ["rain"] * 1 + ["sunny"] * 9}, ["in"] * 10)
@@ -120,14 +133,16 @@ def compare(a: Counts, b: Counts) -> FrameLike:
     1      sky  sunny    0.25    0.9    0.65      2.81
     2  (class)     in    1.00    1.0    0.00      0.00
     """
-    a + b  # says what does not fit, if something does not
+    a + b  # raises an error on what does not fit
     before, after = (Table(["all"], part.classes, part.rows[None]) for part in (a, b))
-    lines = changes("(class)", before, after)
+    lines = proportion_changes("(class)", before, after)
     for name, statistic in a.columns.items():
         if isinstance(statistic, Moments):
-            lines += moved(name, statistic, b.columns[name])
+            lines += mean_changes(name, statistic, b.columns[name])
         else:
-            lines += changes(name, plain(statistic), plain(b.columns[name]), bins_of(a.schema, name))
+            lines += proportion_changes(
+                name, table_of_values(statistic), table_of_values(b.columns[name]), names_of_bins(a.schema, name)
+            )
     lines.sort(key=lambda line: -abs(line[4]))
     column, value, then, now, strength = ([*part] for part in zip(*lines, strict=True)) if lines else ([],) * 5
     change = [y - x for x, y in zip(then, now, strict=True)]
@@ -136,19 +151,21 @@ def compare(a: Counts, b: Counts) -> FrameLike:
     )
 
 
-def plain(statistic: Table | WordTable) -> Table:
+def table_of_values(statistic: Table | WordTable) -> Table:
     """Return counts of words as a table of values."""
     return statistic if isinstance(statistic, Table) else Table(statistic.classes, statistic.values, statistic.n)
 
 
-def bins_of(schema: Schema | None, name: str) -> Sequence[str]:
+def names_of_bins(schema: Schema | None, name: str) -> Sequence[str]:
     """Return what the bins of a column are called, if it has some."""
     family = None if schema is None or name not in schema else schema[name].family
     return family.names() if isinstance(family, Bins) else ()
 
 
-def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tuple[str, str, float, float, float]]:
-    """Return the shares of each value before and after."""
+def proportion_changes(
+    name: str, a: Table, b: Table, bins: Sequence[str] = ()
+) -> list[tuple[str, str, float, float, float]]:
+    """Return the proportion of each value before and after."""
     axis = a.values | b.values
     met = [table.on(table.classes, axis).sum(axis=0) for table in (a, b)]
     totals = [max(float(n.sum()), 1e-300) for n in met]
@@ -160,7 +177,7 @@ def changes(name: str, a: Table, b: Table, bins: Sequence[str] = ()) -> list[tup
     return list(zip([name] * len(names), names, before.tolist(), after.tolist(), strength.tolist(), strict=True))
 
 
-def moved(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, float, float]]:
+def mean_changes(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, float, float]]:
     """Return the mean of each column of numbers before and after."""
     one, two = a.overall(), b.overall()
     lines = []
@@ -173,4 +190,4 @@ def moved(name: str, a: Moments, b: Moments) -> list[tuple[str, str, float, floa
     return lines
 
 
-__all__ = ["compare", "importance", "information", "probabilities", "summary"]
+__all__ = ["compare", "importance_frame", "information", "probabilities", "summary"]

@@ -1,4 +1,4 @@
-"""Flags: whether each thing is there or not."""
+"""Flags: whether each feature is present."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..stats.arithmetic import take_away
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
-from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, presence, weighted_row_sums
+from .wide import Split, add_products, entries, known_by_this_row_alone, presence, stored_cells, weighted_row_sums
 
-# A flag there in the share v of a row says v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of v and what
-# they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
+# A flag present in the proportion v of a row contributes v·log θ + (1 - v)·log(1 - θ). For each cumulant, the powers of
+# v and what they are multiplied with of the cumulants of both logarithms; beside the row without any flag.
 POWERS = (
     ((1, 1, -1),),
     ((2, 1, 1), (1, 0, -2)),
@@ -32,17 +32,26 @@ POWERS = (
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Flags, each there or not. P(there | class) = (n + λ) / (N + 2·λ) under ``bayes``: a flag has two values.
+    """Flags, each present or absent: P(present | class) = (n + λ) / (N + 2·λ) under ``bayes``.
 
     Dividing by N + d·λ, with d the number of flags, as some lecture notes do, gives two probabilities that do not sum
     to 1 unless d is 2.
 
     Parameters
     ----------
-    threshold : float or None
-        A cell above it is there. None: cells are 0 or 1 already, or the share of a row in which the flag is there.
-    smoothing : float or array, optional
-        λ of this column, one for all flags or one each; by default the model's.
+    threshold : float or None, default=0.0
+        A cell above it is present. None: cells are 0 or 1 already, or the proportion of a row in which the flag is
+        present.
+    smoothing : float or array-like of shape (n_features,), optional
+        The pseudo-count λ of this column, one for all flags or one each; by default the model's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"X": nv.Bernoulli()}, model="textbook")
+    >>> nb.fit({"X": np.array([[1, 0], [0, 1], [1, 1]])}, ["a", "b", "a"]).predict({"X": np.array([[1, 0]])})
+    array(['a'], dtype='<U1')
     """
 
     threshold: float | None = 0.0
@@ -59,7 +68,7 @@ class Bernoulli:
             )
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> FlagLikelihood:
-        """Return what each flag says about each class."""
+        """Return the likelihood of the flags."""
         settings = settings.each(len(statistic.values), self.smoothing)
         return FlagLikelihood(self, settings, classes, statistic.values, statistic.on(classes), np.asarray(rows, float))
 
@@ -76,23 +85,23 @@ class FlagLikelihood:
     rows: Floats
 
     @cached_property
-    def imagined(self) -> Floats:
-        """The rows imagined with each flag, and as many without it."""
+    def pseudo_counts(self) -> Floats:
+        """The pseudo-counts of rows with each flag, and as many without it."""
         return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
-    def _log_share(self, n: Numeric, total: Numeric, imagined: Numeric) -> Floats:
-        return shares.log_proportion(n + imagined, total + 2 * imagined, 2.0)
+    def _log_share(self, n: Numeric, total: Numeric, pseudo_counts: Numeric) -> Floats:
+        return shares.log_proportion(n + pseudo_counts, total + 2 * pseudo_counts, 2.0)
 
     @cached_property
     def log_there(self) -> Floats:
         """Logarithms of P(there | class), [class, flag]."""
-        return self._log_share(self.n, self.rows[:, None], self.imagined)
+        return self._log_share(self.n, self.rows[:, None], self.pseudo_counts)
 
     @cached_property
     def log_absent(self) -> Floats:
         """Logarithms of P(absent | class), [class, flag]: from the absent rows, so that no digits are lost near 1."""
         return self._log_share(
-            take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.imagined
+            take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.pseudo_counts
         )
 
     @cached_property
@@ -124,7 +133,7 @@ class FlagLikelihood:
 
     @property
     def linear(self) -> tuple[Floats, Floats | None]:
-        """What every class says of a row without flags, and what each flag adds, [flag, class]; if none rules out."""
+        """The score of a row without flags, and what each flag adds, [flag, class]; if none rules a class out."""
         rules_out = bool(self._base.ruled_out.any() or self._ruled_out)
         return self._base.finite, None if rules_out else self._change[:, : len(self.classes)]
 
@@ -155,18 +164,18 @@ class FlagLikelihood:
 
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants, Cumulants]:
-        """How little is known of a flag that is there and of one that is absent, and the whole both are shares of."""
-        n, rows, imagined = self.n, self.rows[:, None], self.settings.value_smoothing
-        whole = np.broadcast_to(rows, n.shape) + 2 * imagined
-        present, of_whole = proportion_cumulants(n + imagined, whole)
+        """The cumulants of a present flag, of an absent one, and of the whole both are proportions of."""
+        n, rows, pseudo_counts = self.n, self.rows[:, None], self.settings.value_smoothing
+        whole = np.broadcast_to(rows, n.shape) + 2 * pseudo_counts
+        present, of_whole = proportion_cumulants(n + pseudo_counts, whole)
         return (
             present,
-            proportion_cumulants(take_away(np.broadcast_to(rows, n.shape), n) + imagined, whole)[0],
+            proportion_cumulants(take_away(np.broadcast_to(rows, n.shape), n) + pseudo_counts, whole)[0],
             of_whole,
         )
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(flags | class), under a Beta posterior of each flag."""
+        """Return the cumulants of log P(flags | class), under a Beta posterior of each flag."""
         flags, whole_rows = presence(x, self.family.threshold), self.family.threshold is not None
         figures = []
         for powers, of_there, absent, whole in zip(POWERS, *self._sides, strict=True):
@@ -181,7 +190,7 @@ class FlagLikelihood:
         """Return log P(flags | class) of each row as if it had never been counted."""
         w, y = row_weights(weights, x.shape[0]), np.asarray(y)
         none, out = self._all_absent(y, w), np.empty((x.shape[0], len(self.classes)))
-        for rows in row_blocks(x.shape[0], cell_count(x) // max(x.shape[0], 1) + 1):
+        for rows in row_blocks(x.shape[0], stored_cells(x) // max(x.shape[0], 1) + 1):
             absent = Split(*(part[rows] for part in none))
             out[rows] = self._without_own(x[rows], y[rows], w[rows], absent)
         return out
@@ -202,7 +211,7 @@ class FlagLikelihood:
         return np.asarray(self.n.sum(axis=0)), self.values.kept(np.zeros(len(self.values), dtype=bool))
 
     def _flags(self, rows: Places, columns: Places, values: Floats, n_rows: int) -> Split:
-        """Return what these entries say, added up for each row and class."""
+        """Return the contributions of these entries, added up for each row and class."""
         present, absent = (Split.of(table.T[columns]) for table in (self.log_there, self.log_absent))
         return (present * values[:, None] + absent * (1 - values)[:, None]).row_sums(rows, n_rows)
 
@@ -234,17 +243,17 @@ class FlagLikelihood:
         return self._there(flags, of_class, one, one) - absent, absent
 
     def _absent(self, columns: Places, k: Codes | Places, w: Floats) -> Split:
-        """Return what an absent flag says about class k when w rows without the flag are taken out of it."""
+        """Return the contribution of an absent flag to class k when w rows without the flag are left out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         n = take_away(*np.broadcast_arrays(total, self.n[k, columns]))
-        return Split.of(self._log_share(n, total, self.imagined[columns]))
+        return Split.of(self._log_share(n, total, self.pseudo_counts[columns]))
 
     def _there(self, columns: Places, k: Codes | Places, w: Floats, values: Floats) -> Split:
-        """Return what these entries say about class k when their own row is taken out of it."""
+        """Return the contributions of these entries to class k when their own row is left out of it."""
         total = take_away(*np.broadcast_arrays(self.rows[k], w))
         met = take_away(self.n[k, columns], w * values)
         counts = (met, take_away(total, met))
-        present, absent = (Split.of(self._log_share(n, total, self.imagined[columns])) for n in counts)
+        present, absent = (Split.of(self._log_share(n, total, self.pseudo_counts[columns])) for n in counts)
         return present * values + absent * (1 - values)
 
     def log_prior_density(self) -> float:
@@ -252,7 +261,7 @@ class FlagLikelihood:
         if self.settings.estimate != "map":
             return 0.0
         both = self.log_there + self.log_absent
-        return float(np.where(self.imagined > 0, self.imagined * both, 0.0).sum())
+        return float(np.where(self.pseudo_counts > 0, self.pseudo_counts * both, 0.0).sum())
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return P(there | class) as columns of a frame, a line for each flag."""

@@ -28,20 +28,27 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class Bins:
-    """Numbers in bins. P(bin | class) = (n + λ) / (N + B·λ) under ``bayes``: any shape can be followed.
+    """Numbers in bins: P(bin | class) = (n + λ) / (N + B·λ) under ``bayes``, which follows any shape.
 
-    The outermost bins have no end. Within a bin all classes are alike; the density is even there, and falls with the
-    square of the distance beyond the outermost cuts.
+    The outermost bins have no end. Within a bin all classes have the same density; it is constant there, and falls with
+    the square of the distance beyond the outermost cuts.
 
     Parameters
     ----------
     bins : int, optional
-        How many bins there are, at most; by default one for 25 rows, at least 5 and at most 20.
+        The number of bins, at most; by default one for 25 rows, at least 5 and at most 20.
     cuts : sequence of float, optional
         Where one bin ends and the next begins; a number on a cut lies below it. By default quantiles of the first rows
-        that are learned from, whatever their classes; a number that fills a bin has it for itself.
+        that are counted, whatever their classes; a number that fills a bin has it for itself.
     smoothing : float, optional
-        λ of this column; by default the model's.
+        The pseudo-count λ of this column; by default the model's.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"age": nv.Bins(cuts=[18, 65])}, model="textbook")
+    >>> nb.fit({"age": [10, 30, 40, 80]}, ["a", "b", "b", "a"]).predict({"age": 35})
+    array(['b'], dtype='<U1')
     """
 
     bins: int | None = None
@@ -97,7 +104,7 @@ class Bins:
         return out
 
     def estimate(self, statistic: Table, rows: Floats, classes: Axis, settings: Settings) -> BinTable:
-        """Return log P(bin | class); no number is one that was never met."""
+        """Return log P(bin | class); no number is one that was never seen."""
         known = Table(values=Axis.declared(self.values)) + statistic
         if len(known.values) > len(self.values) + (None in known.values.labels):
             raise DoesNotFit(
@@ -148,7 +155,7 @@ def bin_names(edges: Sequence[float]) -> list[str]:
 
 
 def bin_widths(edges: Floats) -> Floats:
-    """Return how wide the bins are; the outermost, which have no end, are measured by their neighbours."""
+    """Return how wide the bins are; the outermost, which have no end, are measured by their neighbors."""
     inner = np.diff(edges) if len(edges) > 1 else np.array([abs(edges[0]) or 1.0])
     return np.concatenate([inner[:1], inner if len(edges) > 1 else inner[:0], inner[-1:]])
 

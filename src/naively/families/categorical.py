@@ -27,15 +27,22 @@ from .wide import Split
 
 @dataclass(frozen=True)
 class Categorical:
-    """One label a row. P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, Laplace's formula.
+    """One label a row: P(value | class) = (n + λ) / (N + S·λ) under ``bayes``, Laplace's rule.
 
     Parameters
     ----------
     smoothing : float, optional
-        λ of this column; by default the model's.
-    spread : "even" or "overall"
-        Whether each value gets λ, or λ is shared out by how frequent the values are overall (the m-estimate; a
-        declared value never met counts as one row then, so that it stays possible).
+        The pseudo-count λ of this column; by default the model's.
+    spread : {"even", "overall"}, default="even"
+        Whether each value gets λ, or λ is distributed by how frequent the values are overall (the m-estimate; a
+        declared value that was never seen counts as one row then, so that it stays possible).
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"color": nv.Categorical(smoothing=0.5)}, model="textbook")
+    >>> nb.fit({"color": ["red", "blue", "red"]}, ["a", "b", "a"]).predict({"color": "red"})
+    array(['a'], dtype='<U1')
     """
 
     smoothing: Smoothing | None = None
@@ -61,7 +68,7 @@ class Categorical:
 
 
 def once_at_least(met: Floats) -> Floats:
-    """Return how often values were met, taking those never met as met once."""
+    """Return the counts of values, taking those never seen as seen once."""
     return np.where(met > 0, met, 1.0)
 
 
@@ -75,13 +82,13 @@ def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis
 
 
 class CountsToLeave(NamedTuple):
-    """What a row of one column is taken out of; the last line stands for values never met."""
+    """What a row of one column is taken out of; the last line stands for values never seen."""
 
-    n: Floats  # how often each value was met with each class, [value, class]
+    n: Floats  # counts of each value with each class, [value, class]
     met: Floats  # how often in all
     kept: Floats  # whether it stays known without any row
     total: Floats  # rows of each class
-    column: Floats  # imagined rows, number of values, how common all are; whether shared out, with a place, refusing
+    column: Floats  # pseudo-count, number of values, sum of frequencies; whether λ is spread, has a slot, refuses
 
 
 @dataclass(frozen=True)
@@ -109,35 +116,35 @@ class LogTable:
 
     @cached_property
     def log_unseen(self) -> Floats:
-        """What a value never met says about each class."""
+        """The log-likelihood of a value never seen."""
         return self._log_unseen(self.n.sum(axis=1), len(self.values), self._common.sum() + self._slot)
 
     @cached_property
     def _slot(self) -> bool:
-        """Whether there is one more value, for all that were never met."""
+        """Whether there is one more value, for all that were never seen."""
         return self.settings.unseen == "smooth"
 
     @cached_property
     def _common(self) -> Floats:
-        """How common each value is overall, as λ is spread; those never met, and the slot, as if met in one row."""
+        """How common each value is overall, as λ is spread; those never seen, and the slot, as if seen in one row."""
         return once_at_least(self.n.sum(axis=0))
 
     def _log_share(self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric) -> Floats:
         """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        imagined = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
-        return shares.log_proportion(*self._sides(n, total, size, overall, imagined), size + self._slot)
+        pseudo_counts = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
+        return shares.log_proportion(*self._sides(n, total, size, overall, pseudo_counts), size + self._slot)
 
     def _sides(
-        self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, imagined: Numeric
+        self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, pseudo_counts: Numeric
     ) -> tuple[Numeric, Numeric]:
-        """Return the rows of a value and of its class, both with those imagined."""
+        """Return the rows of a value and of its class, both with pseudo-counts."""
         if self.family.spread == "even":
-            return n + imagined, total + (size + self._slot) * imagined
-        return n + imagined * overall, total + imagined
+            return n + pseudo_counts, total + (size + self._slot) * pseudo_counts
+        return n + pseudo_counts * overall, total + pseudo_counts
 
     @cached_property
     def cumulants(self) -> Cumulants:
-        """How little is known of log P(value | class), [value, class]; the last line is for values never met."""
+        """The cumulants of log P(value | class), [value, class]; the last line is for values never seen."""
         common, total = np.append(self._common, 1.0), self.n.sum(axis=1, keepdims=True)
         overall = common / (self._common.sum() + self._slot or 1.0)
         n = np.column_stack([self.n, np.zeros(len(self.n))])
@@ -152,7 +159,7 @@ class LogTable:
         return self._log_share(0.0, total, size, 1 / common)
 
     def codes(self, labels: Iterable[Label]) -> Longs:
-        """Return the code of each label: its place, the number of values if never met, -1 if missing and skipped."""
+        """Return the code of each label: its place, the number of values if never seen, -1 if missing and skipped."""
         unseen, scored = len(self.values), self.settings.missing == "value"
         return np.fromiter(
             (-1 if is_missing(v) and not scored else self._place(v) % (unseen + 1) for v in labels),
@@ -172,7 +179,7 @@ class LogTable:
         return [shown_label(label) for label in self.values.labels]
 
     def where(self, code: int) -> str:
-        """Return what more is to be said of rows with this code, for the end of a phrase: the value says it all."""
+        """Return more on rows with this code, for the end of a phrase: nothing, the value is enough."""
         return ""
 
     def add_to(self, scorer: Scorer, x: Longs, missing: bool = True) -> None:
@@ -184,11 +191,11 @@ class LogTable:
         return self._alone.log_likelihood(np.asarray(x).reshape(-1, 1), threads)
 
     def check(self, x: Longs) -> None:
-        """Refuse codes never met, if the settings say so."""
+        """Refuse codes never seen, if the settings demand it."""
         self.check_none(np.flatnonzero(x >= len(self.values)))
 
     def check_none(self, unseen: npt.NDArray[np.intp]) -> None:
-        """Refuse these rows, whose values were never met, if the settings say so and there are any."""
+        """Refuse these rows, whose values were never seen, if the settings demand it and there are any."""
         if self.settings.unseen == "error" and len(unseen):
             raise InvalidInput(
                 RowNumber(unseen[0]),
@@ -200,7 +207,7 @@ class LogTable:
             )
 
     def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(value | class), under a Dirichlet posterior."""
+        """Return the cumulants of log P(value | class), under a Dirichlet posterior."""
         return self._alone.uncertainty(np.asarray(x).reshape(-1, 1), threads)
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
@@ -210,12 +217,12 @@ class LogTable:
     @cached_property
     def left(self) -> CountsToLeave:
         """What a row is taken out of."""
-        known, imagined = (
+        known, pseudo_counts = (
             self.values.kept(np.zeros(len(self.values), dtype=bool)),
             shares.PSEUDO_COUNTS[self.settings.estimate],
         )
         whole = (
-            float(imagined(self.settings.column_smoothing)),
+            float(pseudo_counts(self.settings.column_smoothing)),
             len(self.values) + self._slot,
             self._common.sum() + self._slot,
         )
@@ -241,23 +248,23 @@ class LogTable:
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
-        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
-        if self.settings.estimate != "map" or not imagined:
+        pseudo_counts = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
+        if self.settings.estimate != "map" or not pseudo_counts:
             return 0.0
-        return imagined * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
+        return pseudo_counts * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
 
     def fraction(self, k: int, code: int) -> str:
-        """Return P(value | class k) as the text book writes it; nothing for a code that says nothing."""
+        """Return P(value | class k) as the textbook writes it; nothing for a code that contributes nothing."""
         size, unseen = len(self.values), code >= len(self.values)
         if code < 0 or (unseen and not self._slot):
             return ""
-        imagined = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
+        pseudo_counts = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
-        if self.family.spread == "even" or imagined == 0:
-            return shares.fraction(n, total, imagined, size + self._slot)
+        if self.family.spread == "even" or pseudo_counts == 0:
+            return shares.fraction(n, total, pseudo_counts, size + self._slot)
         common = 1.0 if unseen else self._common[code]
         whole = self._common.sum() + self._slot
-        return f"({n:.10g}+{imagined:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{imagined:.10g})"
+        return f"({n:.10g}+{pseudo_counts:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{pseudo_counts:.10g})"
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return P(value | class) as columns of a frame, a line for each value."""
@@ -287,7 +294,7 @@ class LogTables:
 
     @cached_property
     def stack(self) -> Floats:
-        """All tables one below the other, [value, class]; the last line of each is for values never met."""
+        """All tables one below the other, [value, class]; the last line of each is for values never seen."""
         lines = [np.vstack([table.log_p.T, table.log_unseen]) for table in self.tables]
         return np.concatenate([np.zeros((0, len(self.classes))), *lines])
 
@@ -323,7 +330,7 @@ class LogTables:
         return LogTables(self.classes, tuple(replace(one, settings=one.settings.full()) for one in self.tables))
 
     def uncertainty(self, x: Longs, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(row | class); a hole adds nothing."""
+        """Return the cumulants of log P(row | class); missing values add nothing."""
         scorer, out = Scorer(np.zeros(4 * len(self.classes))), np.empty((len(x), 4 * len(self.classes)))
         scorer.codes(x, self.offsets, self._cumulants)
         check_scored(scorer.log_joint(out, threads))

@@ -1,4 +1,4 @@
-"""How little is known of a logarithm: the first four cumulants of what a column says, given its counts.
+"""Cumulants of a log-likelihood: the first four, given the counts of a column.
 
 A parameter (a share, a rate, a centre with its variance) is not known, only its posterior; so log P(x | class) has a
 distribution. Its cumulants are exact: with the moment generating function E[P(x | class)^s] in closed form for every
@@ -16,7 +16,8 @@ from scipy.special import polygamma, psi
 from .._types import Floats, Index, Matrix, Numeric
 from .family import Likelihood, scores_of
 
-# The variance of a logarithm of which nothing is known: no row was counted and none imagined. Its interval is 0 to 1.
+# The variance of a logarithm of which nothing is known: no row was counted and there are no pseudo-counts. Its interval
+# is 0 to 1.
 UNKNOWN = 1e6
 # A share of fewer rows than this is taken for this: the cumulants stay finite.
 LEAST = 1e-70
@@ -68,7 +69,7 @@ class Cumulants(NamedTuple):
 def log_gamma_cumulants(shape: Floats) -> Cumulants:
     """Return those of log G, G a gamma variable: a share is one such G over the sum of all, and so is a prior.
 
-    >>> of_log_gamma(np.array([1.0])).variance  # of a class or value met once: π²/6
+    >>> log_gamma_cumulants(np.array([1.0])).variance  # of a class or value seen once: π²/6
     array([1.64493407])
     """
     shape = np.maximum(shape, LEAST)
@@ -78,8 +79,8 @@ def log_gamma_cumulants(shape: Floats) -> Cumulants:
 def proportion_cumulants(part: Numeric, whole: Numeric) -> tuple[Cumulants, Cumulants]:
     """Return those of a share's two sides, log G of the part and of the whole; the share's are the difference.
 
-    The posterior is a Dirichlet with `part` rows of `whole`, both with those imagined. A part without any rows is 0 for
-    certain and has no cumulants here: `ruled_out` says what follows from it.
+    The posterior is a Dirichlet with `part` rows of `whole`, both with pseudo-counts. A part without any rows is 0 for
+    certain and has no cumulants here: `with_ruled_out` sets its mean.
     """
     a, b = (np.asarray(side) for side in np.broadcast_arrays(part, whole))
     met, known = a > 0, b > 0
@@ -97,7 +98,7 @@ def with_variance_only(terms: Terms, where: npt.NDArray[np.bool_], variance: flo
 def polynomial_cumulants(x: Floats, terms: Terms) -> list[Floats]:
     """Return cumulants that are polynomials of each cell, summed over the columns of x [row, column].
 
-    A hole adds nothing, not even the power 0.
+    A missing value adds nothing, not even the power 0.
     """
     power, there = (~np.isnan(x)).astype(np.float64), np.where(np.isnan(x), 0.0, x)
     out = [power @ powers[0] for powers in terms]

@@ -17,7 +17,7 @@ from ..stats import Axis
 if TYPE_CHECKING:
     from .cumulants import Cumulants
     from .numbers import Summary
-    from .texts import Vocabulary
+    from .texts import ModelWords
 
 # One λ for a column, or one for each of its values.
 Smoothing: TypeAlias = float | Sequence[float] | Floats
@@ -28,22 +28,28 @@ Unseen = Literal["skip", "smooth", "error"]
 
 @dataclass(frozen=True)
 class Settings:
-    """The assumptions made when estimating; they can change at any time, without the data.
+    """The settings of estimation; they can change at any time, without the data.
 
     Parameters
     ----------
-    estimate : "bayes", "map" or "mle"
-        The posterior predictive (Laplace's rule), the posterior's mode, or the plain frequencies.
-    smoothing : float or array
-        The λ of the Dirichlet, Beta or Gamma prior; for numbers, how many rows the prior is worth. An array gives
-        one λ for each value of a wide column.
-    missing : "skip" or "value"
-        Whether a missing cell says nothing, or is a value like any other.
-    unseen : "skip", "smooth" or "error"
-        Whether a value never met says nothing, has a reserved place in every class, or is an error.
-    marginal : bool
-        Whether what is believed of numbers beforehand follows from the whole column, whatever the classes. Learning
-        without labels needs that: what it climbs must stay where it is while rows move between classes.
+    estimate : {"bayes", "map", "mle"}, default="bayes"
+        The posterior predictive (Laplace's rule), the mode of the posterior, or plain frequencies.
+    smoothing : float or array-like, default=1.0
+        The pseudo-count λ of the Dirichlet, Beta or Gamma prior; for numbers, how many rows the prior is worth. An
+        array gives one λ for each value of a wide column.
+    missing : {"skip", "value"}, default="skip"
+        Whether a missing value contributes nothing, or is a value like any other.
+    unseen : {"skip", "smooth", "error"}, default="skip"
+        Whether a value that was never seen contributes nothing, has a reserved place in every class, or is an error.
+    marginal : bool, default=False
+        Whether the prior of numbers follows from the whole column, whatever the classes. Expectation-maximization needs
+        that: its objective must not change while rows move between classes.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nv.Settings(estimate="mle").smoothing
+    1.0
     """
 
     estimate: Estimate = "bayes"
@@ -127,7 +133,7 @@ def scores_of(term: ScoreTerm, x: Matrix, threads: int = 1) -> Floats:
 
 
 def check_scored(row: int) -> None:
-    """Raise the error of a row that could not be scored, if there was one (the kernels say -1 if not)."""
+    """Raise the error of a row that could not be scored, if there was one (the kernels return -1 if not)."""
     if row >= 0:
         raise RowRefused(row, None, "infinity or no number", "only finite numbers can be scored.")
 
@@ -198,7 +204,7 @@ class TextTerm(ScoreTerm, Protocol):
     """A term of the score of texts, which is a sum over their words."""
 
     @property
-    def words(self) -> Vocabulary:
+    def words(self) -> ModelWords:
         """The words, in the order of their columns."""
 
     @property

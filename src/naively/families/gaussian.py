@@ -1,4 +1,4 @@
-"""Numbers around a centre, one bell for each class."""
+"""Numbers around a center: a normal or Student-t density for each class."""
 
 from __future__ import annotations
 
@@ -29,19 +29,26 @@ FARTHEST = 1e60
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Numbers around a centre.
+    """Numbers around a center, with a normal or Student-t density for each class.
 
-    ``mle`` is the normal density with the class's mean and variance. ``bayes`` (the default) does not trust them
-    blindly: a normal–inverse-gamma prior, worth λ rows with the column's pooled variance, gives a Student-t density, so
-    that constant columns, classes of one row and other units of measurement need no special care. ``map`` is the normal
-    density at the mode of that posterior. λ is the smoothing; without any, all three are ``mle``.
+    ``mle`` is the normal density with the mean and variance of the class. ``bayes`` (the default) has a
+    normal–inverse-gamma prior worth λ rows with the column's pooled variance, which gives a Student-t density: constant
+    columns, classes of one row and other units of measurement need no special care. ``map`` is the normal density at
+    the mode of that posterior. λ is the smoothing; with 0, all three are ``mle``.
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default=0.0
         Added to every variance.
     smoothing : float, optional
-        λ of this column; by default the model's.
+        The pseudo-count λ of this column; by default the model's.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"size": nv.Gaussian(smoothing=2.0)}, model="textbook")
+    >>> nb.fit({"size": [1.0, 2.0, 8.0, 9.0]}, ["a", "a", "b", "b"]).predict({"size": 7.5})
+    array(['b'], dtype='<U1')
     """
 
     epsilon: float = 0.0
@@ -75,7 +82,7 @@ class DensityTable(NamedTuple):
 
 
 def normal_density(centre: Floats, variance: Floats, prior: GaussianPrior) -> DensityTable:
-    """Return normal densities; a column without any spread says nothing."""
+    """Return normal densities; a column without any spread contributes nothing."""
     variance = floored_variance(variance, prior)
     silent = variance == 0
     safe = np.where(silent, 1.0, variance)
@@ -86,7 +93,7 @@ def normal_density(centre: Floats, variance: Floats, prior: GaussianPrior) -> De
 
 
 def student_t_density(centre: Floats, scale: Floats, freedom: Floats, prior: GaussianPrior) -> DensityTable:
-    """Return Student-t densities with a squared scale; a column without any spread says nothing."""
+    """Return Student-t densities with a squared scale; a column without any spread contributes nothing."""
     scale = floored_variance(scale, prior)
     silent = scale == 0
     safe = np.where(silent, 1.0, scale)
@@ -109,7 +116,7 @@ def floored_variance(variance: Floats, prior: GaussianPrior) -> Floats:
 
 
 class GaussianPrior(NamedTuple):
-    """What is believed of a class before its rows are seen, [..., 1]: worth `rows` rows, its centre `centred` rows."""
+    """The prior of a class, [..., 1]: worth `rows` rows, its centre `centred` rows."""
 
     centre: Floats
     centred: Floats
@@ -177,7 +184,7 @@ def predictive_density(summary: Summary, prior: GaussianPrior, epsilon: float) -
 
 
 class DensityCumulants(NamedTuple):
-    """What is known of the bells, [column, class]: far = (x - centre)² · precision, and the cumulants as its powers.
+    """The posterior of the densities, [column, class]: far = (x - centre)² · precision, cumulants as its powers.
 
     The posterior, with 2a rows behind the variance, 1/c behind the centre, 2b the sum of squares and e = far, makes
     E[p(x)^s] = Γ(a + s/2) / Γ(a) · (2πb)^(-s/2) · (1 + cs)^(-1/2) · (1 + es / (1 + cs))^(-a - s/2).
@@ -189,7 +196,7 @@ class DensityCumulants(NamedTuple):
 
     @classmethod
     def of(cls, summary: Summary, prior: GaussianPrior, smoothing: float, epsilon: float) -> DensityCumulants:
-        """Return what is known: nothing where no number was counted and none imagined, or all are alike."""
+        """Return it; without information where no number was counted and λ is 0, or all numbers are equal."""
         centre, centred, rows, squares = normal_inverse_gamma(summary, prior)
         variance = floored_variance(squares / rows + epsilon, prior)  # ε widens as if the numbers lay so far apart
         a, c, silent = rows / 2, 1 / centred, variance == 0
@@ -204,7 +211,7 @@ class DensityCumulants(NamedTuple):
         return cls(centre, 1 / squares, with_variance_only(with_variance_only(terms, unknown, UNKNOWN), silent, 0.0))
 
     def at(self, x: Floats) -> Cumulants:
-        """Return the cumulants of the rows x [row, column], summed over the columns; a hole adds nothing."""
+        """Return the cumulants of the rows x [row, column], summed over the columns; missing values add nothing."""
         out = np.empty((4, len(x), self.centre.shape[1]))
         for k in range(self.centre.shape[1]):
             with np.errstate(over="ignore"):
@@ -220,7 +227,7 @@ ESTIMATES = {"mle": mle_density, "map": map_density, "bayes": predictive_density
 
 @dataclass(frozen=True)
 class GaussianLikelihood:
-    """The likelihood of a matrix of numbers; NaN is a hole."""
+    """The likelihood of a matrix of numbers; NaN is a missing value."""
 
     family: Gaussian
     settings: Settings
@@ -233,23 +240,23 @@ class GaussianLikelihood:
         return self.settings.estimate if self.settings.column_smoothing > 0 else "mle"
 
     def _prior(self, summary: Summary) -> GaussianPrior:
-        believed = GaussianPrior.of_column if self.settings.marginal else GaussianPrior.of
-        return believed(summary, self.settings.column_smoothing)
+        prior = GaussianPrior.of_column if self.settings.marginal else GaussianPrior.of
+        return prior(summary, self.settings.column_smoothing)
 
     @cached_property
-    def bell(self) -> DensityTable:
+    def density(self) -> DensityTable:
         """The densities, [column, class]."""
-        bell = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
-        return DensityTable(*(np.broadcast_to(part, self.summary.n.shape) for part in bell))
+        density = ESTIMATES[self._how](self.summary, self._prior(self.summary), self.family.epsilon)
+        return DensityTable(*(np.broadcast_to(part, self.summary.n.shape) for part in density))
 
     @cached_property
     def _tables(self) -> DensityTable:
         """The densities as the kernels read them."""
-        return DensityTable(*(padded(part) for part in self.bell))
+        return DensityTable(*(padded(part) for part in self.density))
 
     @cached_property
     def _tailed(self) -> bool:
-        return bool(self.bell.power.any())
+        return bool(self.density.power.any())
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have log p(x | class), summed over the columns, added to the scores."""
@@ -271,7 +278,7 @@ class GaussianLikelihood:
         )
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of log p(x | class), under a normal–inverse-gamma posterior of each bell."""
+        """Return the cumulants of log p(x | class), under a normal–inverse-gamma posterior of each density."""
         x = np.asarray(x, dtype=np.float64)
         parts = [self._known.at(x[rows]) for rows in row_blocks(len(x), len(self.columns))]
         return Cumulants(*(np.concatenate(figures) for figures in zip(*parts, strict=True)))
@@ -300,11 +307,11 @@ class GaussianLikelihood:
             )
         if self.settings.estimate != "map":
             return 0.0
-        prior, bell = self._prior(self.summary), self.bell
-        heard = bell.precision > 0  # a column without any spread says nothing, and nothing is believed of it
-        half = prior.centred * (bell.centre - prior.centre) ** 2 + prior.rows * prior.variance
-        logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, bell.precision, 0.5))
-        return float(np.where(heard, logs - half * bell.precision, 0.0).sum())
+        prior, density = self._prior(self.summary), self.density
+        heard = density.precision > 0  # a column without any spread contributes nothing, and has no prior
+        half = prior.centred * (density.centre - prior.centre) ** 2 + prior.rows * prior.variance
+        logs = 0.5 * (prior.rows + 3) * np.log(2 * np.where(heard, density.precision, 0.5))
+        return float(np.where(heard, logs - half * density.precision, 0.0).sum())
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return the mean of each class as columns of a frame, a line for each column of the matrix."""

@@ -42,7 +42,7 @@ class Summary(NamedTuple):
         return Summary(*(part[at : at + 1] for part in self))
 
     def gap(self, centre: Floats) -> Floats:
-        """Return how far each mean lies from a centre; 0 where rounding alone may explain it, or nothing was met."""
+        """Return how far each mean lies from a centre; 0 where rounding may explain it, or nothing was counted."""
         gap = self.mean - centre
         return np.where((self.n > 0) & (np.abs(gap) > self.grain), gap, 0.0)
 

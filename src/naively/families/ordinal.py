@@ -24,15 +24,15 @@ from .cumulants import Cumulants, proportion_cumulants
 from .family import Settings, row_weights
 
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
-# What a row that is shared keeps at its own level, and gives to each neighbour: the narrowest symmetric kernel.
-OWN, NEIGHBOUR = 0.5, 0.25
+# What a row that is shared keeps at its own level, and gives to each neighbor: the narrowest symmetric kernel.
+OWN, NEIGHBOR = 0.5, 0.25
 # Of more rows than these it pays to look for those that are alike.
 MANY = 1 << 12
 
 
 @dataclass(frozen=True)
 class Ordinal:
-    """One level a row. P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbours share their counts.
+    """One level a row: P(level | class) = (ñ + λ) / (N + S·λ) under ``bayes``, where neighbors share their counts.
 
     ñ = (1 − t)·n + t·(n₋ / 4 + n / 2 + n₊ / 4), with n₋ and n₊ the counts of the levels below and above (beyond the
     ends, of the end itself) and t = M / (N + M), M = tie·λ·S². So few rows are smoothed, and many hardly.
@@ -42,9 +42,17 @@ class Ordinal:
     levels : sequence, optional
         The levels in their order, lowest first. By default those of a type that has an order, or numbers by size.
     smoothing : float, optional
-        λ of this column; by default the model's.
-    tie : float
-        How strongly neighbours share: 0 is ``categorical``.
+        The pseudo-count λ of this column; by default the model's.
+    tie : float, default=1.0
+        How strongly neighbors share: 0 is ``categorical``.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> size = nv.Ordinal(levels=["small", "medium", "large"])
+    >>> nb = nv.NaiveBayes(families={"size": size}, model="textbook")
+    >>> nb.fit({"size": ["small", "large", "large"]}, ["a", "b", "b"]).predict({"size": "medium"})
+    array(['b'], dtype='<U1')
     """
 
     levels: tuple[Label, ...] | None = None
@@ -91,7 +99,7 @@ class Ordinal:
         values, n = scored_values(known, classes, settings)
         levels = self.ordered(values.labels)
         placed = set(levels)
-        others = [label for label in values.labels if label not in placed]  # these have no neighbours
+        others = [label for label in values.labels if label not in placed]  # these have no neighbors
         laid = Axis.ordered([*levels, *others], values.fixed)
         family = Categorical(self.smoothing)
         return OrdinalTable(family, settings, classes, laid, n[:, values.places(laid.labels)], len(levels), self.tie)
@@ -101,7 +109,7 @@ class Ordinal:
 class OrdinalTable(LogTable):
     """The likelihood of one column of levels, given as codes: the levels first, in their order."""
 
-    ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbours
+    ordered: int = 0  # how many values are levels; others, such as the missing one, have no neighbors
     tie: float = 1.0
 
     @property
@@ -109,15 +117,15 @@ class OrdinalTable(LogTable):
         """How many values are levels that have an order; they come first."""
         return self.ordered
 
-    left_alone: ClassVar[bool] = True  # leaving a row out changes what neighbours say, too: that is done here
+    left_alone: ClassVar[bool] = True  # leaving a row out changes the counts of neighbors, too: that is done here
 
-    def _strength(self, imagined: float) -> float:
-        """Return how many rows the neighbourhood is worth; two levels are neighbours in any order."""
-        return self.tie * imagined * self.ordered**2 if self.ordered > 2 else 0.0
+    def _strength(self, pseudo_counts: float) -> float:
+        """Return how many rows the neighborhood is worth; two levels are neighbors in any order."""
+        return self.tie * pseudo_counts * self.ordered**2 if self.ordered > 2 else 0.0
 
-    def _share(self, n: Floats, imagined: float) -> Floats:
+    def _share(self, n: Floats, pseudo_counts: float) -> Floats:
         """Return the part of the counts that is shared, given how many rows have a level."""
-        strength = self._strength(imagined)
+        strength = self._strength(pseudo_counts)
         return strength / (n + strength) if strength else np.zeros(np.shape(n))
 
     @cached_property
@@ -125,46 +133,46 @@ class OrdinalTable(LogTable):
         """How many rows of each class have a level."""
         return np.asarray(self.n[:, : self.ordered].sum(axis=1))
 
-    def mixed(self, x: Floats, imagined: float, power: int = 1) -> Floats:
-        """Return what neighbours share of [class, value]: each value times its part of it, the parts to a power.
+    def mixed(self, x: Floats, pseudo_counts: float, power: int = 1) -> Floats:
+        """Return what neighbors share of [class, value]: each value times its part of it, the parts to a power.
 
-        Only neighbours share, so that the parts are three for each level; values beyond the levels keep all.
+        Only neighbors share, so that the parts are three for each level; values beyond the levels keep all.
         """
-        share, own = self._share(self._with_level, imagined)[:, None], np.full(self.ordered, OWN)
-        own[:1] += NEIGHBOUR  # beyond the ends there is nobody to give to
-        own[-1:] += NEIGHBOUR
-        level, near, out = x[:, : self.ordered], (share * NEIGHBOUR) ** power, np.array(x)
+        share, own = self._share(self._with_level, pseudo_counts)[:, None], np.full(self.ordered, OWN)
+        own[:1] += NEIGHBOR  # beyond the ends there is nobody to give to
+        own[-1:] += NEIGHBOR
+        level, near, out = x[:, : self.ordered], (share * NEIGHBOR) ** power, np.array(x)
         out[:, : self.ordered] = (1 - share + share * own) ** power * level
         out[:, 1 : self.ordered] += near * level[:, :-1]
         out[:, : max(self.ordered - 1, 0)] += near * level[:, 1:]
         return out
 
-    def shared(self, imagined: float) -> Floats:
-        """Return the counts after neighbours have shared, [class, value]."""
-        return self.mixed(self.n, imagined)
+    def shared(self, pseudo_counts: float) -> Floats:
+        """Return the counts after neighbors have shared, [class, value]."""
+        return self.mixed(self.n, pseudo_counts)
 
     @cached_property
-    def _imagined(self) -> float:
+    def _pseudo_count(self) -> float:
         return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(value | class), [class, value]."""
-        n = self.shared(self._imagined)
+        n = self.shared(self._pseudo_count)
         return self._log_share(n, self.n.sum(axis=1, keepdims=True), len(self.values), np.ones(1))
 
     @cached_property
     def cumulants(self) -> Cumulants:
-        """How little is known of log P(value | class), [value, class]; the last line is for values never met.
+        """The cumulants of log P(value | class), [value, class]; the last line is for values never seen.
 
         P is a mixture of a Dirichlet's shares; the Beta of the same mean and variance stands for it.
         """
-        plain, imagined = super().cumulants, self.settings.column_smoothing
-        if not self._strength(imagined):
+        plain, pseudo_counts = super().cumulants, self.settings.column_smoothing
+        if not self._strength(pseudo_counts):
             return plain
-        whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * imagined
-        share = (self.n + imagined) / whole[:, None]
-        mean, second = self.mixed(share, imagined), self.mixed(share, imagined, 2)
+        whole = self.n.sum(axis=1) + (len(self.values) + self._slot) * pseudo_counts
+        share = (self.n + pseudo_counts) / whole[:, None]
+        mean, second = self.mixed(share, pseudo_counts), self.mixed(share, pseudo_counts, 2)
         rows = mean * (1 - mean) * (whole[:, None] + 1) / (second - mean**2) - 1
         part, of = proportion_cumulants(mean * rows, rows)
         return Cumulants(*(np.vstack([own.T, old[-1:]]) for own, old in zip(part - of, plain, strict=True)))
@@ -199,15 +207,15 @@ class OrdinalTable(LogTable):
         below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
         near = [np.where(side == code, n, self.n[y, side]) for side in (below, above)]
         rows = take_away(self._with_level[y], np.where(level, w, 0.0))
-        share = np.where(level, self._share(rows, self._imagined), 0.0)
-        spread = OWN * n + NEIGHBOUR * (near[0] + near[1])
+        share = np.where(level, self._share(rows, self._pseudo_count), 0.0)
+        spread = OWN * n + NEIGHBOR * (near[0] + near[1])
         return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
 
     def log_prior_density(self) -> float:
-        """Return 0 where nothing is believed; what neighbours share is the mode of no prior."""
-        if self._strength(self._imagined):
+        """Return 0 without a prior; counts that neighbors share are the mode of no prior."""
+        if self._strength(self._pseudo_count):
             raise InvalidSetting(
-                "levels that share with their neighbours maximise no likelihood. To learn from rows without a "
+                "levels that share with their neighbors maximize no likelihood. To learn from rows without a "
                 "label set ",
                 Setting("smoothing", 1),
                 " or ",
@@ -219,11 +227,11 @@ class OrdinalTable(LogTable):
         return super().log_prior_density()
 
     def fraction(self, k: int, code: int) -> str:
-        """Return P(value | class k) as the textbook writes it, of the counts after neighbours have shared."""
+        """Return P(value | class k) as the textbook writes it, of the counts after neighbors have shared."""
         if not 0 <= code < self.ordered:
             return super().fraction(k, code)
-        n = float(self.shared(self._imagined)[k, code])
-        return shares.fraction(n, float(self.n[k].sum()), self._imagined, len(self.values) + self._slot)
+        n = float(self.shared(self._pseudo_count)[k, code])
+        return shares.fraction(n, float(self.n[k].sum()), self._pseudo_count, len(self.values) + self._slot)
 
 
 def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:

@@ -1,4 +1,4 @@
-"""How many: visits, calls, goals."""
+"""Numbers of events: visits, calls, goals."""
 
 from __future__ import annotations
 
@@ -27,16 +27,23 @@ MOST = 1e60
 
 @dataclass(frozen=True)
 class Poisson:
-    """Numbers of events, one rate for each class.
+    """Numbers of events, with a rate for each class.
 
-    ``mle`` takes the mean for the rate. ``bayes`` puts a gamma prior on the rate, worth λ rows with the column's
-    overall rate, which gives a negative binomial; ``map`` takes the mode of that posterior for the rate. λ is the
-    smoothing; without any, all three are ``mle``.
+    ``mle`` takes the mean for the rate. ``bayes`` has a gamma prior on the rate, worth λ rows with the column's overall
+    rate, which gives a negative binomial; ``map`` takes the mode of that posterior for the rate. λ is the smoothing;
+    with 0, all three are ``mle``.
 
     Parameters
     ----------
     smoothing : float, optional
-        λ of this column; by default the model's.
+        The pseudo-count λ of this column; by default the model's.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"visits": nv.Poisson()}, model="textbook")
+    >>> nb.fit({"visits": [0, 1, 7, 9]}, ["a", "a", "b", "b"]).predict({"visits": 6})
+    array(['b'], dtype='<U1')
     """
 
     smoothing: float | None = None
@@ -57,7 +64,7 @@ class Poisson:
 
 
 class RatePosterior(NamedTuple):
-    """What is known of a rate, [..., class]: as much as from `events` events in `rows` rows."""
+    """The posterior of a rate, [..., class]: that of `events` events in `rows` rows."""
 
     events: Floats
     rows: Floats
@@ -94,7 +101,7 @@ def log_poisson(x: Floats, rate: Floats) -> Floats:
 
 
 def log_negative_binomial(x: Floats, known: RatePosterior) -> Floats:
-    """Return log P(x) averaged over what is known of the rates."""
+    """Return log P(x) averaged over the posterior of the rates."""
     events, rows = known
     both = events + x
     off = half_deviance(events, both * (rows / (rows + 1))) + half_deviance(x, both / (rows + 1))
@@ -124,7 +131,7 @@ def half_deviance(x: Floats, expected: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PoissonLikelihood:
-    """The likelihood of a matrix of event numbers; NaN is a hole."""
+    """The likelihood of a matrix of event numbers; NaN is a missing value."""
 
     family: Poisson
     settings: Settings
@@ -142,12 +149,12 @@ class PoissonLikelihood:
         return estimated_rate(self._how, self.summary, self.settings.column_smoothing).T
 
     def _log_p(self, x: Floats, summary: Summary) -> Floats:
-        hole, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
+        missing, x = np.isnan(x)[..., None], np.where(np.isnan(x), 0.0, np.minimum(x, LARGEST_NUMBER))[..., None]
         if self._how == "bayes":
             terms = log_negative_binomial(x, rate_posterior(summary, self.settings.column_smoothing))
         else:
             terms = log_poisson(x, estimated_rate(self._how, summary, self.settings.column_smoothing))
-        return np.asarray(np.where(hole, 0.0, terms).sum(axis=-2))
+        return np.asarray(np.where(missing, 0.0, terms).sum(axis=-2))
 
     def column(self, at: int) -> PoissonLikelihood:
         """Return the likelihood of one of the columns."""
@@ -186,7 +193,7 @@ class PoissonLikelihood:
         return with_variance_only(terms, unknown, UNKNOWN)
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(x | class), under a Gamma posterior of each rate; a hole adds nothing."""
+        """Return the cumulants of log P(x | class), under a Gamma posterior; missing values add nothing."""
         return Cumulants(*polynomial_cumulants(np.minimum(event_counts(x), MOST), self._terms))
 
     def leave_one_out(self, x: Matrix, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
@@ -208,7 +215,7 @@ class PoissonLikelihood:
         if len(edge):
             raise InvalidSetting(
                 f"A column of numbers of events has {usual[edge[0], 0]:.4g} a row, and a prior worth {weight:g} "
-                "rows of that has its mode at no events at all, which cannot be climbed to. Set ",
+                "rows of that has its mode at no events at all, which cannot be maximized. Set ",
                 Setting("estimate", "mle"),
                 f", or its family to nv.Poisson(smoothing={np.ceil(10 / usual[edge[0], 0]) / 10:g}).",
             )

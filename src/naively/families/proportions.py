@@ -1,6 +1,6 @@
-"""Three estimates of a share: how probable a value is, given how often it was met.
+"""Three estimates of a proportion: the probability of a value, given its counts.
 
-They differ only in the rows they imagine beside those counted: none (``mle``), λ - 1 of each value (``map``, the mode
+They differ only in their pseudo-counts: none (``mle``), λ - 1 of each value (``map``, the mode
 of the Dirichlet posterior), or λ of each value (``bayes``, the posterior predictive: Laplace's rule). So Laplace's λ is
 ``bayes`` with λ, and ``map`` with λ + 1.
 """
@@ -13,17 +13,17 @@ from .._types import Floats, Numeric
 
 
 def no_pseudo_counts(alpha: Numeric) -> Floats:
-    """Imagine no rows."""
+    """Return no pseudo-counts."""
     return np.zeros(np.shape(alpha))
 
 
 def map_pseudo_counts(alpha: Numeric) -> Floats:
-    """Imagine λ - 1 rows of each value."""
+    """Return λ - 1 pseudo-counts of each value."""
     return np.asarray(alpha) - 1.0
 
 
 def bayes_pseudo_counts(alpha: Numeric) -> Floats:
-    """Imagine λ rows of each value."""
+    """Return λ pseudo-counts of each value."""
     return np.asarray(alpha, dtype=np.float64)
 
 
@@ -31,7 +31,7 @@ PSEUDO_COUNTS = {"mle": no_pseudo_counts, "map": map_pseudo_counts, "bayes": bay
 
 
 def log_proportion(part: Numeric, whole: Numeric, size: Numeric, out: Floats | None = None) -> Floats:
-    """Return log(part / whole), both with their imagined rows; all values are alike where there are none at all.
+    """Return log(part / whole), both with pseudo-counts; all values are equal where there are none at all.
 
     The answer may be put where the part lies, if that is needed no more.
     """
@@ -44,14 +44,14 @@ def log_proportion(part: Numeric, whole: Numeric, size: Numeric, out: Floats | N
         return found if there.all() else np.where(there, found, -np.log(size))
 
 
-def fraction(n: float, total: float, imagined: float, size: float) -> str:
-    """Return a share as the text book writes it, unreduced, with what is imagined.
+def fraction(n: float, total: float, pseudo_counts: float, size: float) -> str:
+    """Return a proportion as the textbook writes it, unreduced, with pseudo-counts.
 
-    >>> fraction(3, 8, 0, 3), fraction(3, 8, 1, 3), fraction(0, 0, 0, 3)  # without any rows all values are alike
+    >>> fraction(3, 8, 0, 3), fraction(3, 8, 1, 3), fraction(0, 0, 0, 3)  # without any rows all values are equal
     ('3/8', '(3+1)/(8+3)', '1/3')
     """
-    if total + imagined * size == 0:
+    if total + pseudo_counts * size == 0:
         return f"1/{size:.10g}"
-    if imagined == 0:
+    if pseudo_counts == 0:
         return f"{n:.10g}/{total:.10g}"
-    return f"({n:.10g}+{imagined:.10g})/({total:.10g}+{imagined * size:.10g})"
+    return f"({n:.10g}+{pseudo_counts:.10g})/({total:.10g}+{pseudo_counts * size:.10g})"

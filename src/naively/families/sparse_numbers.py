@@ -42,7 +42,7 @@ class SparseNumbers:
         return self.inner.table(labels)
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have what the numbers say added to the scores."""
+        """Have the log-likelihood of the numbers added to the scores."""
         if not sparse.issparse(x):
             self.inner.add_to(scorer, x, missing)
             return
@@ -61,7 +61,7 @@ class SparseNumbers:
         )
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of log P(numbers | class)."""
+        """Return the cumulants of log P(numbers | class)."""
         found = [self.inner.uncertainty(filled, threads) for _, filled in dense_blocks(x)]
         return Cumulants(*(stacked_rows(list(figure)) for figure in zip(*found, strict=True)))
 

@@ -1,4 +1,4 @@
-"""What the words of a text say: which tokens are words of the model, and what a bag of those says."""
+"""Columns of texts: which tokens are words of the model, and the likelihood of a bag of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .words import Words
 
 
-class Vocabulary(Sequence[Any]):
+class ModelWords(Sequence[Any]):
     """The words of a model, in the order of their columns; their names are looked up when they are needed.
 
     A name is a text or, for the columns of a hash, a number.
@@ -46,7 +46,7 @@ class Vocabulary(Sequence[Any]):
         return counts if len(self) == self.size else counts[:, self.numbers]
 
     def by_number(self, table: Floats) -> Floats:
-        """Return a table [column, …] laid out by number; words that are not kept say 0."""
+        """Return a table [column, …] laid out by number; words that are not kept have 0."""
         if len(self) == self.size:
             return np.ascontiguousarray(table)
         out = np.zeros((self.size, *table.shape[1:]))
@@ -90,7 +90,7 @@ class TextWeights:
     """The likelihood of a column of texts: that of a matrix of its words, which is made only where that is needed."""
 
     family: Words
-    words: Vocabulary
+    words: ModelWords
     inner: WordWeights | FlagLikelihood
     idf: Floats | None
 
@@ -110,14 +110,14 @@ class TextWeights:
 
     @cached_property
     def said(self) -> tuple[Floats, Floats] | None:
-        """What every class says of an empty text, and what each token adds, [number, class]; None if some rule out."""
+        """The score of an empty text, and what each token adds, [number, class]; None if some rule a class out."""
         constant, table = self.inner.linear
         if table is None:
             return None
         return constant, self.words.by_number(table if self.idf is None else table * self.idf[:, None])
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have what the words say added to the scores, as the texts are read."""
+        """Have the log-likelihood of the words added to the scores, as the texts are read."""
         if self.said is None:
             self.inner.add_to(scorer, self.matrix(x), missing)
             return
@@ -127,7 +127,7 @@ class TextWeights:
         scorer.given(x.scores(table, self.family.scored))
 
     def by_word(self, x: Matrix) -> tuple[npt.NDArray[np.int32], Floats]:
-        """Return the numbers of the words of a single row, and what each says about each class, [word, class]."""
+        """Return the numbers of the words of a single row, and the contribution of each, [word, class]."""
         row, table = self.matrix(x), self.inner.each
         return self.words.numbers[row.indices], row.data[:, None] * table[row.indices]
 
@@ -140,7 +140,7 @@ class TextWeights:
         return self.inner.leave_one_out(self.matrix(x), y, weights, threads)
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of the score of the words."""
+        """Return the cumulants of the score of the words."""
         return self.inner.uncertainty(self.matrix(x), threads)
 
     def log_prior_density(self) -> float:
@@ -167,12 +167,12 @@ class TextWeights:
 def text_likelihood(
     family: Words, statistic: WordTable, rows: Floats, classes: Axis, settings: Settings
 ) -> TextWeights:
-    """Return what the words of texts say about each class."""
+    """Return the likelihood of the words of texts."""
     table = statistic.on(classes)
     keep = kept_tokens(family, table, float(np.sum(rows)))
     if family.aside:
         keep &= ~table.lexicon.sequences(table.size, spaced=True)
-    words = Vocabulary(table, np.flatnonzero(keep).astype(np.int32))
+    words = ModelWords(table, np.flatnonzero(keep).astype(np.int32))
     settings = settings.each(len(words), word_smoothing(family, words))
     if family.bernoulli:
         flags = Bernoulli(smoothing=family.smoothing)
@@ -189,7 +189,7 @@ def text_likelihood(
     return TextWeights(family, words, inner, idf)
 
 
-def word_smoothing(family: Words, words: Vocabulary) -> Smoothing | None:
+def word_smoothing(family: Words, words: ModelWords) -> Smoothing | None:
     """Return λ for all words, or for each in the order of its column; it is given in that of the vocabulary."""
     if family.smoothing is None or isinstance(family.smoothing, (float, int)) or words.numbered:
         return family.smoothing
@@ -205,7 +205,7 @@ def word_smoothing(family: Words, words: Vocabulary) -> Smoothing | None:
 
 
 def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
-    """Tell which tokens are words of the model: neither too rare nor too common, and of too many the commonest."""
+    """Tell which tokens are words of the model: neither too rare nor too common, and of too many the most frequent."""
     documents = table.texts.sum(axis=0)
     least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
     least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
@@ -215,7 +215,7 @@ def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
         keep = table.met.copy()
     if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
         often = np.where(keep, table.times.sum(axis=0), -1.0)
-        # Of words met equally often the first by name stay, as everywhere where a choice must not depend on the rows.
+        # Of equally frequent words the first by name stay, as everywhere where a choice must not depend on the rows.
         best = np.lexsort((table.ranks, -often))[: family.max_words]
         keep = np.zeros(table.size, dtype=bool)
         keep[best] = True

@@ -77,14 +77,14 @@ def entries(x: Matrix, threshold: float | None = None) -> tuple[Places, Places, 
     return (rows, columns, values) if counts.all() else (rows[counts], columns[counts], values[counts])
 
 
-def cell_count(x: Matrix) -> int:
+def stored_cells(x: Matrix) -> int:
     """Return how many cells there are to look at: those that a sparse matrix holds."""
     return int(x.nnz if sparse.issparse(x) else x.size)
 
 
 def known_by_this_row_alone(met: Floats, kept: Mask, columns: Places, taken: Floats) -> Mask:
     """Tell which entries are of values that no other row has and nobody declared: unknown without this row."""
-    # Few can be: what is met more often than any entry takes away stays.
+    # Few can be: what is more frequent than any entry stays.
     maybe = np.flatnonzero(((met <= taken.max(initial=0.0) * (1 + 1e-9)) & ~kept)[columns])
     gone = np.zeros(len(columns), dtype=bool)
     gone[maybe] = take_away(met[columns[maybe]], taken[maybe]) == 0

@@ -1,4 +1,4 @@
-"""What a bag of words says: the likelihood of a matrix of word counts."""
+"""The likelihood of a bag of words: a matrix of word counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..stats.arithmetic import take_away
 from . import proportions as shares
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, check_scored, listed_parts, padded, row_blocks, row_weights, scores_of
-from .wide import Split, add_products, cell_count, entries, known_by_this_row_alone, row_sums, weighted_row_sums
+from .wide import Split, add_products, entries, known_by_this_row_alone, row_sums, stored_cells, weighted_row_sums
 
 if TYPE_CHECKING:
     from .words import Words
@@ -37,21 +37,21 @@ class WordWeights:
 
     @cached_property
     def told(self) -> Floats:
-        """The counts that tell about a class: its own, or those of all others."""
+        """The counts that a class is scored by: its own, or those of all others."""
         if not self.family.complement:
             return self.n
         return np.asarray(np.maximum(self.n.sum(axis=0) - self.n, 0.0))  # fractions may dip below 0 by rounding
 
     @cached_property
-    def imagined(self) -> Floats:
-        """The rows imagined of each word."""
+    def pseudo_counts(self) -> Floats:
+        """The pseudo-counts of each word."""
         return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(word | class), or of P(word | all other classes), [class, word]."""
-        whole = self.told.sum(axis=1, keepdims=True) + self.imagined.sum()
-        part = self.told + self.imagined
+        whole = self.told.sum(axis=1, keepdims=True) + self.pseudo_counts.sum()
+        part = self.told + self.pseudo_counts
         return shares.log_proportion(part, whole, len(self.words), out=part)
 
     @cached_property
@@ -68,7 +68,7 @@ class WordWeights:
         """The weights as the kernels read them, [word, class]."""
         if not self.family.complement:
             return Split(*(padded(part.T) for part in Split.of(self.log_p)))
-        # A word met in one class only rules out the others; one never met says nothing.
+        # A word seen in one class only rules out the others; one never seen contributes nothing.
         certain = np.isneginf(self.log_p)
         elsewhere = ~certain & certain.any(axis=0)
         return Split(padded(np.where(certain, 0.0, self.weights).T), padded(elsewhere.T.astype(np.float64)))
@@ -81,12 +81,12 @@ class WordWeights:
 
     @property
     def each(self) -> Floats:
-        """What one occurrence of each word says, [word, class]; minus infinity where it rules a class out."""
+        """The contribution of one occurrence of each word, [word, class]; minus infinity where it rules a class out."""
         return self.log_p.T if not self.family.complement else self._table.whole()[:, : len(self.classes)]
 
     @property
     def linear(self) -> tuple[Floats, Floats | None]:
-        """What every class says of no words, and what each word adds, [word, class]; no table if some rule out."""
+        """The score of no words, and what each word adds, [word, class]; no table if some rule a class out."""
         return np.zeros(len(self.classes)), None if self._rules_out else self.weights.T
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
@@ -107,13 +107,15 @@ class WordWeights:
 
     @cached_property
     def _sides(self) -> tuple[Cumulants, Cumulants]:
-        """How little is known of each word [word, class], and of the whole all are shares of [class]."""
-        imagined = self.settings.value_smoothing
-        part, whole = proportion_cumulants(self.told + imagined, self.told.sum(axis=1, keepdims=True) + imagined.sum())
+        """The cumulants of each word [word, class], and of the whole that all are proportions of [class]."""
+        pseudo_counts = self.settings.value_smoothing
+        part, whole = proportion_cumulants(
+            self.told + pseudo_counts, self.told.sum(axis=1, keepdims=True) + pseudo_counts.sum()
+        )
         return Cumulants(*(figure.T for figure in part)), Cumulants(*(figure[:, 0] for figure in whole))
 
     def uncertainty(self, x: Matrix, threads: int = 1) -> Cumulants:
-        """Return how little is known of the score of the words, under a Dirichlet posterior of each class.
+        """Return the cumulants of the score of the words, under a Dirichlet posterior of each class.
 
         Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
@@ -141,7 +143,7 @@ class WordWeights:
         """Return the log-likelihood of each row as if it had never been counted."""
         y, w = np.asarray(y), row_weights(weights, x.shape[0])
         out = np.empty((x.shape[0], len(self.classes)))
-        per_row = cell_count(x) // max(x.shape[0], 1) + 1
+        per_row = stored_cells(x) // max(x.shape[0], 1) + 1
         for rows in row_blocks(x.shape[0], per_row * (len(self.classes) if self.family.complement else 1)):
             if self.family.complement:
                 out[rows] = self._complement_without(x[rows], y[rows], w[rows])
@@ -150,7 +152,7 @@ class WordWeights:
         return out
 
     def _gone(self, columns: Places, taken: Floats) -> Mask:
-        """Tell which entries are of words that nobody else used and nobody declared: unknown without this row."""
+        """Tell which entries are of words that no other row has and nobody declared: unknown without this row."""
         return known_by_this_row_alone(*self._used, columns, taken)
 
     @cached_property
@@ -168,16 +170,16 @@ class WordWeights:
         taken, total = w[rows] * values, self._total
         gone, left = self._gone(columns, taken), take_away(total[y], row_sums(rows, taken, n_rows))
         lost = (Split.of(self.log_p.T[columns[gone]]) * values[gone][:, None]).row_sums(rows[gone], n_rows)
-        imagined = self.imagined.sum() - row_sums(rows[gone], self.imagined[columns[gone]], n_rows)
+        pseudo_counts = self.pseudo_counts.sum() - row_sums(rows[gone], self.pseudo_counts[columns[gone]], n_rows)
         size = len(self.words) - row_sums(rows[gone], np.ones(gone.sum()), n_rows)
         if gone.any():
             (rows, columns), (values, taken) = (rows[~gone], columns[~gone]), (values[~gone], taken[~gone])
         number = row_sums(rows, values, n_rows)
         parts, fewer = self._parts(x, threads) - lost, np.flatnonzero(size < len(self.words))
-        before = log_whole(total + self.imagined.sum(), len(self.words))
-        after = log_whole(total + imagined[fewer, None], size[fewer, None])
+        before = log_whole(total + self.pseudo_counts.sum(), len(self.words))
+        after = log_whole(total + pseudo_counts[fewer, None], size[fewer, None])
         parts.finite[fewer] += number[fewer, None] * (before - after)
-        n, whole = take_away(self.n[y[rows], columns], taken) + self.imagined[columns], left + imagined
+        n, whole = take_away(self.n[y[rows], columns], taken) + self.pseudo_counts[columns], left + pseudo_counts
         own, at = log_products(rows, values, n, n_rows).only(whole > 0), (np.arange(n_rows), y)
         parts.finite[at], parts.ruled_out[at] = own.finite - number * log_whole(whole, size), own.ruled_out
         return np.asarray(parts.whole() + log_multinomial_coefficient(rows, values, n_rows)[:, None])
@@ -204,10 +206,12 @@ class WordWeights:
         total = np.broadcast_to(self._total, others.shape)
         total = take_away(total, np.where(others, row_sums(rows, taken, n_rows)[:, None], 0.0))
         gone = self._gone(columns, taken)
-        imagined = self.imagined.sum() - row_sums(rows, np.where(gone, self.imagined[columns], 0.0), n_rows)
-        whole = total + imagined[:, None]
+        pseudo_counts = self.pseudo_counts.sum() - row_sums(
+            rows, np.where(gone, self.pseudo_counts[columns], 0.0), n_rows
+        )
+        whole = total + pseudo_counts[:, None]
         size = len(self.words) - row_sums(rows, gone.astype(np.float64), n_rows)[:, None]
-        log_p = shares.log_proportion(told + self.imagined[columns][:, None], whole[rows], size[rows])
+        log_p = shares.log_proportion(told + self.pseudo_counts[columns][:, None], whole[rows], size[rows])
         log_p[gone] = 0.0
         scores = complement_scores(rows, values, log_p, n_rows)
         return (
@@ -221,9 +225,9 @@ class WordWeights:
         others = finite_sum(self.log_p) - row_sums(rows, np.where(np.isfinite(old), old, 0.0), n_rows)
         number = np.isfinite(before).sum(axis=0) - row_sums(rows, np.isfinite(old).astype(np.float64), n_rows)
         some = np.where(whole > 0, whole, 1.0)
-        change = np.log(np.maximum(self.told.sum(axis=1) + self.imagined.sum(), some)) - np.log(some)
+        change = np.log(np.maximum(self.told.sum(axis=1) + self.pseudo_counts.sum(), some)) - np.log(some)
         norms = others + number * change + row_sums(rows, new, n_rows)
-        return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are alike where none was met
+        return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are equal where none was counted
 
     def log_prior_density(self) -> float:
         """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
@@ -231,14 +235,14 @@ class WordWeights:
             raise InvalidSetting(
                 Setting("complement", True, of="Words()"),
                 " scores a class by the words of all others, and such scores are no logarithms of a probability "
-                "that could be maximised. To learn from rows without a label, set ",
+                "that could be maximized. To learn from rows without a label, set ",
                 Setting("complement", False),
                 ".",
             )
         if self.settings.estimate != "map":
             return 0.0
-        some = self.imagined > 0  # elsewhere log 0 would count nothing times
-        return float((self.imagined[some] * self.log_p[:, some]).sum())
+        some = self.pseudo_counts > 0  # elsewhere log 0 would count nothing times
+        return float((self.pseudo_counts[some] * self.log_p[:, some]).sum())
 
     def table(self, labels: Sequence[str]) -> Mapping[str, object]:
         """Return the weight of each word as columns of a frame; P(word | class), save for complements."""
@@ -255,7 +259,9 @@ class WordWeights:
             if words
         ]
         return (
-            f"{column}: most telling are {listed_parts(parts, '; ')}." if parts else f"{column}: all classes are alike."
+            f"{column}: most indicative are {listed_parts(parts, '; ')}."
+            if parts
+            else f"{column}: all classes are equal."
         )
 
 
@@ -271,25 +277,25 @@ def leading_words(lead: Floats, names: Sequence[Any], most: int = 3) -> list[Any
 def complement_scores(rows: Places, values: Floats, log_p: Floats, n_rows: int) -> Floats:
     """Add up occurrences times weight over the entries of each row, given their logarithms [entry, class]."""
     certain = np.isneginf(log_p)
-    ruled_out = ~certain & certain.any(axis=1, keepdims=True)  # a word met in one class only rules out the others
+    ruled_out = ~certain & certain.any(axis=1, keepdims=True)  # a word seen in one class only rules out the others
     scores = -row_sums(rows, values[:, None] * np.where(certain, 0.0, log_p), n_rows)
     return np.where(row_sums(rows, ruled_out.astype(np.float64), n_rows) > 0, -np.inf, scores)
 
 
 def log_products(rows: Places, values: Floats, numbers: Floats, n_rows: int) -> Split:
-    """Return the logarithm of the product of the numbers of each row, each as often as its value says."""
+    """Return the logarithm of the product of the numbers of each row, each to the power of its value."""
     some = numbers > 0
     ruled_out = np.zeros(n_rows) if some.all() else row_sums(rows, (~some).astype(np.float64), n_rows)
     return Split(row_sums(rows, values * np.log(np.where(some, numbers, 1.0)), n_rows), ruled_out)
 
 
 def log_whole(whole: Numeric, size: Numeric) -> Floats:
-    """Return the logarithm of what shares are divided by: where nothing was met, of the number of words."""
+    """Return the logarithm of what shares are divided by: where nothing was counted, of the number of words."""
     return np.asarray(np.log(np.where(whole > 0, whole, np.maximum(size, 1.0))))
 
 
 def normalized_weights(scores: Floats, total: Floats) -> Floats:
-    """Return the scores divided by the sum of all weights; where only one word is possible it says nothing.
+    """Return the scores divided by the sum of all weights; where only one word is possible it contributes nothing.
 
     The sum is then 0 up to rounding, while two possible words bring it to log 2 or more.
     """

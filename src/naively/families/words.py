@@ -21,38 +21,64 @@ from .word_counts import WordWeights
 
 @dataclass(frozen=True, repr=False)
 class Words:
-    """Counts of words. Each class draws its words one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
+    """Counts of words, drawn one by one: P(word | class) = (n + λ) / (N + V·λ) under ``bayes``.
+
+    All parameters after `smoothing` are for columns of texts.
 
     Parameters
     ----------
-    complement : bool
-        Score a class by how little the words fit all *other* classes (Rennie et al., 2003): better where classes
-        are many and of different size. The scores are then no logarithms of a probability.
-    norm : bool
-        With ``complement``, divide the weights of each class by their sum.
-    smoothing : float or array, optional
-        λ of this column, one for all words or one each; by default the model's.
-    bernoulli : bool
-        Of texts: look at whether a word is there, not how often, and let absent words speak, too.
-    times : "all", "once" or "log"
-        Of texts: what is counted of a word that occurs n times in a text: n, 1, or log(1 + n).
-    min_df, max_df : int or float
-        Of texts: words in fewer or more texts than this say nothing; a fraction is a share of all texts. They are
-        counted all the same.
+    complement : bool, default=False
+        Score a class by how little the words fit all *other* classes (Rennie et al., 2003): better where classes are
+        many and of different size. The scores are then no log probabilities.
+    norm : bool, default=False
+        With `complement`, divide the weights of each class by their sum.
+    smoothing : float or array-like of shape (n_words,), optional
+        The pseudo-count λ of this column, one for all words or one each; by default the model's.
+    bernoulli : bool, default=False
+        Count whether a word is present, not how often, and let absent words contribute, too.
+    times : {"all", "once", "log"}, default="all"
+        What a word that occurs n times in a text counts: n, 1, or log(1 + n).
+    min_df : int or float, default=1
+        Words in fewer texts contribute nothing; a fraction is a proportion of all texts. They are counted all the same.
+    max_df : int or float, default=1.0
+        Words in more texts contribute nothing; a fraction is a proportion of all texts.
     max_words : int, optional
-        Of texts: only so many words speak, the commonest.
-    idf : bool
-        Of texts: let words in few texts count for more, by 1 + log((1 + texts) / (1 + texts with the word)).
+        Only so many words contribute, the most frequent.
+    idf : bool, default=False
+        Weight words by their rarity, 1 + log((1 + texts) / (1 + texts with the word)).
     vocabulary : sequence of str, optional
-        Of texts: the only words that are counted.
+        The only words that are counted.
     hash_width : int, optional
-        Of texts: so many columns, one of which each word gets by its hash: a bound on memory, but no names.
-    unit, ngram_range, lowercase, cjk, marks, rules, stop_words, preprocessor, tokenizer
-        Of texts: what a word is, see `naively.text.Tokens`. ``ngram_range`` is by default (1, 1), and ``rules`` are
-        "unicode": emoji are words, and no word ends at a vowel sign.
+        So many columns, one of which each word gets by its hash: a bound on memory, but no names.
+    unit : {"words", "characters", "inside"}, default="words"
+        What a token is: words, characters, or characters inside words alone.
+    ngram_range : tuple of int, optional
+        The shortest and longest sequence of tokens that is counted; by default single words.
     pairs : bool, optional
-        Of texts: whether pairs of words are counted beside single words, for models that weigh evidence; the text book
-        leaves them out, unless they are ``ngram_range``. By default they are if all texts together are not too long.
+        Whether pairs of words are counted beside single words, for the joint and the refined model; textbook naive
+        Bayes leaves them out, unless they are `ngram_range`. By default they are if all texts together are not too
+        long.
+    lowercase : bool, default=True
+        Whether texts are converted to lower case.
+    cjk : {"pairs", "words"}, default="pairs"
+        Whether ideographs are counted one by one with their pairs, or as words.
+    marks : bool, default=False
+        With ``rules="python"``, whether combining marks are part of the word.
+    rules : {"python", "unicode"}, default="unicode"
+        What a word is. With "unicode" emoji are words, and no word ends at a vowel sign.
+    stop_words : sequence of str, default=()
+        Words that are not counted.
+    preprocessor : callable, optional
+        A function that changes each text before it is split.
+    tokenizer : callable, optional
+        A function that splits each text into words.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> nb = nv.NaiveBayes(families={"text": nv.Words(complement=True)}, model="textbook")
+    >>> nb.fit({"text": ["good day", "bad day", "good"]}, ["a", "b", "a"]).predict({"text": "good"})
+    array(['a'], dtype='<U1')
     """
 
     complement: bool = False
@@ -98,12 +124,12 @@ class Words:
 
     @property
     def aside(self) -> bool:
-        """Whether pairs of words are counted that the text book leaves out."""
+        """Whether pairs of words are counted that textbook naive Bayes leaves out."""
         return bool(self.pairs) and self.ngram_range is None
 
     @property
     def may_pair(self) -> bool:
-        """Whether nobody said if pairs are counted, and nothing speaks against it."""
+        """Whether pairs of words may be counted: nobody set it, and no other setting rules it out."""
         open_ = self.pairs is None and self.ngram_range is None and self.vocabulary is None and self.hash_width is None
         return open_ and self.unit == "words" and self.tokenizer is None
 
@@ -127,7 +153,7 @@ class Words:
     def estimate(
         self, statistic: Table | WordTable, rows: Floats, classes: Axis, settings: Settings
     ) -> WordWeights | TextWeights:
-        """Return what each word says about each class."""
+        """Return the likelihood of the words."""
         if isinstance(statistic, WordTable):
             return text_likelihood(self, statistic, rows, classes, settings)
         settings = settings.each(len(statistic.values), self.smoothing)
@@ -190,7 +216,7 @@ def check_vocabulary(family: Words, vocabulary: tuple[str, ...]) -> None:
     if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
         raise InvalidSetting("vocabulary must be strings, each of them once.")
     if not vocabulary:
-        raise InvalidSetting("vocabulary holds no words, so no text could say anything; leave it out to count all.")
+        raise InvalidSetting("vocabulary holds no words, so texts contribute nothing; leave it out to count all.")
 
 
 def family_tokens(family: Words) -> Tokens:
@@ -200,7 +226,7 @@ def family_tokens(family: Words) -> Tokens:
 
 
 def longest_ngram(family: Words) -> int:
-    """Return how many words in a row are counted where nobody says it: as many as names of a vocabulary have."""
+    """Return how many words in a row are counted by default: as many as names of a vocabulary have."""
     if family.vocabulary is None or family.unit != "words" or family.tokenizer is not None:
         return 1
     return max(len(name.split(" ")) for name in family.vocabulary)

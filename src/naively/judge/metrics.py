@@ -1,71 +1,76 @@
-"""The arithmetic behind scores: areas and standard errors; which figures there are, and how they are written."""
+"""Measures of decisions and probabilities, their standard errors, and how they are written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from .._types import AnyArray, Floats
+from .._types import AnyArray, Floats, Json, Label, Mask, Places
 
-# What stands in the place of an answer where none was given.
+# The title of rows without an answer.
 NO_ANSWER = "(no answer)"
-# Figures of the decisions, of the probabilities, and those of them that are proportions.
-DECISIONS = ("coverage", "accuracy", "balanced_accuracy", "mean_cost", "skill")
-PROBABILITIES = ("log_loss", "brier", "calibration_error", "auc")
+# Scores of the decisions, scores of the probabilities, and those of them that are written in percent.
+DECISION_SCORES = ("coverage", "accuracy", "balanced_accuracy", "mean_cost", "skill")
+PROBABILITY_SCORES = ("log_loss", "brier", "calibration_error", "auc")
 PROPORTIONS = ("coverage", "accuracy", "balanced_accuracy")
 
 
-# -- arithmetic --------------------------------------------------------------------------------------------------------
+# -- measures ----------------------------------------------------------------------------------------------------------
 
 
-def area(score: Floats, here: npt.NDArray[np.bool_], weights: Floats) -> float:
-    """Return the area under the curve of a score that shall be high for some rows; NaN if all or none are such."""
+def area_under_curve(score: Floats, positive: Mask, weights: Floats) -> float:
+    """Return the area under the ROC curve of a score; NaN if all rows are positive, or none."""
     values, which = np.unique(score, return_inverse=True)
-    inside, outside = (np.bincount(which, weights * part, len(values)) for part in (here, ~here))
+    inside, outside = (np.bincount(which, weights * part, len(values)) for part in (positive, ~positive))
     both = float(inside.sum()) * float(outside.sum())
-    below = np.cumsum(outside) - outside / 2  # ties are worth a half
+    below = np.cumsum(outside) - outside / 2  # ties count one half
     return float(inside @ below) / both if both else float("nan")
 
 
-def mean_area(posterior: Floats, truth: AnyArray, weights: Floats) -> float:
-    """Return the mean over the classes of the area of each against all others; NaN if all rows are of one class."""
-    areas = [area(posterior[:, k], truth == k, weights) for k in range(posterior.shape[1])]
-    met = [a for a in areas if not math.isnan(a)]
-    return float(np.mean(met)) if met else float("nan")
+def mean_auc(posterior: Floats, truth: Places, weights: Floats) -> float:
+    """Return the mean one-against-rest area under the ROC curve; NaN if all rows are of one class."""
+    areas = [area_under_curve(posterior[:, k], truth == k, weights) for k in range(posterior.shape[1])]
+    defined = [area for area in areas if not math.isnan(area)]
+    return float(np.mean(defined)) if defined else float("nan")
 
 
-def bins_of(posterior: Floats | None, truth: AnyArray, weights: Floats, bins: int) -> tuple[Floats, ...]:
-    """Return of rows of like confidence how many there are, how confident, how many of them right; each a sum."""
+def confidence_bins(
+    posterior: Floats | None, truth: Places, weights: Floats, bins: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return for each bin of confidence the weighted number of rows, their confidence and the correct ones, as sums."""
     if posterior is None:
         return np.zeros(bins), np.zeros(bins), np.zeros(bins)
     confidence = posterior.max(axis=1)
     at = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    parts = (np.ones(len(at)), confidence, (posterior.argmax(axis=1) == truth).astype(np.float64))
-    return tuple(np.asarray(np.bincount(at, weights * part, bins), dtype=np.float64) for part in parts)
+    correct = (posterior.argmax(axis=1) == truth).astype(np.float64)
+
+    def summed(part: Floats) -> Floats:
+        return np.asarray(np.bincount(at, weights * part, bins), dtype=np.float64)
+
+    return summed(np.ones(len(at))), summed(confidence), summed(correct)
 
 
-def error_over_folds(values: Iterable[float]) -> float:
+def standard_error_over_folds(values: Iterable[float]) -> float:
     """Return the standard error of the mean over folds: their standard deviation, divided by the root of their number.
 
-    NaN where all are alike: that all folds have no mistake does not say that others would have none.
+    NaN where all values are equal: that no fold has a mistake does not mean that others would have none.
 
-    >>> round(error_over_folds([0.9, 1.0, 0.8]), 4)
+    >>> round(standard_error_over_folds([0.9, 1.0, 0.8]), 4)
     0.0577
     """
     found = np.array([value for value in values if not math.isnan(value)])
     return float(found.std(ddof=1) / math.sqrt(len(found))) if len(np.unique(found)) > 1 else float("nan")
 
 
-def error_over_rows(values: Floats, weights: Floats) -> float:
-    """Return the standard error of a weighted mean of rows, each of which is one observation whatever it weighs.
+def standard_error_over_rows(values: AnyArray, weights: Floats) -> float:
+    """Return the standard error of a weighted mean over rows; a row is one observation, whatever its weight.
 
-    NaN where all are alike.
+    NaN where all values are equal.
 
-    >>> round(error_over_rows(np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4)), 4)
+    >>> round(standard_error_over_rows(np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4)), 4)
     0.25
     """
     heavy = weights > 0
@@ -79,46 +84,50 @@ def error_over_rows(values: Floats, weights: Floats) -> float:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def written(name: str, value: float, error: float = float("nan")) -> str:
-    """Return a figure in words, with its standard error if there is one.
+def score_text(name: str, value: float, error: float = float("nan")) -> str:
+    """Return a score as text, with its standard error if it has one.
 
-    >>> written("accuracy", 0.988, 0.0061), written("log_loss", 0.03041, 0.0081), written("auc", float("nan"))
+    >>> score_text("accuracy", 0.988, 0.0061), score_text("log_loss", 0.03041, 0.0081), score_text("auc", float("nan"))
     ('98.8 % ± 0.6', '0.0304 ± 0.0081', '–')
     """
     if math.isnan(value):
         return "–"
     digits = 4 if abs(value) < 1000 else 1
-    share = name in PROPORTIONS
-    text = f"{value:.1%}".replace("%", " %") if share else f"{value:,.{digits}f}"
+    in_percent = name in PROPORTIONS
+    text = f"{value:.1%}".replace("%", " %") if in_percent else f"{value:,.{digits}f}"
     if math.isnan(error):
         return text
-    return f"{text} ± {100 * error:.1f}" if share else f"{text} ± {error:,.{digits}f}"
+    return f"{text} ± {100 * error:.1f}" if in_percent else f"{text} ± {error:,.{digits}f}"
 
 
-def one_class(label: Any) -> str:
-    """Say that all rows are of one class."""
+def single_class_note(label: Label) -> str:
+    """Return the note that all rows are of one class."""
     return (
-        f"All rows are of one class, {plain(label)!r}: there is nothing to distinguish, so no score is meaningful. "
-        "Give rows of at least two classes, or check which column is the target."
+        f"All rows are of one class, {json_value(label)!r}: there is nothing to distinguish, so no score is "
+        "meaningful. Give rows of at least two classes, or check which column is the target."
     )
 
 
-def plain(value: Any) -> Any:
-    """Return a figure or a label as JSON can hold it."""
+def json_value(value: Label) -> Json:
+    """Return a score or a label as JSON can hold it: NaN and infinity become None, dates and the like text."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float)) else str(value)
 
 
-def whole(value: Any) -> Any:
-    """Return numbers of rows as whole numbers where they are: weights may make them fractions.
+@overload
+def as_row_count(value: float) -> int | float: ...
+@overload
+def as_row_count(value: Floats | list[float]) -> list[int | float]: ...
+def as_row_count(value: Floats | list[float] | float) -> list[int | float] | int | float:
+    """Return numbers of rows as integers; fractions, which come from weights, stay as they are.
 
-    >>> whole(344.0), whole(np.array([1.0, 2.5]))
+    >>> as_row_count(344.0), as_row_count(np.array([1.0, 2.5]))
     (344, [1, 2.5])
     """
     if isinstance(value, np.ndarray):
-        return [whole(one) for one in value.tolist()]
+        return [as_row_count(one) for one in value.tolist()]
     if isinstance(value, list):
-        return [whole(one) for one in value]
+        return [as_row_count(one) for one in value]
     return int(value) if float(value).is_integer() else float(value)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats
-from ..judge.scores import LEAST
+from ..judge.scored_rows import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
 
 
@@ -58,7 +58,7 @@ class ScoredRows(NamedTuple):
     def loss(self, scale: float = 1.0, bias: Floats | None = None) -> float:
         """Return the log loss of all rows together, in nats."""
         # Sums, not products of vectors: for those the threads of BLAS would be woken each time.
-        return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST)).sum())
+        return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST_PROBABILITY)).sum())
 
 
 def fit_calibration(rows: ScoredRows, biased: bool = True) -> Calibration:
@@ -112,7 +112,7 @@ def derivatives(rows: ScoredRows, at: Floats) -> tuple[Floats, Floats]:
     scale, bias = float(np.exp(at[0])), at[1:]
     p = rows.posterior(scale, bias if len(bias) else None)
     own = rows.of_truth(p)
-    w = rows.weights * (own / (own + LEAST))  # a row at the floor pulls no more
+    w = rows.weights * (own / (own + LEAST_PROBABILITY))  # a row at the floor pulls no more
     joint = np.where(np.isneginf(rows.joint), 0.0, rows.joint)
     mean = (p * joint).sum(axis=0)
     apart = w * p * (joint - mean)

@@ -34,21 +34,32 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 @dataclass(frozen=True)
 class Expected:
-    """What was learned from rows without a label: an estimate beside what was counted.
+    """The expected counts of rows without a label, by expectation-maximization: an estimate beside what was counted.
 
-    Attributes
+    Parameters
     ----------
     counts : Counts
         How many of these rows each class is expected to have, and their statistics: fractions of rows.
-    labelled, unlabelled : float
-        How many rows had a label, and how many had none; weights added up.
+    labelled : float
+        How many rows had a label; weights added up.
+    unlabelled : float
+        How many rows had none; weights added up.
     log_likelihood : tuple of float
-        The logarithm of how probable all rows were after each step, with that of the priors' densities under ``map``;
-        up to a constant. It never falls.
+        The log-likelihood of all rows after each step, with the log densities of the priors under ``map``; up to a
+        constant. It never falls.
     converged : bool
         Whether the last step changed next to nothing.
-    stale : bool
-        Whether rows were learned or forgotten since.
+    stale : bool, default=False
+        Whether rows were added or forgotten since.
+
+    Examples
+    --------
+    >>> import naively as nv
+    >>> rows = {"color": ["red", "blue", "red", "blue"] * 3}
+    >>> labels = ["a", "b", None, None] * 3
+    >>> nb = nv.NaiveBayes(unlabelled="em", model="textbook").fit(rows, labels)
+    >>> nb.expected_.labelled, nb.expected_.unlabelled
+    (6.0, 6.0)
     """
 
     counts: Counts
@@ -60,16 +71,16 @@ class Expected:
 
     @property
     def steps(self) -> int:
-        """How many steps it took."""
+        """The number of steps."""
         return len(self.log_likelihood)
 
     def say(self) -> str:
-        """Say how many rows were learned in which way."""
+        """Return how many rows were used in which way, in words."""
         end = "" if self.converged else ", and was still changing"
         old = "; rows have come or gone since" if self.stale else ""
         return (
-            f"{self.labelled:.10g} rows had a label; {self.unlabelled:.10g} had none and were learned by "
-            f"expectation-maximisation, which took {self.steps} steps{end}{old}."
+            f"{self.labelled:.10g} rows had a label; {self.unlabelled:.10g} had none and were used by "
+            f"expectation-maximization, which took {self.steps} steps{end}{old}."
         )
 
     def about(self) -> JsonObject:
@@ -124,7 +135,7 @@ class Mixture:
 
     @cached_property
     def base(self) -> Counts:
-        """The labelled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
+        """The labeled rows, and for each class one more row that is like the whole table: nothing is ruled out."""
         alike = self.counted(np.full((self.frame.rows, len(self.classes)), 1 / self.weights.sum()))
         return self.hard + alike
 
@@ -210,7 +221,7 @@ class Mixture:
 
 
 def log_prior_density(model: TableModel, key: str) -> float:
-    """Return the logarithm of the prior's density at one part of the model; an error says which columns it is about."""
+    """Return the logarithm of the prior's density at one part of the model; an error names its columns."""
     try:
         return model.textbook.likelihoods[key].log_prior_density()
     except InvalidSetting as error:
@@ -307,7 +318,7 @@ def best_start(mixture: Mixture) -> Counts:
 
 
 def warn_unsettled(path: Sequence[float], weight: float) -> None:
-    """Say, as scikit-learn does, that the steps came to an end before they changed nothing."""
+    """Warn, as scikit-learn does, that the steps ended before they converged."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning

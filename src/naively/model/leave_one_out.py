@@ -17,7 +17,7 @@ from ..errors.message import RowNumber, Setting
 from ..families import Settings
 from ..families import proportions as shares
 from ..families.family import row_weights
-from ..judge.fold_assignment import Dealer
+from ..judge.stratified_folds import RandomSeed, StratifiedFolds
 from ..stats import Counts
 from ..stats.arithmetic import take_away
 from .protocols import CountedRows, FittedModel
@@ -175,12 +175,12 @@ def rows_at(rows: Rows, at: Places) -> Rows:
 # -- folds -------------------------------------------------------------------------------------------------------------
 
 
-def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: object) -> Iterator[tuple[Places | None, Places]]:
+def folds_of(folds: object, rows: Rows, groups: ColumnLike, seed: RandomSeed) -> Iterator[tuple[Places | None, Places]]:
     """Give training rows (None: all others) and test rows: of so many folds, of a splitter, or as given."""
     n, codes = rows.target.rows, hard_labels(rows).codes
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         if not 2 <= folds <= n:
-            raise InvalidInput(f"folds={folds} must lie between 2 and the number of rows, {n}.")
+            raise InvalidInput(Setting("cv", folds), f" must lie between 2 and the number of rows, {n}.")
         yield from ((None, test) for test in fold_rows(rows, int(folds), seed))
         return
     if isinstance(folds, Splitter) and not isinstance(folds, str):
@@ -205,13 +205,13 @@ def training_rows(train: Places, test: Places, n: int) -> Places | None:
     return None if len(train) + len(np.unique(test)) == n and (times == 1).all() else train
 
 
-def fold_rows(rows: Rows, folds: int, seed: object) -> list[Places]:
+def fold_rows(rows: Rows, folds: int, seed: RandomSeed) -> list[Places]:
     """Return the rows of each fold: each has its proportion of every class, and rows of no weight are in none."""
     target = hard_labels(rows)
-    dealt = Dealer(folds, seed).deal(target.labels, target.codes, rows.weights)
-    dealt = np.where(dealt < 0, folds, dealt).astype(np.int32)
-    order = np.argsort(narrowest_codes(dealt), kind="stable")
-    return np.split(order, np.cumsum(np.bincount(dealt, minlength=folds + 1))[:-1])[:folds]
+    fold = StratifiedFolds(folds, seed).assign(target.labels, target.codes, rows.weights)
+    fold = np.where(fold < 0, folds, fold).astype(np.int32)
+    order = np.argsort(narrowest_codes(fold), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(fold, minlength=folds + 1))[:-1])[:folds]
 
 
 def narrowest_codes(codes: Codes) -> AnyArray:

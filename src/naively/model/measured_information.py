@@ -51,7 +51,7 @@ class MeasuredInformation:
 
 
 def measure_information(rows: NumberSample) -> MeasuredInformation:
-    """Return what the numbers of some rows tell of their classes."""
+    """Return the mutual information of the numbers and the classes of some rows."""
     numbers, y, shares, weights = rows.numbers, rows.y, rows.soft, rows.weights
     each: Floats | float = 1.0
     if shares is None and not are_copies(weights, y):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Floats, Label
-from ..errors import DoesNotFit, LeftOutWarning, NotAPart
+from ..errors import DoesNotFit, NotAPart, TextbookFallbackWarning
 from .arithmetic import checked_weight, frozen, on_axes, take_away
 from .axis import Axis
 from .pairs import JointCounts
@@ -186,7 +186,7 @@ class Counts:
         warnings.warn(
             f"Pairs of columns were counted {found}: the result holds single columns alone, and answers by the text "
             "book. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
-            LeftOutWarning,
+            TextbookFallbackWarning,
             stacklevel=3,
         )
         return None

@@ -1,1 +1,1 @@
-"""Columns taken together: bins, pairs, joint evidence, and a few weights."""
+"""The joint model: terms of columns, pairs and all columns at once, with weights fitted by leave-one-out."""

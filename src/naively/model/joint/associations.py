@@ -75,7 +75,7 @@ def value_scores_left_out(n: Floats, codes: Codes, out: HeldOutRows, pseudo: flo
     cell = np.where((codes >= 0) & (codes < n.shape[1]), codes, np.int32(n.shape[1]))
     others = value_ratios(n, rows, counts_without(met), counts_without(whole), pseudo)
     own = value_ratios(counts_without(n), counts_without(rows), counts_without(met), counts_without(whole), pseudo)
-    found = looked_up(others, own, cell, out)
+    found = values_at_cells(others, own, cell, out)
     if (light := np.flatnonzero((w != 1) & (cell < n.shape[1]))).size:
         (y, w), cell = out.some(light), cell[light]
         of_value, of_all = counts_without(met[cell], w), counts_without(whole, w)
@@ -93,7 +93,9 @@ def pair_scores_left_out(n: Floats, first: Codes, second: Codes, out: HeldOutRow
     wide, sides, w = np.int32(n.shape[2]), margins(n), out.weights
     cell = np.where((first >= 0) & (second >= 0), first * wide + second, np.int32(n[0].size))
     own = pair_ratios(counts_without(n), *(counts_without(side) for side in sides), pseudo=pseudo)
-    found = looked_up(pair_ratios(n, *sides, pseudo=pseudo).reshape(len(n), -1), own.reshape(len(n), -1), cell, out)
+    found = values_at_cells(
+        pair_ratios(n, *sides, pseudo=pseudo).reshape(len(n), -1), own.reshape(len(n), -1), cell, out
+    )
     if (light := np.flatnonzero((w != 1) & (cell < n[0].size))).size:
         (y, w), u, v = out.some(light), first[light], second[light]
         a, b, whole = sides
@@ -107,7 +109,7 @@ def counts_without(n: Floats, by: Numeric = 1.0) -> Floats:
     return np.maximum(n - by, 0.0)
 
 
-def looked_up(others: Floats, own: Floats, cell: Codes, out: HeldOutRows) -> Singles:
+def values_at_cells(others: Floats, own: Floats, cell: Codes, out: HeldOutRows) -> Singles:
     """Return the entry of each row's cell in tables [class, cell], as [class, row]; its own class has its own table.
 
     The cell after the last is that of a missing value, which contributes nothing.

@@ -27,7 +27,7 @@ from .model import JointModel
 from .pair_terms import column_pairs
 from .screening import Screening
 from .term_counts import TermCounts
-from .term_kinds import kind_of
+from .term_kinds import term_kind
 from .terms import JointSample
 from .weight_fitting import TermGains, effective_weights, fit_weights
 
@@ -188,7 +188,7 @@ def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:
     noise = [
         term
         for term, values in sample.wide.items()
-        if kind_of(term).screened and not gains.of(values.astype(np.float32)) > counts.recipe.rest_least_gain
+        if term_kind(term).screened and not gains.of(values.astype(np.float32)) > counts.recipe.rest_least_gain
     ]
     return sample.without(noise) if noise else sample
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._types import Floats, JsonObject, Mask, Singles
 from .associations import HeldOutRows
-from .term_kinds import kind_of
+from .term_kinds import term_kind
 from .terms import Term, TermValues
 
 
@@ -105,6 +105,6 @@ class WeightedValues:
         at, block = self.influence.place.get(term), term.block
         if at is not None:
             self.x[:, :, at] += values.T
-        among = kind_of(term).selected or (at is None and term not in self.influence.held)
+        among = term_kind(term).selected or (at is None and term not in self.influence.held)
         if term != block and among and (at := self.influence.place.get(block)) is not None:
             self.x[:, :, at] += shared * values.T

@@ -1,6 +1,6 @@
 """Ordinal columns: each level by itself, neighboring levels merged, and a Student-t density over their places.
 
-The three differ in how much neighbors have in common; weights fitted by leave-one-out log loss say how much each of
+The three differ in how much neighbors have in common; weights fitted by leave-one-out log loss set how much each of
 them counts. All are computed from the counts of the levels alone.
 """
 

@@ -18,7 +18,7 @@ PRODUCTS, FEW = 1 << 17, 32
 class WeightFit(NamedTuple):
     """Weights of terms, biases of classes, and the loss to be expected of other rows.
 
-    The expected loss is what fits are compared by: Takeuchi's correction counts in it as often as caution says. The
+    The expected loss is what fits are compared by: Takeuchi's correction counts in it `caution` times. The
     corrected one has it once: an estimate of the leave-one-out loss, with each row left out of the weights as well.
     """
 
@@ -113,7 +113,7 @@ class WeightProblem:
     def solve(self, start: Floats, towards: Floats, ridge: float, caution: float = 0.0) -> WeightFit:
         """Return the best weights and biases; the ridge pulls each weight towards a value.
 
-        The expected loss is Takeuchi's estimate of that on other rows, its correction taken as often as caution says.
+        The expected loss is Takeuchi's estimate of that on other rows, its correction counted `caution` times.
         """
         pull = np.concatenate([np.full(self.size, ridge), np.full(self.classes, self.recipe.bias_ridge)])
         v0, v = np.concatenate([towards, self.prior]), np.concatenate([start, self.prior])

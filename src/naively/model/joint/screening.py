@@ -65,7 +65,7 @@ class Screening(NamedTuple):
         return shown
 
     def remarks(self, grid: Grid, shared: bool) -> tuple[str, ...]:
-        """Return a remark on the columns that are not on the grid, if there are; it says if they share a weight."""
+        """Return a remark on the columns that are not on the grid, if there are, and on whether they share a weight."""
         left = self.rated - len(grid.names)
         said = f"{left:,} of {self.rated:,}{NO_GAIN}{'share one weight.' if shared else 'are not used.'}"
         return (said,) * bool(left)
@@ -89,7 +89,7 @@ def screened_of(
 ) -> Screening | None:
     """Return which columns are kept, from rows with their classes; None where all are counted in pairs.
 
-    Columns that are counted in pairs already were chosen then. Missing says whether missing values count, and copies
+    Columns that are counted in pairs already were chosen then. `missing`: whether missing values count; `copies`:
     whether row weights count copies of a row.
     """
     columns = len(counter.of_numbers) + len(counter.of_labels)

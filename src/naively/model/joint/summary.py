@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .term_kinds import TERM_KINDS, kind_of
+from .term_kinds import TERM_KINDS, term_kind
 from .terms import Term
 
 
 def described_terms(weights: Mapping[Term, float], owners: Sequence[str]) -> list[str]:
     """Return which columns, pairs and other terms have a weight; owners are columns by place."""
-    columns = {name for term in weights for name in kind_of(term).columns_of(term, owners)}
-    pairs = {term.columns for term in weights if kind_of(term).selected}
+    columns = {name for term in weights for name in term_kind(term).columns_of(term, owners)}
+    pairs = {term.columns for term in weights if term_kind(term).selected}
     parts = [f"{so_many(len(columns), 'column')} alone"] * bool(columns)
     parts += [f"{so_many(len(pairs), 'pair')} of columns"] * bool(pairs)
     return parts + [kind.beside for kind in TERM_KINDS if kind.beside and any(map(kind.holds, weights))]
@@ -28,7 +28,7 @@ def described_weights(weights: Mapping[Term, float]) -> str:
     """Return each kind of term with its weight, or with the least and the greatest where they differ."""
     kinds: dict[str, list[float]] = {}
     for term, weight in weights.items():
-        kinds.setdefault(kind_of(term).title(term), []).append(weight)
+        kinds.setdefault(term_kind(term).title(term), []).append(weight)
     order = sorted(kinds, key=lambda name: (-max(kinds[name]), name))
     return "; ".join(f"{name} {span(kinds[name])}" for name in order) or "none"
 

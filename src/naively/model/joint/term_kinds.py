@@ -40,7 +40,7 @@ def kinds_in_tables(recipe: Recipe) -> list[TermKind]:
     return sorted(kinds_of(recipe), key=lambda kind: kind.table_rank)
 
 
-def kind_of(term: Term) -> TermKind:
+def term_kind(term: Term) -> TermKind:
     """Return the kind of a term."""
     found = next((kind for kind in TERM_KINDS if kind.holds(term)), None)
     if found is None:

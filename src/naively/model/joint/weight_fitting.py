@@ -13,7 +13,7 @@ from .joint_fit import JointFit
 from .linear import log_loss
 from .newton import WeightFit, WeightProblem
 from .term_counts import TermCounts
-from .term_kinds import kind_of, kinds_in_sums, kinds_of
+from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
 
 
@@ -26,7 +26,7 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     if not values:
         accuracy = float(w @ (y == counts.prior.argmax()) / w.sum())
         return JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
-    scaled = {term: kind_of(term).scaled(term, found) for term, found in values.items()}
+    scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
     singles: Terms = {term: found for term, (found, _) in scaled.items()}
     sizes = {term: size for term, (_, size) in scaled.items()}
     del values, scaled
@@ -35,7 +35,7 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     own, together = selected_terms(held, gains)
     blocks |= together
     start = start_weights(blocks)
-    pulls = np.array([kind_of(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)])
+    pulls = np.array([term_kind(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)])
     problem = WeightProblem(list(blocks.values()), y, w, counts.prior, recipe)
     tied = problem.solve(start, pulls, recipe.block_ridge, recipe.caution)
     loss["a weight for each kind of term"] = tied.corrected
@@ -66,7 +66,7 @@ def effective_weights(weights: Floats, copies: bool = True) -> Floats:
 
 def columns_alone(values: Mapping[Term, TermValues], held: LeaveOneOut) -> Floats:
     """Return the sum of the terms in which each column counts by itself, [class, row]."""
-    alone = [found for term, found in values.items() if kind_of(term).column_alone(term, held)]
+    alone = [found for term, found in values.items() if term_kind(term).column_alone(term, held)]
     return np.asarray(np.sum(alone, axis=0, dtype=np.float64)) if alone else np.zeros((1, len(held.sample.y)))
 
 
@@ -91,16 +91,16 @@ def start_weights(blocks: Terms) -> Floats:
 
     A rare class counts as in textbook naive Bayes until its rows show otherwise.
     """
-    groups = {block: kind_of(block).start_group(block) for block in blocks}
+    groups = {block: term_kind(block).start_group(block) for block in blocks}
     sizes = {group: sum(other == group for other in groups.values()) for group in groups.values()}
     return np.array(
-        [kind_of(block).start(block) if group is None else 1 / sizes[group] for block, group in groups.items()]
+        [term_kind(block).start(block) if group is None else 1 / sizes[group] for block, group in groups.items()]
     )
 
 
 def most_gaining(singles: Terms, gains: TermGains, recipe: Recipe) -> Terms:
     """Return the terms that may have a weight of their own; of too many columns, those of least gain are summed."""
-    single = [term for term in singles if kind_of(term).single]
+    single = [term for term in singles if term_kind(term).single]
     if len(single) <= recipe.own_values:
         return singles
     gain = {term: abs(gains.of(singles[term])) for term in single}
@@ -167,7 +167,7 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> WeightFit:
 def weights_of_terms(counts: TermCounts, singles: Terms, weights: Mapping[Term, float]) -> dict[Term, float]:
     """Return the weights that are not 0, those of whole blocks given to each of their terms."""
     out = {term: weights.get(term, weights.get(term.block, 0.0)) for term in singles}
-    out |= {term: weight for term, weight in weights.items() if kind_of(term).selected and term.columns}
+    out |= {term: weight for term, weight in weights.items() if term_kind(term).selected and term.columns}
     for kind in kinds_of(counts.recipe):
         levels = kind.levels(counts)
         divisor = kind.divisor(counts) if levels else 1

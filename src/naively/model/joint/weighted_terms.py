@@ -9,7 +9,7 @@ import numpy as np
 from ..._kernels import Scorer
 from ..._types import Codes, Floats, Matrix
 from ...families.family import ScoreTerm, TextTerm
-from ...families.texts import Vocabulary
+from ...families.texts import ModelWords
 from ...stats import Axis
 
 # A class that a likelihood rules out keeps a finite score under a weight: the least that all terms together can hold.
@@ -44,7 +44,7 @@ class WeightedTextTerm(WeightedTerm):
     term: TextTerm
 
     @property
-    def words(self) -> Vocabulary:
+    def words(self) -> ModelWords:
         """The words, in the order of their columns."""
         return self.term.words
 

@@ -23,7 +23,7 @@ from ...data.column import Column
 from ...data.schema import Schema
 from ...families import Words
 from ...families.family import padded
-from ...families.texts import Vocabulary, kept_tokens
+from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
 
 # The terms of words: single words by their frequency in a class, and by their rarity in others; sequences.
@@ -45,7 +45,7 @@ class WordAssociations:
         self.name, self.classes = name, classes
         table = table.on(classes)
         numbers = np.flatnonzero(kept_tokens(family, table, float(rows.sum()))).astype(np.int32)
-        self.words = Vocabulary(table, numbers)
+        self.words = ModelWords(table, numbers)
         self.group = table.lexicon.sequences(table.size)[numbers].astype(np.uint8)
         self.texts = padded(self.words.of(table.texts).T)
         self.totals = np.ascontiguousarray(self.texts.sum(axis=1))
@@ -100,7 +100,7 @@ class WordScores:
     """The contribution of each word, divided by the root of how many words a text has."""
 
     classes: Axis
-    words: Vocabulary
+    words: ModelWords
     word_scores: Floats  # [word, class]
     known: Mask
 

@@ -1,1 +1,1 @@
-"""The evidence of single values, adjusted: what is adjusted, how far, and what that bought."""
+"""The refined model: naive Bayes with an offset for each value, fitted with a ridge."""

@@ -57,16 +57,16 @@ class ChosenRidge(NamedTuple):
 def fit_refined(make: Make, rows: Rows, y: Codes, threads: int, again: Again | None, place: Codes) -> RefinedFit:
     """Return the offsets of values, from rows that were counted; again gives all of them, if these are some.
 
-    Those that are read again have codes of their own for classes; place says which each is here.
+    Those that are read again have codes of their own for classes; place maps them to those here.
     """
     first, frame = make(Grid((), ())), frame_of(rows.source)
     recipe = first.recipe
     weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    at = sample_places(rows, affordable_rows(first, frame), first.schema, threads)
+    at = sample_places(rows, rows_for_ridge(first, frame), first.schema, threads)
     part = frame if len(at) == frame.rows else frame.take(at)
     hashed = fold_hashes(first, part.on(first.schema), threads)
     model = make(grid_of_numbers(first, part, weights[at], threads))
-    sample = one_block(list(row_blocks(model, part, y[at], weights[at], threads)))
+    sample = one_block(list(offset_row_blocks(model, part, y[at], weights[at], threads)))
     prior = model.scorer.log_prior
     folds = (hashed // np.uint64(1 << 20) % np.uint64(recipe.offset_folds)).astype(np.int64)
     chosen = chosen_ridge(model, sample, folds, prior, threads)
@@ -97,7 +97,7 @@ def fold_hashes(model: RefinedModel, frame: Frame, threads: int) -> Hashes:
     return np.concatenate(parts)
 
 
-def affordable_rows(model: RefinedModel, frame: Frame) -> int:
+def rows_for_ridge(model: RefinedModel, frame: Frame) -> int:
     """Return on how many rows the ridge is chosen."""
     return int(
         np.clip(MOST_WORK // (cells_of_row(model, frame) * len(model.classes)), FEWEST_ROWS, model.recipe.offset_rows)
@@ -132,7 +132,9 @@ def grid_of_numbers(model: RefinedModel, frame: Frame, weights: Floats, threads:
     return Grid(tuple(bins), ())
 
 
-def row_blocks(model: RefinedModel, frame: Frame, y: Codes, weights: Floats, threads: int) -> Iterator[OffsetRows]:
+def offset_row_blocks(
+    model: RefinedModel, frame: Frame, y: Codes, weights: Floats, threads: int
+) -> Iterator[OffsetRows]:
     """Give rows as offsets are fitted to them, so many at a time; those without weight are skipped."""
     frame, step = frame.on(model.schema), max(ROWS // len(model.classes), 256)
     for begin in range(0, frame.rows, step):
@@ -155,7 +157,9 @@ def one_block(blocks: list[OffsetRows]) -> OffsetRows:
 def read_again(model: RefinedModel, again: Again, place: Codes, threads: int) -> Iterator[OffsetRows]:
     """Give all rows of files as offsets are fitted to them: one pass."""
     for frame, y, weights, _ in again():
-        yield from row_blocks(model, frame, place[y], np.ones(frame.rows) if weights is None else weights, threads)
+        yield from offset_row_blocks(
+            model, frame, place[y], np.ones(frame.rows) if weights is None else weights, threads
+        )
 
 
 def passes_over(
@@ -167,9 +171,9 @@ def passes_over(
         return lambda: [sample], evaluations
     cells = frame.rows * (cells_of_row(model, frame) + len(model.classes) * len(model.kinds))
     if cells <= MOST_KEPT:
-        kept = list(row_blocks(model, frame, y, weights, threads))
+        kept = list(offset_row_blocks(model, frame, y, weights, threads))
         return lambda: kept, evaluations
-    return lambda: row_blocks(model, frame, y, weights, threads), model.recipe.offset_passes
+    return lambda: offset_row_blocks(model, frame, y, weights, threads), model.recipe.offset_passes
 
 
 # -- fitting -----------------------------------------------------------------------------------------------------------

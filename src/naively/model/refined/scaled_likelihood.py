@@ -18,7 +18,7 @@ def scaled_words_left_out(
 
     A word that no other row has and nobody declared is unknown without its row, and contributes nothing.
     """
-    n_rows, pseudo = x.shape[0], np.maximum(likelihood.imagined, 1e-10)
+    n_rows, pseudo = x.shape[0], np.maximum(likelihood.pseudo_counts, 1e-10)
     scaled, (rows, columns, values) = scaled.sorted_indices(), entries(sparse.csr_array(x).sorted_indices())
     taken, size = w[rows] * values, scaled.data[scaled.data != 0]
     gone = known_by_this_row_alone(

@@ -14,7 +14,7 @@ from ..._kernels import Scorer
 from ..._types import Codes, Floats, Matrices, Matrix, SparseMatrix
 from ...families import Likelihood
 from ...families.family import ScoreTerm, TextTerm, padded
-from ...families.texts import TextWeights, Vocabulary
+from ...families.texts import ModelWords, TextWeights
 from ...families.wide import add_products, presence
 from ...families.word_counts import WordWeights
 from ...stats import Axis, Table, WordTable
@@ -69,7 +69,7 @@ def scaled_name(name: str) -> str:
     return f"{name} (words)"
 
 
-def word_offsets(name: str, words: Vocabulary, table: WordTable) -> OffsetColumn:
+def word_offsets(name: str, words: ModelWords, table: WordTable) -> OffsetColumn:
     """Return words with offsets, by the number of texts that they are in."""
     met = table.texts[:, words.numbers].sum(axis=0)
     return OffsetColumn(name, words, met, np.zeros(len(words), dtype=bool), words.places)
@@ -301,7 +301,7 @@ class ScaledWordTerm:
         return self.scaled.classes
 
     @property
-    def words(self) -> Vocabulary:
+    def words(self) -> ModelWords:
         """The words, in the order of their columns."""
         return self.bag.words
 

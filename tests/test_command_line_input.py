@@ -20,7 +20,7 @@ def run(*words: Any, fails: bool = False) -> str:
     """Run a command, and return what it printed; an error as a person sees it."""
     result = CliRunner().invoke(main, list(map(str, words)))
     assert (result.exit_code != 0) is fails, result.output
-    assert "This should not have happened" not in result.output
+    assert "This is a bug" not in result.output
     return result.output
 
 
@@ -145,7 +145,7 @@ def test_no_command_writes_over_the_rows_it_reads_or_the_model_it_uses(money: Pa
         ("predict", money, rows, "-o", money, "--to", "csv"),
         ("forget", money, rows, "-o", rows),
     ):
-        assert "would be lost" in run(*words, fails=True)
+        assert "would be overwritten" in run(*words, fails=True)
         assert (rows.read_bytes(), money.read_bytes()) == before
     run("forget", money, rows, "-o", money)  # the model without them takes the place of the one with them
     assert money.read_bytes() != before[1]
@@ -176,7 +176,7 @@ def test_forget_skips_rows_without_a_class_when_told(tmp_path: Path) -> None:
     run("fit", write(tmp_path / "t.csv", "a,cls", rows), "-t", "cls", "-o", model)
     few = write(tmp_path / "few.csv", "a,cls", ["1,q", "2,"])
     assert "--unlabelled skip" in run("forget", model, few, "-o", out, fails=True)
-    assert "1 rows forgotten, 19 left" in run("forget", model, few, "-o", out, "--unlabelled", "skip")
+    assert "1 rows removed, 19 left" in run("forget", model, few, "-o", out, "--unlabelled", "skip")
     assert nv.load(out).unlabelled == "error"
 
 
@@ -254,8 +254,8 @@ def test_cells_of_skipped_rows_are_not_counted_as_missing(tmp_path: Path) -> Non
     rows = [f"{k if k else 'NA'},{'pq'[k % 2]}" for k in range(10)] + [","] * 20
     path = write(tmp_path / "t.csv", "a,cls", rows)
     said = run("fit", path, "-t", "cls", "--unlabelled", "skip")
-    assert "Missing: 1 of 10 cells (10.0 %)" in said
-    assert "20 rows were skipped for lack of a label" in said
+    assert "Missing values: 1 of 10 cells (10.0 %)" in said
+    assert "20 rows were skipped because cls is missing" in said
     facts = json.loads(run("fit", path, "-t", "cls", "--unlabelled", "skip", "--json"))
     assert (facts["rows"], facts["missing"], facts["unlabelled"]) == (10, 1, 20)
     kept = ("--unlabelled", "skip", "--json", "--keep-counts", tmp_path / "kept")
@@ -289,8 +289,8 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
     told = json.loads(run("explain", model, path, "--json", *cost))
     assert answer["answer"] == told["answer"] == 2
     assert (told["most_probable"], told["against"]) == (1, 1)
-    assert told["leads"]["a"] == pytest.approx(-plain["leads"]["a"]) != 0
-    assert f"({told['leads']['a']:+.2f})" in answer["why"]
+    assert told["contributions"]["a"] == pytest.approx(-plain["contributions"]["a"]) != 0
+    assert f"({told['contributions']['a']:+.2f})" in answer["why"]
     said = run("explain", model, path, *cost)
     assert said.startswith("Answer: 2 (least expected cost; most probable: 1, ")
     assert "2 (0." in said.splitlines()[1]
@@ -300,9 +300,9 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
 def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: float, worse: bool) -> None:
-    from naively.cli.fit import is_worse
+    from naively.cli.fit import is_visibly_worse
 
-    assert is_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
+    assert is_visibly_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
 
 
 def test_forget_says_that_a_model_was_weighted(tmp_path: Path) -> None:
@@ -310,5 +310,5 @@ def test_forget_says_that_a_model_was_weighted(tmp_path: Path) -> None:
     few = write(tmp_path / "few.csv", "a,w,cls", ["1,2,q"])
     model, out = tmp_path / "m.parquet", tmp_path / "o.parquet"
     run("fit", path, "-t", "cls", "--weight", "w", "-o", model)
-    assert "counted with the weights of w" in run("forget", model, few, "-o", out)
+    assert "fitted with the weights of w" in run("forget", model, few, "-o", out)
     assert "Note: rows" not in run("forget", model, few, "-o", out, "--weight", "w")

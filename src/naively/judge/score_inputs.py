@@ -1,0 +1,271 @@
+"""Checks of what is scored: true classes and answers as indices, probabilities, costs, weights and folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from .._types import AnyArray, ColumnLike, Floats, Label, Longs, Mask, Places
+from ..errors import InvalidInput
+from ..errors.message import RowNumber, Setting
+from .decision import CostMatrix, LabelledCost, NumberCost, cost_and_choices, decide
+
+# How far the sum of a row's probabilities may be from 1: other libraries may compute in single precision.
+SUM_TOLERANCE = 1e-3
+
+# RowLabels of rows: an array of numbers or booleans, or a list of anything else.
+RowLabels: TypeAlias = AnyArray | list[Label]
+# Costs as `Scores` holds them: a matrix [class, choice], or a cost of numbers.
+StoredCost: TypeAlias = Floats | NumberCost | None
+
+
+class ClassIndices(NamedTuple):
+    """True classes given as indices; labels that are numbers could not be distinguished from indices otherwise."""
+
+    indices: npt.ArrayLike
+
+
+class LabelOutcomes(NamedTuple):
+    """True labels and answers as indices, and what is needed to score them."""
+
+    classes: tuple[Label, ...]
+    truth: Places
+    cost: CostMatrix | NumberCost | None
+    decided: Places | Floats
+
+
+# -- labels ------------------------------------------------------------------------------------------------------------
+
+
+def class_indices(truth: ColumnLike | ClassIndices, classes: tuple[Label, ...]) -> Places:
+    """Return the index of each row's class, given by indices or by labels.
+
+    Integers are indices, unless the classes are numbers themselves: then they are always labels.
+    """
+    if isinstance(truth, ClassIndices):
+        return checked_class_indices(np.asarray(truth.indices), classes)
+    found = label_array(truth)
+    numbers = all(isinstance(label, (bool, int, float, np.number, np.bool_)) for label in classes)
+    if isinstance(found, np.ndarray) and found.dtype.kind in "iu" and not numbers:
+        return checked_class_indices(found, classes)
+    return label_indices(found, classes, "truth")
+
+
+def checked_class_indices(at: AnyArray, classes: Sequence[Label]) -> Places:
+    """Return indices of classes; raise an error if they are none."""
+    if at.dtype.kind not in "iu" or (at.size and (at.min() < 0 or at.max() >= len(classes))):
+        raise InvalidInput(
+            f"truth must hold the label of each row's class, one of {list(classes)[:8]}, or its index, an integer "
+            f"from 0 to {len(classes) - 1}."
+        )
+    return at.astype(np.intp, copy=False)
+
+
+def label_array(labels: ColumnLike) -> RowLabels:
+    """Return labels of any list, array or column: numbers and booleans as an array, others as a list."""
+    found = np.asarray(labels)
+    if found.dtype.kind in "US":
+        found = np.asarray(list(labels), dtype=object)  # NumPy would turn the 1 of [1, "a"] into text
+    found = found.reshape(-1) if found.ndim == 2 and found.shape[1] == 1 else found
+    if found.ndim != 1:
+        raise InvalidInput(f"Give one label for each row; found an array of shape {found.shape}.")
+    return found if found.dtype.kind in "biuf" else found.tolist()
+
+
+def label_indices(labels: RowLabels, choices: Sequence[Label], name: str, may_be_missing: bool = False) -> Places:
+    """Return the index of each label; -1 for a missing one, where labels may be missing."""
+    known = {label: at for at, label in reversed(list(enumerate(choices)))}  # of equal choices, the first
+    if isinstance(labels, np.ndarray):
+        different, which = np.unique(labels, return_inverse=True)
+    else:
+        seen: dict[Label, int] = {}
+        try:
+            which = np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.intp, len(labels))
+        except TypeError:
+            raise InvalidInput(f"{name} must hold labels: texts, numbers or booleans.") from None
+        different = np.empty(len(seen), dtype=object)
+        different[:] = list(seen)
+    codes = np.array(
+        [-1 if may_be_missing and is_missing_label(k) else known.get(k, -2) for k in different.tolist()], dtype=np.intp
+    )
+    if (codes == -2).any():
+        unknown = different.tolist()[int(np.argmax(codes == -2))]
+        row = int(np.argmax(codes[which] == -2))
+        raise InvalidInput(
+            f"{name}[{row}] is {unknown!r}, which is none of {', '.join(map(repr, choices[:8]))}"
+            f"{' …' if len(choices) > 8 else ''}. Give labels that occur among the classes."
+        )
+    return np.asarray(codes[which], dtype=np.intp)
+
+
+def matching_label(label: Label, known: Collection[Label]) -> Label:
+    """Return the known label that a label stands for: 1 may be text in another file, or 1.0.
+
+    A new label among numbers becomes a number, too.
+
+    >>> matching_label("1.0", [1, 2]), matching_label("true", [False, True])
+    (1, True)
+    >>> matching_label("3", [1, 2]), matching_label("x", [1, 2])
+    (3, 'x')
+    """
+    if label in known or not isinstance(label, str):
+        return next((one for one in known if one == label or str(one) == str(label)), label)
+    same = [one for one in known if str(one) == label or (isinstance(one, bool) and str(one).lower() == label.lower())]
+    if same or not all(isinstance(one, (int, float)) for one in known):
+        return same[0] if same else label
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    if not math.isfinite(number):
+        return label
+    return int(number) if number.is_integer() and not any(isinstance(one, float) for one in known) else number
+
+
+def numeric_answers(answers: RowLabels) -> Floats:
+    """Return answers that are numbers; NaN where there is no answer."""
+    try:
+        return np.array([math.nan if is_missing_label(one) else one for one in answers], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("With 'squared' and 'absolute' costs answers must be numbers; found others.") from None
+
+
+def is_missing_label(label: Label) -> bool:
+    """Tell whether a label is missing: None, NaN, or pandas' NA."""
+    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
+
+
+def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
+    """Return the distinct labels without missing ones, sorted."""
+    seen = {label for some in labels for label in (some.tolist() if isinstance(some, np.ndarray) else some)}
+    present = [label for label in seen if not is_missing_label(label)]
+    found = np.empty(len(present), dtype=object)
+    found[:] = present
+    try:
+        return tuple(np.sort(found).tolist())
+    except TypeError:  # labels of different types have no order
+        return tuple(sorted(found.tolist(), key=lambda label: (type(label).__name__, str(label))))
+
+
+def outcomes_from_labels(
+    truth: ColumnLike, answers: ColumnLike, classes: Sequence[Label] | None, cost: LabelledCost
+) -> LabelOutcomes:
+    """Return true labels and answers as indices of the classes and the choices, with the costs of the choices."""
+    true, answered = label_array(truth), label_array(answers)
+    if len(true) != len(answered) or not len(true):
+        raise InvalidInput(
+            f"There are {len(true)} true labels and {len(answered)} answers; give as many of both, and at least one."
+        )
+    if isinstance(cost, str):
+        labels = distinct_labels(true) if classes is None else tuple(classes)
+        number_cost = checked_number_cost(cost, labels)
+        return LabelOutcomes(labels, label_indices(true, labels, "truth"), number_cost, numeric_answers(answered))
+    seen = distinct_labels(true, answered)
+    labels = seen if classes is None else tuple(classes)
+    matrix, choices = _matrix_and_choices(cost, labels)
+    if matrix is None:  # an answer that is no class is a mistake like any other
+        choices = (*labels, *(label for label in seen if label not in labels))
+        matrix = 1.0 - np.eye(len(labels), len(choices))
+    decided = label_indices(answered, choices, "answers", may_be_missing=True)
+    usual = choices == labels and not (matrix - 1.0 + np.eye(len(labels))).any()
+    priced = None if usual else CostMatrix(matrix, choices)
+    return LabelOutcomes(labels, label_indices(true, labels, "truth"), priced, decided)
+
+
+# -- decisions and costs -----------------------------------------------------------------------------------------------
+
+
+def least_cost_decisions(
+    posterior: Floats, cost: StoredCost, reject: float | None, classes: Sequence[Label]
+) -> AnyArray:
+    """Return the decisions of least expected cost; a class without known costs costs nothing here."""
+    if isinstance(cost, str):
+        return decide(posterior, cost, reject, numeric_classes(classes))
+    return decide(posterior, None if cost is None else np.nan_to_num(cost), reject)
+
+
+def costs_of_answers(
+    answers: AnyArray, truth: Places, cost: StoredCost, classes: Sequence[Label], correct: Mask
+) -> Floats:
+    """Return the cost of each answer; of numbers by their distance from the true one."""
+    if cost is None:
+        return np.asarray(~correct, dtype=np.float64)
+    if not isinstance(cost, str):
+        return np.asarray(cost[truth, answers])
+    gap = np.abs(answers - numeric_classes(classes)[truth])
+    return np.asarray(gap if cost == "absolute" else gap**2)
+
+
+def numeric_classes(classes: Sequence[Label]) -> Floats:
+    """Return classes that are numbers as an array."""
+    return np.array(list(classes), dtype=np.float64)
+
+
+def stored_cost(cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]) -> tuple[StoredCost, tuple[Label, ...]]:
+    """Return the costs as [class, choice], and the choices; there are none where answers are numbers."""
+    if isinstance(cost, str):
+        return checked_number_cost(cost, classes), ()
+    return _matrix_and_choices(cost, classes)
+
+
+def _matrix_and_choices(
+    cost: LabelledCost | CostMatrix, classes: tuple[Label, ...]
+) -> tuple[Floats | None, tuple[Label, ...]]:
+    if isinstance(cost, CostMatrix):
+        return cost.matrix, tuple(cost.choices)
+    labels = np.empty(len(classes), dtype=object)
+    labels[:] = classes
+    matrix, choices = cost_and_choices(cost, labels)
+    return matrix, tuple(choices.tolist())
+
+
+def is_number_cost(cost: str) -> TypeGuard[NumberCost]:
+    """Tell whether a text names a cost of numbers."""
+    return cost in ("squared", "absolute")
+
+
+def checked_number_cost(cost: str, classes: tuple[Label, ...]) -> NumberCost:
+    """Return the name of a cost of numbers; raise an error if it is unknown or the classes are no numbers."""
+    if not is_number_cost(cost):
+        raise InvalidInput(Setting("cost", cost), " is unknown; use 'squared', 'absolute', or a cost for each pair.")
+    if np.asarray(classes).dtype.kind not in "biuf":
+        raise InvalidInput(Setting("cost", cost), f" needs numbers as classes; found {list(classes)[:3]}.")
+    return cost
+
+
+# -- probabilities, folds and weights ----------------------------------------------------------------------------------
+
+
+def checked_probabilities(
+    posterior: npt.ArrayLike | None, decided: npt.ArrayLike | None, rows: int, classes: int
+) -> Floats | None:
+    """Return the probabilities as [row, class], None if there are answers instead; raise an error if they are none."""
+    if posterior is None and np.shape(() if decided is None else decided) == (rows,):
+        return None
+    found = np.asarray(posterior, dtype=np.float64)
+    if found.shape != (rows, classes) or not found.size:
+        raise InvalidInput(
+            f"The posterior has the shape {found.shape}; give the shape ({rows}, {classes}): one row for "
+            "each true label and one column for each class, at least one of both."
+        )
+    off = ~(np.isfinite(found).all(axis=1) & (found >= 0).all(axis=1) & (np.abs(found.sum(axis=1) - 1) < SUM_TOLERANCE))
+    if off.any():
+        row = int(np.argmax(off))
+        raise InvalidInput(
+            RowNumber(row),
+            f" of the posterior holds {found[row].tolist()[:8]}; probabilities lie between 0 and 1, and sum to "
+            "1 in each row. Give those of predict_proba, not logarithms or votes.",
+        )
+    return found
+
+
+def checked_folds(folds: npt.ArrayLike, truth: Places) -> Longs:
+    """Return the fold of each row; raise an error if there is not an integer for each."""
+    found = np.asarray(folds)
+    if found.shape != truth.shape or found.dtype.kind not in "iu":
+        raise InvalidInput(f"folds must be an integer for each of the {len(truth)} rows.")
+    return found

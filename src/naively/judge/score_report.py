@@ -1,0 +1,207 @@
+"""Scores as text, as a data frame and as JSON; their standard errors, and when not to trust them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._frames import frame
+from .._types import AnyArray, FrameLike, JsonObject, Longs, Places
+from .metrics import (
+    DECISION_SCORES,
+    PROBABILITY_SCORES,
+    as_row_count,
+    json_value,
+    score_text,
+    single_class_note,
+    standard_error_over_folds,
+    standard_error_over_rows,
+)
+from .text_table import aligned_lines
+
+if TYPE_CHECKING:
+    from .scores import Scores
+
+# In the order in which they are shown where every mistake costs the same, and decisions follow the probabilities.
+ALL_SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "calibration_error", "auc", "mean_cost")
+# The note below the scores if weights were fitted on the rows that are scored.
+TUNING_NOTES = {
+    "fixed": ("weights and temperature were fitted on these rows; cross_validate fits them anew in each fold",),
+    "adjusted": (
+        "weights were fitted on these rows, the effect of each row removed to first order;",
+        "with few rows prefer cross_validate, which fits them anew in each fold",
+    ),
+}
+
+
+def score_names(scores: Scores) -> tuple[str, ...]:
+    """Return the names of the scores that are defined for these rows, costs and answers."""
+    if not uses_costs(scores):
+        names = ALL_SCORES if scores.posterior is not None else DECISION_SCORES[1:4]
+        return ("coverage", *names) if scores._may_abstain else names
+    accurate = DECISION_SCORES[1:3] if not math.isnan(scores.accuracy) else ()
+    decisions = [*DECISION_SCORES[:1], *accurate, "mean_cost"] if scores._may_abstain else [*accurate, "mean_cost"]
+    more = ["skill"] if scores._number_cost is not None else []
+    return (*decisions, *more, *(PROBABILITY_SCORES if scores.posterior is not None else ()))
+
+
+def uses_costs(scores: Scores) -> bool:
+    """Tell whether decisions depend on costs, and so need not be the most probable classes."""
+    return scores.cost is not None or scores.reject is not None
+
+
+def score_values(scores: Scores, names: tuple[str, ...]) -> dict[str, float]:
+    """Return scores by their names."""
+    return {name: getattr(scores, name) for name in names}
+
+
+# -- standard errors ---------------------------------------------------------------------------------------------------
+
+
+def standard_errors(scores: Scores) -> dict[str, float]:
+    """Return the standard error of each score: over folds if there are folds of several rows each, else over rows."""
+    names = score_names(scores)
+    if has_comparable_folds(scores):
+        folds = [score_values(part, names) for part in scores._of_folds.values()]
+        return {name: standard_error_over_folds(fold[name] for fold in folds) for name in names}
+    nan, weights = float("nan"), scores._w
+    answered = scores._w * scores._answered
+    by_row: dict[str, tuple[AnyArray, AnyArray]] = {
+        "coverage": (scores._answered, weights),
+        "mean_cost": (scores._costs, weights),
+    }
+    if not math.isnan(scores.accuracy):
+        by_row["accuracy"] = (scores._correct, answered)
+    if scores.posterior is not None:
+        by_row |= {"log_loss": (scores._losses, weights), "brier": (scores._distances, weights)}
+    return {name: standard_error_over_rows(*by_row[name]) if name in by_row else nan for name in names}
+
+
+def has_comparable_folds(scores: Scores) -> bool:
+    """Tell whether scores of folds can be compared: folds of a single row, as in leave-one-out, count as rows."""
+    return scores.folds is not None and 2 * len(np.unique(scores.folds)) <= len(scores.truth)
+
+
+def rows_by_fold(folds: Longs) -> dict[int, Places]:
+    """Return the indices of the rows of each fold, by its number."""
+    order = np.argsort(folds, kind="stable")
+    numbers, begins = np.unique(folds[order], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(order, begins[1:]), strict=True))
+
+
+def fold_frame(scores: Scores) -> FrameLike:
+    """Return the scores of each fold as a data frame; without folds all rows are one."""
+    names, parts = score_names(scores), scores_by_fold(scores)
+    folds = [score_values(part, names) for part in parts.values()]
+    columns = {name: [fold[name] for fold in folds] for name in names}
+    return frame({"fold": list(parts), "rows": [part.rows for part in parts.values()], **columns})
+
+
+def scores_by_fold(scores: Scores) -> dict[int, Scores]:
+    """Return the scores of each fold by its number."""
+    return {0: scores} if scores.folds is None else scores._of_folds
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def score_notes(scores: Scores) -> tuple[str, ...]:
+    """Return a note if all rows are of one class."""
+    seen = np.unique(scores.truth[scores._w > 0])
+    if len(seen) > 1:
+        return ()
+    label = scores.classes[int(seen[0])]
+    if len(scores.classes) == 1:
+        return (single_class_note(label),)
+    return (f"All rows are of one class, {label!r}: the scores do not measure how well it is distinguished.",)
+
+
+def baseline_title(scores: Scores) -> str:
+    """Return a title for the baseline: always the same answer, or none."""
+    constant = scores.baseline.answers[0]
+    if not scores.baseline._answered[0]:
+        return "never answering"
+    in_numbers = scores._number_cost is not None
+    return f"always {constant:.6g}" if in_numbers else f"always {scores.choices[int(constant)]}"
+
+
+def score_lines(scores: Scores) -> list[tuple[str, str | None]]:
+    """Return a title for each line of a report, and the name of its score; None for a heading."""
+    names = score_names(scores)
+    if not uses_costs(scores) or scores.posterior is None:
+        return [(name.replace("_", " "), name) for name in names]
+    found: list[tuple[str, str | None]] = []
+    for title, group in (("of the decisions", DECISION_SCORES), ("of the probabilities", PROBABILITY_SCORES)):
+        found.append((title, None))
+        found += [(f"  {name.replace('_', ' ')}", name) for name in names if name in group]
+    return found
+
+
+def scores_as_text(scores: Scores) -> str:
+    """Return the scores with their standard errors beside the baseline's, as lines of text."""
+    notes = list(scores.notes)
+    if len(scores.classes) == 1:
+        return "\n".join([f"{scores.rows:.10g} rows", *notes])
+    lines = [(f"{scores.rows:.10g} rows", "model", baseline_title(scores))]
+    for title, name in score_lines(scores):
+        if name is None:
+            lines.append((title, "", ""))
+            continue
+        model = score_text(name, getattr(scores, name), scores.spread[name])
+        lines.append((title, model, score_text(name, getattr(scores.baseline, name))))
+    below = TUNING_NOTES.get(scores.tuning or "", ())
+    return "\n".join([*notes, *(line.rstrip() for line in aligned_lines(lines, right=(1, 2))), *below])
+
+
+def score_frame(scores: Scores) -> FrameLike:
+    """Return the scores with their standard errors beside the baseline's, as a data frame."""
+    names = score_names(scores)
+    model, baseline = (list(score_values(one, names).values()) for one in (scores, scores.baseline))
+    errors = [scores.spread[name] for name in names]
+    return frame({"score": list(names), "model": model, "spread": errors, "baseline": baseline})
+
+
+def reliability_frame(scores: Scores) -> FrameLike:
+    """Return the reliability table as a data frame, without bins that have no rows."""
+    rows, confidence, correct = scores._bins
+    filled = rows > 0
+    parts = {
+        "rows": rows[filled],
+        "confidence": confidence[filled] / rows[filled],
+        "accuracy": correct[filled] / rows[filled],
+    }
+    return frame({"from": (np.arange(len(rows)) / len(rows))[filled], **parts})
+
+
+def scores_as_json(scores: Scores) -> JsonObject:
+    """Return the scores as values that JSON can hold; None for a score that is not defined."""
+    names = ("coverage", *ALL_SCORES, "skill")
+    in_numbers = scores._number_cost is not None
+    constant = scores.baseline.answers[0] if scores.baseline._answered[0] else None
+    if constant is not None and not in_numbers:
+        constant = scores.choices[int(constant)]
+    parts = scores_by_fold(scores) if scores.folds is not None else {}
+    return {
+        "rows": as_row_count(scores.rows),
+        **_json_scores(scores, names),
+        "spread": {name: json_value(scores.spread.get(name, float("nan"))) for name in names},
+        "spread_over": "folds" if has_comparable_folds(scores) else "rows",
+        "folds": [
+            {"fold": number, "rows": as_row_count(part.rows), **_json_scores(part, names)}
+            for number, part in parts.items()
+        ],
+        "baseline": {
+            "answer": None if constant is None else json_value(constant),
+            **_json_scores(scores.baseline, names),
+        },
+        "classes": [json_value(label) for label in scores.classes],
+        "choices": None if in_numbers else [None if k is None else json_value(k) for k in scores.confusion_columns],
+        "confusion": None if in_numbers else [as_row_count(line) for line in scores.confusion],
+        "notes": [*scores.notes, *([" ".join(TUNING_NOTES[scores.tuning])] if scores.tuning in TUNING_NOTES else [])],
+    }
+
+
+def _json_scores(scores: Scores, names: tuple[str, ...]) -> JsonObject:
+    return {name: json_value(value) for name, value in score_values(scores, names).items()}
