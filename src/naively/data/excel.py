@@ -90,11 +90,11 @@ def save_as_csv(rows: Iterator[list[CellLike]], folder: Path) -> Path:
         "w", dir=folder, suffix=".csv", delete=False, encoding="utf-8", errors="replace", newline=""
     ) as copy:
         writer = csv.writer(copy, lineterminator="\n")
-        writer.writerows([cell_text(cell) for cell in row] for row in rows)
+        writer.writerows([sheet_cell_text(cell) for cell in row] for row in rows)
     return Path(copy.name)
 
 
-def cell_text(cell: CellLike) -> str:
+def sheet_cell_text(cell: CellLike) -> str:
     """Return a cell as it is written in delimited text."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
