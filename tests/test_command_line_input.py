@@ -67,7 +67,7 @@ def test_plain_numbers_are_read_beside_a_decimal_comma(text: str, number: float)
     assert one_number(text, euros) == number
 
 
-def test_a_point_that_may_group_thousands_is_refused_beside_a_decimal_comma(tmp_path: Path) -> None:
+def test_a_point_that_may_group_thousands_is_refused_with_a_decimal_comma(tmp_path: Path) -> None:
     rows = [f'"{k},5 €",{"pq"[k % 2]}' for k in range(20)]
     model = tmp_path / "m.parquet"
     run("fit", write(tmp_path / "e.csv", "a,cls", rows), "-t", "cls", "-o", model)
@@ -76,7 +76,7 @@ def test_a_point_that_may_group_thousands_is_refused_beside_a_decimal_comma(tmp_
     assert "in training" in said
 
 
-def test_a_cell_unlike_what_was_learned_is_told_without_options_of_fit(money: Path, tmp_path: Path) -> None:
+def test_the_error_about_a_cell_of_another_type_names_no_option_of_fit(money: Path, tmp_path: Path) -> None:
     said = run("predict", money, write(tmp_path / "new.csv", "a", ["$5", "soon"]), fails=True)
     assert "line 3" in said
     assert "held numbers such as $1,234.5 in training" in said
@@ -85,14 +85,14 @@ def test_a_cell_unlike_what_was_learned_is_told_without_options_of_fit(money: Pa
     assert "--also-null soon" in said
 
 
-def test_a_percent_sign_may_not_be_left_out(tmp_path: Path) -> None:
+def test_a_percent_sign_may_not_be_omitted(tmp_path: Path) -> None:
     rows = [f"{k}.5 %,{'pq'[k % 2]}" for k in range(20)]
     model = tmp_path / "m.parquet"
     run("fit", write(tmp_path / "e.csv", "a,cls", rows), "-t", "cls", "-o", model)
     assert "'0.34'" in run("predict", model, write(tmp_path / "new.csv", "a", ["0.34"]), fails=True)
 
 
-def test_weights_that_are_texts_have_a_sentence_of_their_own(tmp_path: Path) -> None:
+def test_weights_that_are_texts_have_an_error_of_their_own(tmp_path: Path) -> None:
     path = write(tmp_path / "w.csv", "a,b,cls", ["1,x,p", "2,y,q", "3,x,p"])
     said = run("fit", path, "-t", "cls", "--weight", "b", fails=True)
     assert "weights must be numbers" in said
@@ -112,7 +112,7 @@ def test_a_text_is_added_to_the_usual_missing_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [3, 30])
-def test_the_advice_on_an_unknown_mark_leads_to_numbers(tmp_path: Path, share: int) -> None:
+def test_the_advice_on_an_unknown_text_for_missing_values_works(tmp_path: Path, share: int) -> None:
     rows = [f"{k},{'pq'[k % 2]}" for k in range(60)] + ["TBD,p"] * share + ["NA,q"] * 3
     path = write(tmp_path / "t.csv", "a,cls", rows)
     notes = " ".join(json.loads(run("fit", path, "-t", "cls", "--json"))["notes"])
@@ -154,7 +154,7 @@ def test_no_command_writes_over_the_rows_it_reads_or_the_model_it_uses(money: Pa
 # -- columns that are not there ----------------------------------------------------------------------------------------
 
 
-def test_a_column_that_is_not_there_is_told_with_those_that_are(money: Path, tmp_path: Path) -> None:
+def test_the_error_about_an_unknown_column_lists_the_columns(money: Path, tmp_path: Path) -> None:
     said = run("predict", money, write(tmp_path / "new.csv", "first,second", ["1,2"]), fails=True)
     assert "no column 'a'; the columns are 'first', 'second'." in said
 
@@ -170,7 +170,7 @@ def test_a_column_that_differs_by_blanks_or_case_is_suggested(tmp_path: Path) ->
 # -- advice that can be followed ---------------------------------------------------------------------------------------
 
 
-def test_forget_skips_rows_without_a_class_when_told(tmp_path: Path) -> None:
+def test_forget_skips_rows_without_a_class_with_its_option(tmp_path: Path) -> None:
     rows = [f"{k},{'pq'[k % 2]}" for k in range(20)]
     model, out = tmp_path / "m.parquet", tmp_path / "out.parquet"
     run("fit", write(tmp_path / "t.csv", "a,cls", rows), "-t", "cls", "-o", model)
@@ -196,7 +196,7 @@ def test_advice_on_the_command_line_holds_no_python(tmp_path: Path) -> None:
     assert "{" not in said
 
 
-def test_one_row_is_told_to_be_too_few_for_folds(tmp_path: Path) -> None:
+def test_one_row_is_too_few_for_folds(tmp_path: Path) -> None:
     said = run("fit", write(tmp_path / "t.csv", "a,cls", ["1,p"]), "-t", "cls", fails=True)
     assert "There is 1 row" in said
     assert "--cv 0" in said
@@ -299,13 +299,13 @@ def test_an_explanation_is_about_the_answer_that_costs_decide(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("own", "other", "worse"), [(0.68944, 0.68941, False), (0.71, 0.689, True), (0.6, 0.7, False)])
-def test_a_log_loss_that_looks_the_same_is_called_no_worse(own: float, other: float, worse: bool) -> None:
+def test_a_log_loss_that_is_shown_as_equal_is_not_worse(own: float, other: float, worse: bool) -> None:
     from naively.cli.fit import is_visibly_worse
 
     assert is_visibly_worse(*(SimpleNamespace(log_loss=x, spread={"log_loss": 0.004}) for x in (own, other))) is worse
 
 
-def test_forget_says_that_a_model_was_weighted(tmp_path: Path) -> None:
+def test_forget_notes_that_a_model_was_weighted(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "a,w,cls", [f"{k},2,{'pq'[k % 2]}" for k in range(20)])
     few = write(tmp_path / "few.csv", "a,w,cls", ["1,2,q"])
     model, out = tmp_path / "m.parquet", tmp_path / "o.parquet"

@@ -99,7 +99,7 @@ def left_behind(folder):
 # -- help ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_program_alone_shows_the_way_from_a_file_to_an_answer():
+def test_the_program_alone_shows_its_help():
     assert good() == good("--help")
     for command in COMMANDS:
         assert f"naively {command} " in good()
@@ -192,7 +192,7 @@ def about(line):
 
 @pytest.mark.skipif(os.name == "nt", reason="needs bash")
 @pytest.mark.parametrize("name", ["getting-started/five-minutes.md", "guide/forgetting.md", "reference/commands.md"])
-def test_the_commands_of_a_page_print_what_it_says(name, inside):
+def test_the_commands_of_a_page_print_what_it_shows(name, inside):
     (inside / "penguins.csv").write_bytes(PENGUINS.read_bytes())
     commands = lines_of(ROOT / "docs" / name)
     assert commands
@@ -206,7 +206,7 @@ def test_the_commands_of_a_page_print_what_it_says(name, inside):
 # -- fit -------------------------------------------------------------------------------------------------------------
 
 
-def test_fit_reports_what_was_learned():
+def test_fit_reports_on_the_model():
     said = good("fit", PENGUINS, "--target", "species", "-o", "penguins.parquet")
 
     assert "344 rows" in said
@@ -229,18 +229,18 @@ def test_fit_makes_the_model_that_the_library_makes(model):
     assert nv.load(model).counts_.agrees(nv.NaiveBayes().fit(PENGUINS, target="species").counts_)
 
 
-def test_without_a_place_the_model_is_not_kept():
+def test_without_out_the_model_is_not_saved():
     assert "-o model.parquet" in good("fit", PENGUINS, "--target", "species")
     assert list(Path().iterdir()) == []
 
 
 @pytest.mark.parametrize(("said", "name"), [("1", "species"), ("-1", "year"), ("sex", "sex")])
-def test_the_target_is_named_or_counted(said, name):
+def test_the_target_is_given_by_name_or_position(said, name):
     write("p.csv", [row for row in penguins() if row["sex"] != "NA"])
     assert json.loads(good("fit", "p.csv", f"--target={said}", "--cv", 0, "--json"))["target"] == name
 
 
-def test_fit_takes_columns_together_if_asked(tmp_path):
+def test_fit_of_the_refined_model(tmp_path):
     out = tmp_path / "together.parquet"
     told = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "auto", "-o", out, "--json"))
     book = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "textbook", "--json"))
@@ -338,7 +338,7 @@ def test_marks_of_missing_cells_can_be_changed():
     assert [(c["name"], c["type"], c["missing"]) for c in told["columns"]] == [("x", "whole numbers", 20)]
 
 
-def test_a_decimal_comma_is_noticed():
+def test_a_decimal_comma_gives_a_note():
     rows = [{"x": f"{i},5", "y": "ab"[i % 2]} for i in range(40)]
     Path("c.csv").write_text("x;y\n" + "".join(f"{row['x']};{row['y']}\n" for row in rows))
     told = good("fit", "c.csv", "-t", "y")
@@ -347,14 +347,14 @@ def test_a_decimal_comma_is_noticed():
     assert re.search(r"x +numbers +gaussian", good("fit", "c.csv", "-t", "y", "--decimal", ","))
 
 
-def test_a_target_of_amounts_is_noticed():
+def test_a_target_of_amounts_gives_a_note():
     write("c.csv", [{"x": i % 7, "y": i} for i in range(60)])
     assert "60 different numbers, and each of them is a class" in good("fit", "c.csv", "-t", "y")
     good("fit", "c.csv", "-t", "y", "-o", "m.parquet", "--cost", "squared", "-q")
     assert good("predict", "m.parquet", "c.csv", "--only-answers").splitlines()[0] == "answer"
 
 
-def test_texts_of_several_words_are_noticed():
+def test_texts_of_several_words_give_a_note():
     write("c.csv", [{"x": f"a message of {i} words in all", "y": "ab"[i % 2]} for i in range(60)])
     assert "'x' holds texts of several words" in good("fit", "c.csv", "-t", "y")
 
@@ -367,7 +367,7 @@ def test_remarks_look_at_all_rows():
     assert "'x' holds the same" not in said
 
 
-def test_probabilities_that_are_too_sure_are_called_so():
+def test_overconfident_probabilities_are_reported():
     rows = [{f"x{j}": (i * 7919 % 100) + i % 2 for j in range(30)} | {"y": "ab"[i % 2]} for i in range(400)]
     write("c.csv", rows)
     assert "The probabilities are overconfident" in good("fit", "c.csv", "-t", "y", "--model", "textbook")
@@ -391,7 +391,7 @@ def test_probabilities_that_are_too_sure_are_called_so():
         (["--target", "species", "--nonsense"], "No such option"),
     ],
 )
-def test_bad_usage_ends_with_2_and_says_what_to_do(arguments, words):
+def test_bad_usage_ends_with_2_and_advice(arguments, words):
     assert words in bad(2, "fit", PENGUINS, *arguments)
 
 
@@ -440,7 +440,7 @@ def test_a_column_that_is_there_already_is_not_written_over(model):
     good("predict", model, "new.csv", "-o", "a.csv", "--prefix", "new_")
 
 
-def test_costs_and_refusals_show(model):
+def test_costs_and_rows_without_an_answer_are_written(model):
     good("predict", model, PENGUINS, "-o", "a.csv", "--cost", "Chinstrap,Adelie=5", "--reject", "0.1")
     rows = table("a.csv")
     labels, _ = expected(model, cost={("Chinstrap", "Adelie"): 5}, reject=0.1)
@@ -451,7 +451,7 @@ def test_costs_and_refusals_show(model):
     assert all(row["probability"] == "" and float(row["expected_cost"]) == 0.1 for row in silent)
 
 
-def test_reasons_are_said_in_words(model):
+def test_contributions_are_written_as_text(model):
     good("predict", model, PENGUINS, "-o", "a.csv", "--why", 2)
     first = table("a.csv")[0]["why"]
     assert re.fullmatch(r"\w+ = \S+ \([+-]\d+\.\d\d\); \w+ = \S+ \([+-]\d+\.\d\d\)", first)
@@ -543,7 +543,7 @@ def test_columns_that_no_model_could_learn_are_passed_on():
     good("fit", "new.parquet", "-t", "y", "--ignore", "list", "--cv", 0)
 
 
-def test_numbers_that_look_like_text_in_a_new_file_are_read_as_learned():
+def test_numbers_that_look_like_text_in_a_new_file_are_read_as_at_fit():
     write("old.csv", [{"zip": f"a{i % 3}", "y": "ab"[i % 2]} for i in range(40)])
     write("new.csv", [{"zip": i} for i in range(5)])
     good("fit", "old.csv", "-t", "y", "-o", "m.parquet", "-q")
@@ -574,7 +574,7 @@ def test_evaluate_gives_the_scores_of_the_library(model):
     assert sum(line["rows"] for line in told["reliability"]) == 344
 
 
-def test_evaluate_counts_a_class_never_met_as_never_answered(model):
+def test_evaluate_counts_rows_of_an_unseen_class_as_mistakes(model):
     write("new.csv", [{**row, "species": "Emperor" if i < 10 else row["species"]} for i, row in enumerate(penguins())])
     said = good("evaluate", model, "new.csv")
     assert "not fitted with, and never predicts: Emperor" in said
@@ -585,7 +585,7 @@ def test_evaluate_needs_the_classes(model):
     assert "has no column 'species'" in bad(2, "evaluate", model, "new.csv")
 
 
-def test_explain_is_what_the_library_says(model):
+def test_explain_agrees_with_the_library(model):
     said = good("explain", model, PENGUINS, "--row", 3, "--against", "Gentoo")
     assert said.startswith("Adelie (")
     assert "against Gentoo" in said
@@ -605,7 +605,7 @@ def test_explain_counts_rows_from_one(model):
     assert "no row 345: the file has 344 rows" in bad(1, "explain", model, PENGUINS, "--row", 345)
 
 
-def test_show_tells_what_a_model_holds(model):
+def test_show_prints_the_contents_of_a_model(model):
     said = good("show", model)
     assert "344 rows" in said
     assert re.search(r"island +text +categorical", said)
@@ -647,7 +647,7 @@ def test_parts_merge_to_the_model_of_all(model):
     assert [row["answer"] for row in table("a.csv")] == expected("book.parquet")[0].tolist()
 
 
-def test_models_that_do_not_fit_are_refused(model):
+def test_models_of_different_columns_are_refused(model):
     good("fit", PENGUINS, "-t", "species", "--ignore", "sex", "-o", "less.parquet", "-q", "--cv", 0)
     good("fit", PENGUINS, "-t", "island", "-o", "other.parquet", "-q", "--cv", 0)
     good("fit", PENGUINS, "-t", "species", "--family", "year=categorical", "-o", "kind.parquet", "-q", "--cv", 0)
@@ -714,7 +714,7 @@ def test_a_file_that_is_not_there_is_named():
     assert "none.csv" in bad(1, "fit", "none.csv", "--target", "y")
 
 
-def test_names_and_labels_cannot_speak_to_the_terminal():
+def test_control_characters_do_not_reach_the_terminal():
     rows = [{"x\x1b[31m": f"\x1b[2J{i % 3}", "y": f"\x1b]0;title\x07{i % 2}"} for i in range(40)]
     write("evil.csv", rows)
     said = good("fit", "evil.csv", "-t", "y", "-o", "m.parquet") + good("show", "m.parquet")

@@ -104,7 +104,7 @@ def test_a_matrix_of_losses_as_lecture_notes_write_it_is_transposed():
 # -- abstaining -------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_that_costs_more_than_the_price_is_refused():
+def test_a_row_whose_expected_cost_is_above_reject_gets_no_answer():
     """The answer is -1 where asking is cheaper, and stands where it costs as much."""
     assert decide(P, reject=0.19).tolist() == [-1, 1, -1]
     assert decide(P, reject=0.5).tolist() == [1, 1, 0]
@@ -115,7 +115,7 @@ def test_a_row_that_costs_more_than_the_price_is_refused():
 
 @settings(deadline=None)
 @given(problem=problems(), reject=st.floats(0, 5))
-def test_refusing_is_a_choice_at_a_fixed_price(problem, reject):
+def test_no_answer_is_a_choice_at_a_fixed_cost(problem, reject):
     """Abstaining equals one more choice that costs the price whatever is true, and loses ties."""
     p, cost = problem
     best = expected_cost(p, cost).min(axis=1)
@@ -170,14 +170,14 @@ def test_the_median_has_the_least_absolute_cost(drawn):
     assert p[0] @ np.abs(values - answers[0]) <= least + 1e-9 * (1 + abs(least))
 
 
-def test_of_two_medians_the_lower_is_taken():
+def test_the_lower_of_two_medians_is_chosen():
     """Half below and half above: the smaller value, in whatever order they are given."""
     assert decide([[0.5, 0.5]], "absolute", values=[1, 2]).tolist() == [1.0]
     assert decide([[0.5, 0.5]], "absolute", values=[2, 1]).tolist() == [1.0]
     assert decide([[0.1] * 10], "absolute", values=list(range(10))).tolist() == [4.0]
 
 
-def test_numbers_too_uncertain_are_refused():
+def test_numbers_that_are_too_uncertain_get_no_answer():
     """With values a refusal is NaN: the variance, or the expected distance, exceeds the price."""
     p = [[0.5, 0.5], [0.9, 0.1]]
 
@@ -226,7 +226,7 @@ def test_what_is_no_cost_matrix_is_refused(cost, words):
 
 
 @pytest.mark.parametrize("reject", [-0.1, float("nan")])
-def test_what_is_no_price_is_refused(reject):
+def test_an_invalid_cost_of_no_answer_is_refused(reject):
     """A refusal costs 0 or more."""
     with pytest.raises(InvalidInput, match="is not a cost; give the cost of no answer, 0 or more, or None"):
         decide(P, reject=reject)

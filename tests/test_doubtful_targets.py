@@ -46,7 +46,7 @@ def test_the_warning_points_at_whoever_called():
 
 
 @pytest.mark.parametrize("folds", [0, 3])
-def test_one_class_is_the_first_that_a_report_says(folds):
+def test_the_note_on_one_class_is_first_in_a_report(folds):
     TABLE.assign(y="x").to_csv("t.csv", index=False)
     report = said("fit", "t.csv", "-t", "y", "-o", "m.parquet", "--cv", folds)
     assert report.splitlines()[2].startswith(ONE)
@@ -62,7 +62,7 @@ def test_one_class_is_the_first_that_a_report_says(folds):
     assert json.loads(said("evaluate", "m.parquet", "t.csv", "--json"))["notes"][0].startswith(ONE)
 
 
-def test_rows_of_one_class_among_several_are_remarked():
+def test_rows_of_one_class_among_several_give_a_note():
     nb = nv.NaiveBayes().fit(TABLE, RNG.choice(list("xy"), 300))
     scores = nv.Scores(nb.predict_proba(TABLE), ["x"] * 300, nb.classes_)
     assert str(scores).startswith("All rows are of one class, 'x': the scores do not measure how well")
@@ -129,7 +129,7 @@ def test_the_textbook_is_advised_to_soften_and_that_helps():
 @pytest.mark.parametrize(
     "option", [("smoothing", "10"), ("estimate", "map"), ("unseen", "smooth"), ("temperature", "auto")]
 )
-def test_an_option_that_changes_nothing_is_said_to(option):
+def test_an_option_without_effect_gives_a_note(option):
     rng = np.random.default_rng(1)
     y = rng.choice(["a", "b"], 120)
     kinds = rng.choice(list("pqrs"), 120)
@@ -149,7 +149,7 @@ def test_an_option_that_changes_nothing_is_said_to(option):
             assert with_it["log_loss"] != without["log_loss"]
 
 
-def test_the_default_is_never_advised_to_do_what_changes_nothing():
+def test_advice_for_the_default_model_names_options_with_effect():
     from naively.cli.fit import overconfidence_advice as advice
 
     pd.DataFrame({"a": RNG.normal(size=80), "y": RNG.choice(["a", "b"], 80)}).to_csv("t.csv", index=False)

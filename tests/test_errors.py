@@ -134,7 +134,7 @@ def test_a_part_within_an_f_string_is_refused():
         _ = f"set {Setting('limit', 3)}"
 
 
-def test_a_piece_of_a_file_says_which_row_of_the_file():
+def test_an_error_in_a_block_of_a_file_has_the_row_of_the_file():
     placed = errors.RowRefused(3, "x", "'?'", "convert it.").with_place(100, "a.csv")
     whole = errors.InvalidInput("Column 'x' is empty.", column="x").with_place(100, "a.csv")
 

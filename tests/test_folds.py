@@ -53,7 +53,7 @@ def mixed_rows(n=300, seed=0):
 @pytest.mark.parametrize("folds", [2, 3, 5, 10])
 @pytest.mark.parametrize("order", ["sorted", "shuffled", "in turn"])
 @pytest.mark.parametrize("sizes", [[47, 13, 3], [1, 1, 1, 1, 1, 1, 1], [152, 68, 124], [2] * 60], ids=str)
-def test_every_fold_has_its_share_of_each_class_and_of_all_rows(folds, order, sizes):
+def test_every_fold_has_its_proportion_of_each_class_and_of_all_rows(folds, order, sizes):
     labels = np.repeat(np.arange(len(sizes)), sizes)
     if order == "shuffled":
         labels = np.random.default_rng(1).permutation(labels)

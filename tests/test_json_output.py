@@ -47,7 +47,7 @@ def is_whole(value):
     return type(value) is int
 
 
-def test_rows_are_whole_numbers_in_every_command():
+def test_rows_are_integers_in_every_command():
     file = written([1, 2] * 60)
     fit = told("fit", file, "-t", "y", "-o", "m.parquet")
     show = told("show", "m.parquet")
@@ -89,7 +89,7 @@ def test_weights_that_are_fractions_stay_fractions():
     assert told("evaluate", "m.parquet", file, "--limit", 3, "--weight", "w")["rows"] == 1.75
 
 
-def test_what_cannot_be_given_is_null():
+def test_undefined_values_are_null():
     file = written(["a"] * 60)
     found = told("fit", file, "-t", "y", "-o", "m.parquet")
     assert found["scores"]["auc"] is None

@@ -56,7 +56,7 @@ def test_points_are_those_of_the_table():
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.97])
-def test_nine_intervals_of_ten_hold_the_share(share):
+def test_nine_intervals_of_ten_hold_the_accuracy(share):
     """That of the rows that were drawn from; there is one also where all or none were right."""
     right = np.random.default_rng(1).binomial(400, share, 4000).astype(float)
     low, high = jeffreys_interval(np.full(4000, 400.0), right, 0.9)
@@ -67,7 +67,7 @@ def test_nine_intervals_of_ten_hold_the_share(share):
     assert ends[0][1] > 0.3
 
 
-def test_evidence_is_drawn_as_it_is_told(tmp_path):
+def test_evidence_is_drawn_with_its_values(tmp_path):
     """A bar for the prior and each column, as long as its lead; one without an end is as long as the longest."""
     nb = nv.NaiveBayes(estimate="mle").fit(TABLE, DAYS)
     evidence = nb.explain({"sky": "rain", "wind": 1.2})

@@ -82,7 +82,7 @@ def test_the_calibration_error_is_that_of_a_plain_loop(classes, weighted, ties):
     np.testing.assert_allclose(table[["rows", "confidence", "accuracy"]], lines, rtol=1e-9)
 
 
-def test_sure_answers_stand_in_the_last_bin():
+def test_probabilities_of_one_are_in_the_last_bin():
     scores = nv.Scores([[1.0, 0.0], [0.0, 1.0]], [0, 0], "ab")
     assert pd.DataFrame(scores.reliability()).round(6).to_numpy().tolist() == [[0.933333, 2.0, 1.0, 0.5]]
     assert scores.calibration_error == 0.5
@@ -127,7 +127,7 @@ def test_a_class_ruled_out_wrongly_costs_much_but_not_everything():
     assert scores.log_loss == pytest.approx(-math.log(1e-15) / 2)
 
 
-def test_a_class_without_rows_is_left_out_of_means():
+def test_a_class_without_rows_is_not_in_means():
     p, truth, _ = drawn(3)
     some = truth != 2
     scores = nv.Scores(p[some], truth[some], "abc")
@@ -169,7 +169,7 @@ def test_the_figures_come_as_a_frame_as_json_and_as_text():
     assert repr(scores) == str(scores)
 
 
-def test_what_cannot_be_said_is_null_in_json():
+def test_undefined_scores_are_null_in_json():
     """With rows of one class alone there is no area under a curve."""
     scores = nv.Scores([[0.7, 0.3], [0.6, 0.4]], [0, 0], ["yes", None])
     assert math.isnan(scores.auc)

@@ -147,7 +147,7 @@ def test_figures_of_the_probabilities_do_not_change_with_costs():
     assert below == ["log loss", "brier", "calibration error", "auc"]
 
 
-def test_text_json_and_frame_say_the_same_with_reject():
+def test_text_json_and_frame_agree_with_reject():
     posterior, truth, _, _ = drawn(2, 3, 3, 100)
     scores = nv.Scores(posterior, truth, "abc", None, [[0, 1, 5], [2, 0, 1], [1, 9, 0]], 0.6)
     assert 0 < scores.coverage < 1
@@ -162,7 +162,7 @@ def test_text_json_and_frame_say_the_same_with_reject():
     assert f"{scores.coverage:.1%}".replace("%", " %") in str(scores)
 
 
-def test_where_no_answer_at_all_is_cheapest_the_baseline_says_so():
+def test_the_baseline_gives_no_answer_where_that_costs_least():
     scores = nv.Scores([[0.9, 0.1], [0.4, 0.6]], ["a", "b"], "ab", reject=0.1)
     assert scores.baseline.mean_cost == 0.1
     assert "never answering" in str(scores).splitlines()[0]

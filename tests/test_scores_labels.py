@@ -34,7 +34,7 @@ def test_truth_is_labels_or_places_of_classes_that_are_texts(truth):
 
 
 @pytest.mark.parametrize("classes", [(1, 2), np.array([1, 2]), (1.0, 2.0)])
-def test_whole_numbers_are_labels_where_the_classes_are_numbers(classes):
+def test_integers_are_labels_if_the_classes_are_numbers(classes):
     assert nv.Scores(P, [1, 2, 2], classes).truth.tolist() == [0, 1, 1]
     assert nv.Scores.from_indices(P, [0, 1, 1], classes).truth.tolist() == [0, 1, 1]
     with pytest.raises(InvalidInput, match=r"truth\[0\] is 0, which is none of 1"):
@@ -137,7 +137,7 @@ def test_an_answer_that_is_no_class_is_a_mistake():
         (lambda: nv.Scores([[]], [0], ()), "There is no class"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_in_words(call, words):
+def test_invalid_labels_are_refused_with_advice(call, words):
     with pytest.raises(InvalidInput, match=words):
         call()
 

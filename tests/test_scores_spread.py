@@ -95,7 +95,7 @@ def test_folds_of_single_rows_vary_as_rows_do():
     assert scores.to_dict()["spread_over"] == "rows"
 
 
-def test_cross_validation_says_in_which_fold_each_row_was_held_out():
+def test_cross_validation_returns_the_fold_of_each_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     splits = list(KFold(4, shuffle=True, random_state=0).split(X))

@@ -70,7 +70,7 @@ OPTIONS: dict[str, tuple[list[str], Any]] = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 @every_model
-def test_fit_takes_texts_as_the_options_say(name, model, files, monkeypatch):
+def test_fit_counts_texts_by_the_options(name, model, files, monkeypatch):
     """The model of the command line is that of the library."""
     monkeypatch.chdir(files)
     said, settings = OPTIONS[name]
@@ -174,7 +174,7 @@ def test_options_of_texts_that_make_no_sense_are_refused(name, files, monkeypatc
 
 
 @pytest.mark.parametrize("language", ["English", "Chinese"])
-def test_long_texts_that_are_taken_whole_are_remarked_upon(language, tmp_path, monkeypatch):
+def test_long_texts_as_categories_give_a_note(language, tmp_path, monkeypatch):
     """The remark names the line to write, in the library and on the command line."""
     monkeypatch.chdir(tmp_path)
     body = [f"{a} mails of number {n} came today" for n, a in enumerate("ab" * 20)]
@@ -195,7 +195,7 @@ def test_long_texts_that_are_taken_whole_are_remarked_upon(language, tmp_path, m
     )
 
 
-def test_much_text_is_scored_when_asked(files, monkeypatch):
+def test_much_text_is_cross_validated_with_an_option_only(files, monkeypatch):
     asked = ("fit", files / "mails.csv", "--target", "label", "--text", "body")
     assert "cross-validation" in good(*asked)
     monkeypatch.setattr("naively.cli.fit.LONG", 100)

@@ -16,7 +16,7 @@ from sklearn.base import clone
 import naively as nv
 from naively import NaiveBayes, StaleWarning
 from naively.errors import InvalidInput, InvalidSetting
-from naively.model.calibration import ScoredRows, fit_calibration
+from naively.model.calibration import CalibrationRows, fit_calibration
 from naively.model.recipe import RECIPE
 from naively.model.scorer import softened
 from naively.model.tuning import tuning_sample
@@ -67,7 +67,7 @@ def log_joints(rows, classes, seed=0):
 
 def test_the_scale_and_the_biases_are_found():
     """Log joints three times too sure, with classes favoured: a third, and the favours taken back."""
-    fit = fit_calibration(ScoredRows.of(*log_joints(20_000, 4)))
+    fit = fit_calibration(CalibrationRows.of(*log_joints(20_000, 4)))
 
     assert fit.scale == pytest.approx(1 / 3, rel=0.05)
     assert_allclose(fit.bias - fit.bias.mean(), -np.linspace(-1, 1, 4), atol=0.1)
@@ -78,7 +78,7 @@ def test_the_scale_and_the_biases_are_found():
 def test_a_fit_is_where_nothing_near_is_better(seed, rows, classes):
     """The scale alone is the one that a search over all scales finds, and pays no more than leaving all as it is."""
     joint, truth = log_joints(rows, classes, seed)
-    rated = ScoredRows.of(joint, truth)
+    rated = CalibrationRows.of(joint, truth)
 
     fit = fit_calibration(rated, biased=False)
 
@@ -98,8 +98,8 @@ def test_a_row_twice_is_a_row_of_weight_two():
     twice = np.repeat(np.arange(50), weights.astype(int))
 
     heavy, often = (
-        fit_calibration(ScoredRows.of(joint, truth, weights)),
-        fit_calibration(ScoredRows.of(joint[twice], truth[twice])),
+        fit_calibration(CalibrationRows.of(joint, truth, weights)),
+        fit_calibration(CalibrationRows.of(joint[twice], truth[twice])),
     )
 
     assert heavy.scale == pytest.approx(often.scale, rel=1e-9)
@@ -111,20 +111,23 @@ def test_rows_that_are_all_right_or_all_wrong_keep_the_scale_in_bounds(rows):
     """Perfect separation makes nobody infinitely sure, and being wrong everywhere nobody undecided beyond measure."""
     truth = (np.arange(rows) % 2).astype(np.int32)
     joint = np.where(np.arange(2) == truth[:, None], 0.0, -50.0)
-    right, wrong = fit_calibration(ScoredRows.of(joint, truth)), fit_calibration(ScoredRows.of(joint, 1 - truth))
+    right, wrong = (
+        fit_calibration(CalibrationRows.of(joint, truth)),
+        fit_calibration(CalibrationRows.of(joint, 1 - truth)),
+    )
 
     assert RECIPE.least_scale <= right.scale <= RECIPE.largest_scale
     assert RECIPE.least_scale <= wrong.scale < 1
-    assert wrong.penalized_loss < ScoredRows.of(joint, 1 - truth).loss()
+    assert wrong.penalized_loss < CalibrationRows.of(joint, 1 - truth).loss()
 
 
 def test_a_class_that_is_ruled_out_pulls_no_more_than_its_floor():
     """Rows whose own class has no chance cost the same under every scale, so that the others decide."""
     joint, truth = log_joints(200, 3)
     out = np.array([[0.0, -np.inf, -1.0], [-np.inf, -1e300, 0.0]])
-    more = ScoredRows.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
+    more = CalibrationRows.of(np.vstack([joint, out]), np.append(truth, np.array([1, 1], dtype=np.int32)))
 
-    fit, without = fit_calibration(more), fit_calibration(ScoredRows.of(joint, truth))
+    fit, without = fit_calibration(more), fit_calibration(CalibrationRows.of(joint, truth))
 
     assert np.isfinite(fit.penalized_loss)
     assert fit.scale == pytest.approx(without.scale, rel=0.05)
@@ -133,7 +136,7 @@ def test_a_class_that_is_ruled_out_pulls_no_more_than_its_floor():
 def test_many_classes_are_fitted():
     """A thousand classes: no bias for each, but a scale."""
     joint, truth = log_joints(1_200, 1_000)
-    fit = fit_calibration(ScoredRows.of(joint, truth))
+    fit = fit_calibration(CalibrationRows.of(joint, truth))
 
     assert fit.bias is None
     assert fit.scale == pytest.approx(1 / 3, rel=0.2)
@@ -247,7 +250,7 @@ def test_held_out_rows_are_asked_as_they_are():
     weights = np.where(np.arange(900) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(900), weights.astype(int))
     nb.calibrate(NEW[:900], NEW_Y[:900], sample_weight=weights, held_out=True)
-    fit = fit_calibration(ScoredRows.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
+    fit = fit_calibration(CalibrationRows.of(joint, nb.classes_.searchsorted(NEW_Y[:900]).astype(np.int32), weights))
     other = book().fit(FRAME, Y).calibrate(NEW.iloc[twice], NEW_Y[twice], held_out=True)
 
     assert nb.tuning_.scale == pytest.approx(fit.scale, rel=1e-9)
@@ -560,14 +563,14 @@ def test_a_fit_that_cannot_choose_changes_nothing():
     assert_array_equal(nb.predict_proba(NEW), before)
 
 
-def test_samples_are_always_the_same_rows():
+def test_samples_are_rows_in_their_order():
     from naively.counting.rows import labeled_rows
 
     rows = labeled_rows(NEW, NEW_Y, None, None)
-    schema = rows.schema(None)
-    taken = tuning_sample(rows, 300, schema, RECIPE, 1)
+    schema = rows.schema(None, False)
+    taken = tuning_sample(rows, 300, schema, 1, RECIPE)
 
     assert taken.target.rows == 300
-    assert_array_equal(tuning_sample(rows, 300, schema, RECIPE, 1).target.codes, taken.target.codes)
-    assert tuning_sample(rows, 10**6, schema, RECIPE, 1) is rows
+    assert_array_equal(tuning_sample(rows, 300, schema, 1, RECIPE).target.codes, taken.target.codes)
+    assert tuning_sample(rows, 10**6, schema, 1, RECIPE) is rows
     assert ROWS < 256  # so small tables are taken whole

@@ -345,7 +345,7 @@ def fit_as_json(fitted: FittedClassifier, found: FileFit, out: str | None) -> Js
     return {
         "rows": as_row_count(counts.rows.sum()),
         "target": fitted.schema.target,
-        "classes": views.class_counts(counts),
+        "classes": views.class_summaries(counts),
         "columns": fitted_column_summaries(fitted, found),
         "missing": found.missing,
         "unlabelled": found.skipped,

@@ -11,7 +11,9 @@ from .messages import command_text
 from .render import console, empty_table, print_json, printable, row_count_text, with_rows
 
 if TYPE_CHECKING:
-    from .._types import JsonObject
+    from collections.abc import Callable
+
+    from .._types import Json, JsonObject
     from ..estimator.fitted_classifier import FittedClassifier
 
 # Columns that are shown; wide models have thousands.
@@ -61,7 +63,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "version": __version__,
         "rows": as_row_count(counts.rows.sum()),
         "target": fitted.schema.target,
-        "classes": views.class_counts(counts),
+        "classes": views.class_summaries(counts),
         "columns": views.column_summaries(fitted),
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
@@ -117,7 +119,10 @@ def probability_rows(data: JsonObject, fitted: FittedClassifier) -> list[JsonObj
     from ..judge.metrics import as_row_count
 
     labels = {str(label): label for label in fitted.counts.classes.labels}
-    convert = {"class": lambda label: labels.get(label, label), "numbers": as_row_count}
+    convert: dict[str, Callable[[Json], Json]] = {
+        "class": lambda label: labels.get(label, label),
+        "numbers": as_row_count,
+    }
     columns = {
         title: [convert[title](cell) for cell in cells] if title in convert else cells for title, cells in data.items()
     }
@@ -126,25 +131,25 @@ def probability_rows(data: JsonObject, fitted: FittedClassifier) -> list[JsonObj
 
 def sql_queries(model: str, fitted: FittedClassifier) -> str:
     """Return SQL queries that read a model file: classes, a column of labels, a column of numbers."""
-    path, found = sql_text(model), fitted.counts.columns
+    path, found = sql_string(model), fitted.counts.columns
     parts = [f'-- Number of rows of each class\nselect class, n from {path} where "column" is null order by n desc;']
     labels = next((name for name, statistic in found.items() if hasattr(statistic, "values")), None)
     if labels is not None:
         parts.append(
             f"-- Number and proportion of rows of each class with each value of {printable(labels)}\n"
             f'select class, value, n, n / sum(n) over (partition by class) as proportion\nfrom {path} where "column" = '
-            f"{sql_text(labels)} order by class, n desc;"
+            f"{sql_string(labels)} order by class, n desc;"
         )
     numbers = next((name for name, statistic in found.items() if hasattr(statistic, "squares")), None)
     if numbers is not None:
         parts.append(
             f"-- Mean and standard deviation of {printable(numbers)} in each class\n"
             "select class, n, shift + sum / n as mean, sqrt(greatest(squares / n - (sum / n) ** 2, 0)) as deviation\n"
-            f'from {path} where "column" = {sql_text(numbers)} order by class;'
+            f'from {path} where "column" = {sql_string(numbers)} order by class;'
         )
     return "\n\n".join(parts)
 
 
-def sql_text(value: str) -> str:
+def sql_string(value: str) -> str:
     """Return a text as a literal of SQL."""
     return "'" + value.replace("'", "''") + "'"

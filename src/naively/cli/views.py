@@ -54,11 +54,12 @@ def column_summaries(fitted: FittedClassifier) -> list[JsonObject]:
     return sorted(summaries, key=lambda summary: -(summary["bits"] or 0.0))
 
 
-def class_counts(counts: Counts) -> list[JsonObject]:
+def class_summaries(counts: Counts) -> list[JsonObject]:
     """Return the rows of each class, as integers unless weights make them fractions."""
     from ..judge.metrics import as_row_count
 
-    return [{"class": k, "rows": n} for k, n in zip(counts.classes.labels, as_row_count(counts.rows), strict=True)]
+    pairs = zip(counts.classes.labels, counts.rows.tolist(), strict=True)
+    return [{"class": label, "rows": as_row_count(n)} for label, n in pairs]
 
 
 def information_bits(information: Information | None) -> float | None:

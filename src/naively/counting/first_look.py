@@ -51,7 +51,7 @@ def with_cuts(schema: Schema, frame: Frame, weights: Floats | None) -> Schema:
     for name in names:
         values = frame.columns[name]
         values.check(schema[name])
-        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]
+        families[name] = schema[name].family.cut(values.numbers(0, frame.rows)[at], w)  # type: ignore[attr-defined]  # only bins are cut
     return schema.with_families(families)
 
 

@@ -294,7 +294,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> import naively as nv
         >>> rows = [{"sky": "rain", "go": "in"}, {"sky": "sunny", "go": "out"}]
         >>> nv.NaiveBayes().fit(rows, target="go").classes_
-        array(['in', 'out'], dtype='<U3')
+        array(['in', 'out'], dtype=object)
         """
         parameters = self.parameters
         parameters.check()

@@ -15,7 +15,7 @@ from ..data.target import SoftLabels
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from ..model.calibration import Calibration, ScoredRows, fit_calibration
+from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample
 from ..model.joint.other_columns import REST
 from ..model.joint.screening import screened_of, without_screening_remarks
@@ -89,12 +89,13 @@ class Tuner:
             )
         fitted_model = FittedClassifier(parameters, self.state)
         counts, threads = fitted_model.all_counts, parameters.threads
-        rows = tuning_sample(rows, MOST_SCORES // len(counts.classes), self.state.schema, parameters.recipe, threads)
+        most = MOST_SCORES // len(counts.classes)
+        rows = tuning_sample(rows, most, self.state.schema, threads, parameters.recipe)
         model = untuned_model(fitted_model, fitted_model.smoothing)
         joint = model.answer(AdditiveModel.log_joint, rows.source, threads)
         out = np.isneginf(joint).all(axis=1)
         joint[out] = model.scorer.log_prior
-        scored = ScoredRows.of(joint, truth_of(rows, counts), rows.weights)
+        scored = CalibrationRows.of(joint, truth_of(rows, counts), rows.weights)
         found = tune_on_held_out_rows(scored, model.classes, parameters.has_empirical_prior)
         self._keep(replace(found, smoothing=before.smoothing, declined=before.declined, textbook=before.textbook))
         return self.state
@@ -139,10 +140,10 @@ class Tuner:
         before = self.state.tuning
         return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
 
-    def _fitted_scale(self, rated: ScoredRows) -> Calibration:
+    def _fitted_scale(self, rated: CalibrationRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
 
-    def _given_scale(self, rated: ScoredRows) -> Calibration:
+    def _given_scale(self, rated: CalibrationRows) -> Calibration:
         temperature = self.parameters.given_temperature()
         scale = 1.0 if temperature is None else 1.0 / temperature
         return Calibration(scale, None, rated.loss(scale))

@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from .._types import Floats, FrameLike, JsonObject
 from ..errors import InvalidInput, NotInstalled
 from ..errors.message import Setting
-from ..judge.scored_rows import RELIABILITY_BINS
+from ..judge.evaluated_rows import RELIABILITY_BINS
 from ..judge.scores import Scores
 from .evidence import JOINT, OWN, Evidence
 
@@ -208,7 +208,7 @@ def reliability_points(name: str, scores: Scores, level: float, beside: float) -
 def jeffreys_interval(rows: Floats, right: Floats, level: float) -> tuple[Floats, Floats]:
     """Return where a share lies, given how many of how many rows were right, by Jeffreys' prior.
 
-    >>> [end.round(2).tolist() for end in between(np.array([10.0, 10.0]), np.array([5.0, 10.0]), 0.9)]
+    >>> [end.round(2).tolist() for end in jeffreys_interval(np.array([10.0, 10.0]), np.array([5.0, 10.0]), 0.9)]
     [[0.26, 0.83], [0.74, 1.0]]
     """
     wrong, tail = np.maximum(rows - right, 0.0), (1 - level) / 2

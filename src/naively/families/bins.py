@@ -145,7 +145,7 @@ def valid_cuts(cuts: Iterable[float]) -> tuple[float, ...]:
 def bin_names(edges: Sequence[float]) -> list[str]:
     """Return bins in words.
 
-    >>> named_bins([18, 65])
+    >>> bin_names([18, 65])
     ['up to 18', '18 to 65', 'above 65']
     """
     texts = [rounded_number(edge, 6) for edge in edges]

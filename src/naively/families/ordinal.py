@@ -252,8 +252,8 @@ def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:
 def natural_order(labels: Sequence[Any], column: str = "…") -> list[Any]:
     """Return numbers by size, and texts by the numbers in them; an error about this column if they have none.
 
-    >>> in_order(["grade 10", "grade 2"]), in_order(["10", "-2.5"]), in_order(["65+", "18-40", "41-64"])
-    (['grade 2', 'grade 10'], ['-2.5', '10'], ['18-40', '41-64', '65+'])
+    >>> natural_order(["grade 10", "grade 2"]), natural_order(["10", "-2.5"]), natural_order(["65+", "18-40"])
+    (['grade 2', 'grade 10'], ['-2.5', '10'], ['18-40', '65+'])
     """
     if not all(isinstance(label, str) for label in labels):
         return sorted(labels)

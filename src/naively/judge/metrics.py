@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import overload
 
 import numpy as np
 
@@ -116,18 +115,10 @@ def json_value(value: Label) -> Json:
     return value if isinstance(value, (str, int, float)) else str(value)
 
 
-@overload
-def as_row_count(value: float) -> int | float: ...
-@overload
-def as_row_count(value: Floats | list[float]) -> list[int | float]: ...
-def as_row_count(value: Floats | list[float] | float) -> list[int | float] | int | float:
-    """Return numbers of rows as integers; fractions, which come from weights, stay as they are.
+def as_row_count(value: float) -> int | float:
+    """Return a number of rows as an integer; a fraction, which comes from weights, stays as it is.
 
-    >>> as_row_count(344.0), as_row_count(np.array([1.0, 2.5]))
-    (344, [1, 2.5])
+    >>> as_row_count(344.0), as_row_count(2.5)
+    (344, 2.5)
     """
-    if isinstance(value, np.ndarray):
-        return [as_row_count(one) for one in value.tolist()]
-    if isinstance(value, list):
-        return [as_row_count(one) for one in value]
     return int(value) if float(value).is_integer() else float(value)

@@ -90,7 +90,7 @@ def label_indices(labels: RowLabels, choices: Sequence[Label], name: str, may_be
         different = np.empty(len(seen), dtype=object)
         different[:] = list(seen)
     codes = np.array(
-        [-1 if may_be_missing and is_missing_label(k) else known.get(k, -2) for k in different.tolist()], dtype=np.intp
+        [-1 if may_be_missing and is_null_label(k) else known.get(k, -2) for k in different.tolist()], dtype=np.intp
     )
     if (codes == -2).any():
         unknown = different.tolist()[int(np.argmax(codes == -2))]
@@ -129,12 +129,12 @@ def matching_label(label: Label, known: Collection[Label]) -> Label:
 def numeric_answers(answers: RowLabels) -> Floats:
     """Return answers that are numbers; NaN where there is no answer."""
     try:
-        return np.array([math.nan if is_missing_label(one) else one for one in answers], dtype=np.float64)
+        return np.array([math.nan if is_null_label(one) else one for one in answers], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput("With 'squared' and 'absolute' costs answers must be numbers; found others.") from None
 
 
-def is_missing_label(label: Label) -> bool:
+def is_null_label(label: Label) -> bool:
     """Tell whether a label is missing: None, NaN, or pandas' NA."""
     return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
@@ -142,7 +142,7 @@ def is_missing_label(label: Label) -> bool:
 def distinct_labels(*labels: RowLabels) -> tuple[Label, ...]:
     """Return the distinct labels without missing ones, sorted."""
     seen = {label for some in labels for label in (some.tolist() if isinstance(some, np.ndarray) else some)}
-    present = [label for label in seen if not is_missing_label(label)]
+    present = [label for label in seen if not is_null_label(label)]
     found = np.empty(len(present), dtype=object)
     found[:] = present
     try:
@@ -184,7 +184,7 @@ def least_cost_decisions(
 ) -> AnyArray:
     """Return the decisions of least expected cost; a class without known costs costs nothing here."""
     if isinstance(cost, str):
-        return decide(posterior, cost, reject, numeric_classes(classes))
+        return decide(posterior, cost, reject, classes_as_numbers(classes))
     return decide(posterior, None if cost is None else np.nan_to_num(cost), reject)
 
 
@@ -196,11 +196,11 @@ def costs_of_answers(
         return np.asarray(~correct, dtype=np.float64)
     if not isinstance(cost, str):
         return np.asarray(cost[truth, answers])
-    gap = np.abs(answers - numeric_classes(classes)[truth])
+    gap = np.abs(answers - classes_as_numbers(classes)[truth])
     return np.asarray(gap if cost == "absolute" else gap**2)
 
 
-def numeric_classes(classes: Sequence[Label]) -> Floats:
+def classes_as_numbers(classes: Sequence[Label]) -> Floats:
     """Return classes that are numbers as an array."""
     return np.array(list(classes), dtype=np.float64)
 

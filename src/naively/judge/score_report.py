@@ -198,7 +198,7 @@ def scores_as_json(scores: Scores) -> JsonObject:
         },
         "classes": [json_value(label) for label in scores.classes],
         "choices": None if in_numbers else [None if k is None else json_value(k) for k in scores.confusion_columns],
-        "confusion": None if in_numbers else [as_row_count(line) for line in scores.confusion],
+        "confusion": None if in_numbers else [[as_row_count(n) for n in line] for line in scores.confusion.tolist()],
         "notes": [*scores.notes, *([" ".join(TUNING_NOTES[scores.tuning])] if scores.tuning in TUNING_NOTES else [])],
     }
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from .._types import AnyArray, ColumnLike, Floats, FrameLike, JsonObject, Label, Longs, Places
 from . import score_inputs, score_report
 from .decision import CostMatrix, LabelledCost
+from .evaluated_rows import EvaluatedRows, joined_arrays
 from .metrics import mean_auc
-from .scored_rows import ScoredRows, joined_arrays
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Scores(ScoredRows):
+class Scores(EvaluatedRows):
     """Scores of a classifier's decisions and probabilities on rows of known classes.
 
     `coverage`, `accuracy`, `balanced_accuracy`, `confusion` and `mean_cost` are scores of the decisions: the choices

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Codes, Floats
-from ..judge.scored_rows import LEAST_PROBABILITY
+from ..judge.evaluated_rows import LEAST_PROBABILITY
 from .recipe import RECIPE, Recipe
 
 
@@ -22,7 +22,7 @@ class Calibration(NamedTuple):
     penalized_loss: float
 
 
-class ScoredRows(NamedTuple):
+class CalibrationRows(NamedTuple):
     """Log joints of rows beside their classes; every row has a weight above 0.
 
     They are [class, row], because a sum over few classes is quicker that way.
@@ -34,7 +34,7 @@ class ScoredRows(NamedTuple):
     recipe: Recipe
 
     @classmethod
-    def of(cls, joint: Floats, truth: Codes, weights: Floats | None = None, recipe: Recipe = RECIPE) -> ScoredRows:
+    def of(cls, joint: Floats, truth: Codes, weights: Floats | None = None, recipe: Recipe = RECIPE) -> CalibrationRows:
         """Return log joints [row, class] below the best of each row; classes that are ruled out stay so."""
         below = np.ascontiguousarray(joint.T)
         below = below - below.max(axis=0)
@@ -61,7 +61,7 @@ class ScoredRows(NamedTuple):
         return -float((self.weights * np.log(self.of_truth(self.posterior(scale, bias)) + LEAST_PROBABILITY)).sum())
 
 
-def fit_calibration(rows: ScoredRows, biased: bool = True) -> Calibration:
+def fit_calibration(rows: CalibrationRows, biased: bool = True) -> Calibration:
     """Return the scale of least log loss, with biases if they pay: never worse than leaving the log joints alone.
 
     The logarithm of the scale and the biases have a normal prior of mean 0 and deviation 1, so that rows which are all
@@ -80,12 +80,12 @@ def fit_calibration(rows: ScoredRows, biased: bool = True) -> Calibration:
     return alone if price >= alone.penalized_loss else Calibration(float(np.exp(both[0])), both[1:], price)
 
 
-def penalized_loss(rows: ScoredRows, at: Floats) -> float:
+def penalized_loss(rows: CalibrationRows, at: Floats) -> float:
     """Return the log loss in nats and the penalty, at the logarithm of the scale and the biases, if any."""
     return rows.loss(float(np.exp(at[0])), at[1:] if len(at) > 1 else None) + float(at @ at) / 2
 
 
-def newton(rows: ScoredRows, at: Floats) -> Floats:
+def newton(rows: CalibrationRows, at: Floats) -> Floats:
     """Return where the loss is least, by Newton's method."""
     now = penalized_loss(rows, at)
     for _ in range(rows.recipe.calibration_steps):
@@ -107,7 +107,7 @@ def newton(rows: ScoredRows, at: Floats) -> Floats:
     return at
 
 
-def derivatives(rows: ScoredRows, at: Floats) -> tuple[Floats, Floats]:
+def derivatives(rows: CalibrationRows, at: Floats) -> tuple[Floats, Floats]:
     """Return the slope of the penalized loss, and its curvature by Gauss and Newton, which is always positive."""
     scale, bias = float(np.exp(at[0])), at[1:]
     p = rows.posterior(scale, bias if len(bias) else None)

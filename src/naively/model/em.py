@@ -57,7 +57,7 @@ class Expected:
     >>> import naively as nv
     >>> rows = {"color": ["red", "blue", "red", "blue"] * 3}
     >>> labels = ["a", "b", None, None] * 3
-    >>> nb = nv.NaiveBayes(unlabelled="em", model="textbook").fit(rows, labels)
+    >>> nb = nv.NaiveBayes(unlabelled="em", estimate="mle", model="textbook").fit(rows, labels)
     >>> nb.expected_.labelled, nb.expected_.unlabelled
     (6.0, 6.0)
     """

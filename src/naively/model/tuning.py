@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Codes, Floats, JsonObject, Label
+from .._types import Codes, Floats, JsonObject, Label, Matrices
 from ..counting.rows import Rows
 from ..counting.sampled_rows import sample_places
 from ..data.schema import Schema
 from ..stats import Axis, Counts
-from .calibration import Calibration, ScoredRows, fit_calibration
+from .calibration import Calibration, CalibrationRows, fit_calibration
+from .column_parts import ColumnPart
 from .joint.joint_fit import JointFit
 from .leave_one_out import PriorWithout, leave_one_out_log_joint, remaining_rows, rows_at, truth_of
 from .recipe import RECIPE, Recipe
@@ -184,16 +185,15 @@ class TuningTask(NamedTuple):
     threads: int
     grid: Sequence[float]
     recipe: Recipe
-    fit: Callable[[ScoredRows], Calibration]  # fits the scale, or gives the one that is set
+    fit: Callable[[CalibrationRows], Calibration]  # fits the scale, or gives the one that is set
 
-    def scored(self, smoothing: Smoothing) -> ScoredRows:
+    def scored(self, smoothing: Smoothing) -> CalibrationRows:
         """Return the leave-one-out log joints of a sample of the rows under some smoothing."""
-        rows = tuning_sample(
-            self.rows, MOST_SCORES // len(self.counts.classes), self.make(1.0).schema, self.recipe, self.threads
-        )
+        most = MOST_SCORES // len(self.counts.classes)
+        rows = tuning_sample(self.rows, most, self.make(1.0).schema, self.threads, self.recipe)
         truth = truth_of(rows, self.counts)
         joint = leave_one_out_log_joint(self.make(smoothing), self.counts, rows, truth, self.prior, self.threads)
-        return ScoredRows.of(joint, truth, rows.weights)
+        return CalibrationRows.of(joint, truth, rows.weights)
 
 
 def tune_smoothing_and_temperature(task: TuningTask, smoothing: float | None, calibrated: bool) -> Tuning:
@@ -212,8 +212,8 @@ def tune_smoothing_and_temperature(task: TuningTask, smoothing: float | None, ca
 
 
 def _tuning_of_fit(
-    before: ScoredRows,
-    after: ScoredRows,
+    before: CalibrationRows,
+    after: CalibrationRows,
     fit: Calibration,
     classes: Axis,
     calibrated: bool,
@@ -227,14 +227,14 @@ def _tuning_of_fit(
     return Tuning(smoothing, scale, bias, labels, calibrated, True, False, losses[0], losses[1], rows)
 
 
-def tune_on_held_out_rows(rows: ScoredRows, classes: Axis, biased: bool) -> Tuning:
+def tune_on_held_out_rows(rows: CalibrationRows, classes: Axis, biased: bool) -> Tuning:
     """Return the temperature of least log loss on rows that were never counted."""
     found = _tuning_of_fit(rows, rows, fit_calibration(rows, biased), classes, True, None)
     return replace(found, held_out=True)
 
 
-def tuning_sample(rows: Rows, most: int, schema: Schema, recipe: Recipe, threads: int) -> Rows:
-    """Return a sample of the rows; all, if they are few enough."""
+def tuning_sample(rows: Rows, most: int, schema: Schema, threads: int, recipe: Recipe) -> Rows:
+    """Return a sample of the rows by content; all, if they are few enough."""
     most = min(max(most, recipe.fewest_smoothing_rows), recipe.calibration_rows)
     return rows if rows.target.rows <= most else rows_at(rows, sample_places(rows, most, schema, threads))
 
@@ -250,7 +250,7 @@ class ColumnScores(NamedTuple):
     truth: Codes
     weights: Floats | None
 
-    def scored(self, which: Sequence[int]) -> ScoredRows:
+    def scored(self, which: Sequence[int]) -> CalibrationRows:
         """Return the log joints with such a λ for each column."""
         return self.with_column(self.without(which, None), np.zeros(()))
 
@@ -259,23 +259,20 @@ class ColumnScores(NamedTuple):
         parts = [self.by_grid[at][place] for place, at in enumerate(which) if place != column]
         return np.asarray(sum(parts, self.prior))
 
-    def with_column(self, others: Floats, scores: Floats) -> ScoredRows:
+    def with_column(self, others: Floats, scores: Floats) -> CalibrationRows:
         """Return the log joints with the log-likelihoods of one column added to all others."""
         joint = others + scores
         ruled_out = np.isneginf(joint).all(axis=1)
         joint[ruled_out] = self.prior[ruled_out]
-        return ScoredRows.of(joint, self.truth, self.weights)
+        return CalibrationRows.of(joint, self.truth, self.weights)
 
 
 def _best_smoothing(task: TuningTask) -> Smoothing:
     """Return the λ of least log loss: one for all, or one for each column where that lowers it enough."""
     grid, schema, recipe = task.grid, task.make(1.0).schema, task.recipe
     cells = len(task.counts.classes) * max(len(schema), 1)
-    small = task._replace(
-        rows=tuning_sample(
-            task.rows, min(MOST_COLUMN_SCORES // cells, recipe.smoothing_rows), schema, recipe, task.threads
-        )
-    )
+    most = min(MOST_COLUMN_SCORES // cells, recipe.smoothing_rows)
+    small = task._replace(rows=tuning_sample(task.rows, most, schema, task.threads, recipe))
     free = [column.name for column in schema if column.family.smoothing is None]
     if small.rows.target.rows * cells > MOST_COLUMN_SCORES or len(free) < 2:
         costs = [task.fit(small.scored(by)).penalized_loss for by in grid]
@@ -323,13 +320,12 @@ def _column_scores(task: TuningTask, grid: Sequence[float]) -> ColumnScores:
     by_grid = []
     for smoothing in grid:
         model = task.make(smoothing)
-        blocks = model.each_block(
-            lambda at, columns, model=model: [  # type: ignore[misc]
-                part.leave_one_out(columns, truth[at], w[at]) for part in model.parts.values()
-            ],
-            task.rows.source,
-            task.threads,
-        )
+        likelihoods = list(model.parts.values())
+
+        def of_block(at: slice, columns: Matrices, parts: Sequence[ColumnPart] = likelihoods) -> list[Floats]:
+            return [part.leave_one_out(columns, truth[at], w[at]) for part in parts]
+
+        blocks = model.each_block(of_block, task.rows.source, task.threads)
         by_grid.append([np.concatenate(parts) for parts in zip(*blocks, strict=True)])
     return ColumnScores(task.prior(remaining_rows(task.counts, truth, w)), by_grid, truth, weights)
 

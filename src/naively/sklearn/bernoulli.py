@@ -73,7 +73,7 @@ class BernoulliNB(DiscreteNB):
         self.n_jobs = n_jobs
 
     @property
-    def _kinds(self) -> str:  # type: ignore[override]
+    def _kinds(self) -> str:  # type: ignore[override]  # it depends on a parameter
         return "" if self.binarize is None else "fiubs"  # without a threshold, cells must be looked at first
 
     def _check_X(self, X: TableLike) -> Matrix:

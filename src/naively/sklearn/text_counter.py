@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,10 @@ from .._types import Codes, ColumnLike, Matrix, Objects, TableLike
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..text import TextReader, Tokens
+from ..text.tokens import Unit
 
 ENGLISH = "english"
-UNITS = {"word": "words", "char": "characters", "char_wb": "inside"}
+UNITS: dict[str, Unit] = {"word": "words", "char": "characters", "char_wb": "inside"}
 
 
 class KnownWords(NamedTuple):
@@ -124,9 +125,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
         analyzer: str = "word",
         ngram_range: tuple[int, int] = (1, 1),
         lowercase: bool = True,
-        cjk: str = "pairs",
+        cjk: Literal["pairs", "words"] = "pairs",
         marks: bool = False,
-        rules: str = "python",
+        rules: Literal["python", "unicode"] = "python",
         preprocessor: Callable[[str], str] | None = None,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         stop_words: str | Iterable[str] | None = None,
@@ -293,12 +294,12 @@ class TextCounter(TransformerMixin, BaseEstimator):
         if unit is None:
             raise InvalidSetting(Setting("analyzer", self.analyzer), " is not known; give 'word', 'char' or 'char_wb'.")
         return Tokens(
-            unit=unit,  # type: ignore[arg-type]
+            unit=unit,
             ngram_range=self.ngram_range,
             lowercase=self.lowercase,
-            cjk=self.cjk,  # type: ignore[arg-type]
+            cjk=self.cjk,
             marks=self.marks,
-            rules=self.rules,  # type: ignore[arg-type]
+            rules=self.rules,
             stop_words=stop_words_of(self.stop_words),
             hash_width=self.hash_width,
             preprocessor=self.preprocessor,

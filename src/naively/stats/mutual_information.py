@@ -36,7 +36,7 @@ class Information(NamedTuple):
         share = known / rows if rows else 0.0
         return Information(self.bits * share, self.error * share, self.rows)
 
-    def __add__(self, other: Information) -> Information:  # type: ignore[override]
+    def __add__(self, other: Information) -> Information:  # type: ignore[override]  # a sum, no longer tuple
         """Return the sum, where the second is information beyond the first."""
         error = float(np.hypot(self.error, other.error))
         return Information(self.bits + other.bits, error, max(self.rows, other.rows))

@@ -266,7 +266,8 @@ class TextReader:
     def _tokens_of(self, text: str, row: int) -> list[str]:
         tokens = self.tokens
         text = text if tokens.preprocessor is None else self._changed(tokens.preprocessor, text, row)
-        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)  # type: ignore[misc]
+        assert tokens.tokenizer is not None, "only texts with a tokenizer of their own come here"
+        given = tokens.tokenizer(text.lower() if tokens.lowercase else text)
         good = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
         found = list(given) if good else []
         if not good or not all(isinstance(token, str) for token in found):

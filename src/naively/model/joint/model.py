@@ -28,7 +28,7 @@ from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
 from .terms import JointSample, Term
-from .weight_fitting import leave_one_out_scores
+from .weight_fitting import joint_scores_left_out
 from .wide_terms import TextColumn, VectorColumn, WideColumn
 from .word_terms import WordAssociations, word_associations
 
@@ -217,7 +217,7 @@ class JointModel(TableModel):
             at = slice(begin, begin + each)
             some = {name: cells.take(at) if name == CELLS else cells[at] for name, cells in rows.columns.items()}
             sample = self.sample(some, y[at], weights[at])
-            parts.append(leave_one_out_scores(self.counts, self.fit, sample))
+            parts.append(joint_scores_left_out(self.counts, self.fit, sample))
         return np.hstack(parts).T + (self.scorer.log_prior - self.tables.bias)
 
     def contributions(self, columns: Matrices, threads: int) -> Contributions:

@@ -179,7 +179,7 @@ def weights_of_terms(counts: TermCounts, singles: Terms, weights: Mapping[Term, 
 # -- rows that were counted, scored without themselves ----------------------------------------------------------------
 
 
-def leave_one_out_scores(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
+def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
     """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
     held = LeaveOneOut(counts, sample, dict(fit.ridges))
     total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence

@@ -94,7 +94,7 @@ class NaiveWeights(NamedTuple):
     @classmethod
     def of(cls, weights: Floats, free: Floats, block: OffsetRows, scores: Floats) -> NaiveWeights:
         """Return it with the curvature among some rows, given their scores."""
-        p, mean = np.exp(log_probabilities(scores)), np.zeros((len(weights), len(block.y)))
+        p, mean = np.exp(row_log_probabilities(scores)), np.zeros((len(weights), len(block.y)))
         np.einsum("nk,tnk->tn", p, block.naive, out=mean)
         curves = np.einsum("nk,tnk,n->t", p, block.naive**2, block.weights) - np.einsum(
             "tn,n->t", mean**2, block.weights
@@ -141,7 +141,7 @@ class OffsetProblem:
 
     def loss(self, block: OffsetRows, at: OffsetParameters) -> float:
         """Return the log loss of the rows of a block, summed."""
-        return -dot(block.weights, log_probabilities(self.scores(block, at))[np.arange(len(block.y)), block.y])
+        return -dot(block.weights, row_log_probabilities(self.scores(block, at))[np.arange(len(block.y)), block.y])
 
     @property
     def ridges(self) -> tuple[float, float, float]:
@@ -153,7 +153,7 @@ class OffsetProblem:
         at, slope, loss = self.named(v), np.zeros(len(v)), 0.0
         to = self.named(slope)
         for block in self.blocks():
-            logs, row = log_probabilities(self.scores(block, at)), np.arange(len(block.y))
+            logs, row = row_log_probabilities(self.scores(block, at)), np.arange(len(block.y))
             loss -= dot(block.weights, logs[row, block.y])
             error = np.exp(logs, out=logs) * block.weights[:, None]
             error[row, block.y] -= block.weights
@@ -184,7 +184,7 @@ def dot(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def log_probabilities(scores: Floats) -> Floats:
+def row_log_probabilities(scores: Floats) -> Floats:
     """Return the log probabilities of the classes of each row."""
     scores -= scores.max(axis=1, keepdims=True)
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))

@@ -26,7 +26,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class ScoredRows:
+class EvaluatedRows:
     """Rows of known classes, each with its probabilities, the decision and its cost; `Scores` has the parameters."""
 
     posterior: Floats | None
