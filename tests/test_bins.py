@@ -108,7 +108,8 @@ def test_a_large_table_is_cut_by_some_of_its_rows_as_a_file_is(tmp_path):
     assert here.schema_ == there.schema_
     assert here.counts_ == there.counts_
     assert len(here.schema_["x"].family.cuts) == 6
-    np.testing.assert_allclose(here.counts_.columns["x"].n.sum(axis=0), 90_000 / 7, rtol=0.03)
+    # Cuts follow from 20,000 rows: the standard error of a bin is 2 % of its rows.
+    np.testing.assert_allclose(here.counts_.columns["x"].n.sum(axis=0), 90_000 / 7, rtol=0.06)
 
 
 # -- as labels --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Where commands meet files and each other: what was learned, what is read, and what is said when both differ."""
+"""Input of the commands: files that differ from those of the fit, options, and the errors about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands, as people call them: what they print, what they write, how they end."""
+"""The commands: what they print and write, and their exit codes."""
 
 import csv
 import gzip
@@ -240,8 +240,8 @@ def test_the_target_is_given_by_name_or_position(said, name):
     assert json.loads(good("fit", "p.csv", f"--target={said}", "--cv", 0, "--json"))["target"] == name
 
 
-def test_fit_of_the_refined_model(tmp_path):
-    out = tmp_path / "together.parquet"
+def test_fit_of_the_joint_model(tmp_path):
+    out = tmp_path / "joint.parquet"
     told = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "auto", "-o", out, "--json"))
     book = json.loads(good("fit", PENGUINS, "-t", "species", "--model", "textbook", "--json"))
     assert told["scores"]["accuracy"] > 0.97

@@ -1,4 +1,4 @@
-"""The choice of least expected cost, and the right to abstain."""
+"""The choice of least expected cost, or no answer."""
 
 import numpy as np
 import pytest

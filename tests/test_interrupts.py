@@ -128,6 +128,7 @@ def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_pat
     before, used = looks(copy.deepcopy(made), rows), copy.deepcopy(made)
     looks(used, rows)  # a model is there, and the value of the counts
     for nb in (made, used):
+        call(copy.deepcopy(nb), path)  # what is cached for the process is there from now on
         calls = Interrupter(copy.deepcopy(nb)).run(lambda nb: call(nb, path))
         calls -= 20 * ("file" in name)  # a thread reads ahead, so that their number differs by a few
         for moment in np.linspace(1, calls, MOMENTS).astype(int).tolist():

@@ -1,4 +1,4 @@
-"""What programs read: whole numbers as whole numbers, labels with their type, and nothing that is no JSON."""
+"""JSON for programs: integers as integers, labels with their type, and valid JSON only."""
 
 import json
 from pathlib import Path

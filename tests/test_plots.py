@@ -1,4 +1,4 @@
-"""Charts: what they hold, that they can be written, and what is said where nothing can be drawn."""
+"""Charts: their values, their files, and the errors where nothing can be drawn."""
 
 import importlib.util
 import os

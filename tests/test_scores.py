@@ -1,4 +1,4 @@
-"""Scores are what scikit-learn's metrics say, and what plain loops say where it has none."""
+"""Scores agree with the metrics of scikit-learn, and with plain loops where it has none."""
 
 import json
 import math

@@ -153,8 +153,6 @@ def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
 
 def joint_counts(sums: Sums, classes: Axis, grid: Grid | None) -> JointCounts:
     """Return what was counted of columns together, if it fits how they are laid out."""
-    need(grid is not None, "it does not say how columns are laid out")
-    assert grid is not None
     if grid is None or names_of(grid) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
     return JointCounts(classes, grid, sums.fine, sums.products)
