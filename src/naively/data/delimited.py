@@ -81,15 +81,15 @@ class Delimited:
             "auto_detect": "false",
             "header": "true",
             "skip": str(self.dialect.skipped),
-            "delim": duck.sql_text(self.dialect.delimiter),
+            "delim": duck.sql_literal(self.dialect.delimiter),
             "quote": "'\"'",
             "escape": "'\"'",
             "columns": duck.sql_struct(dict.fromkeys(self.names, "VARCHAR")),
-            "nullstr": f"[{duck.sql_text('' if self._empty else NO_CELL)}]",
-            "encoding": duck.sql_text(encoding),
-            "compression": duck.sql_text(packed or "none"),
+            "nullstr": f"[{duck.sql_literal('' if self._empty else NO_CELL)}]",
+            "encoding": duck.sql_literal(encoding),
+            "compression": duck.sql_literal(packed or "none"),
         }
-        source = f"read_csv({duck.sql_text(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        source = f"read_csv({duck.sql_literal(str(path))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
         end = "" if limit is None else f" limit {limit}"
         return f"select {', '.join(duck.sql_name(name) for name in columns)} from {source}{end}"
 

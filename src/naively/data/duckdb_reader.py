@@ -55,14 +55,14 @@ def connect(database: str | None = None, threads: int | None = None) -> duckdb.D
     except duckdb.Error as error:
         raise UnreadableRows(str(database), None, f"DuckDB cannot open it ({first_line(error)}).") from None
     con.execute(f"set memory_limit = '{MEMORY}'")
-    con.execute(f"set temp_directory = {sql_text(tempfile.gettempdir())}")
+    con.execute(f"set temp_directory = {sql_literal(tempfile.gettempdir())}")
     con.execute("set timezone = 'UTC'")
     con.execute("set enable_progress_bar = false")  # whoever wants to see one asks us
     con.execute(f"set threads = {allowed(threads)}")
     return con
 
 
-def sql_text(text: str) -> str:
+def sql_literal(text: str) -> str:
     """Return a text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
 
@@ -74,7 +74,7 @@ def sql_name(column: str) -> str:
 
 def sql_struct(types: dict[str, str]) -> str:
     """Return the types of columns as DuckDB's readers take them."""
-    return "{" + ", ".join(f"{sql_text(column)}: {sql_text(kind)}" for column, kind in types.items()) + "}"
+    return "{" + ", ".join(f"{sql_literal(column)}: {sql_literal(kind)}" for column, kind in types.items()) + "}"
 
 
 def streamed(con: duckdb.DuckDBPyConnection, query: str, path: str, rows: int) -> Iterator[pa.RecordBatch]:

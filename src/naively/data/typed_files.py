@@ -174,7 +174,7 @@ class JsonLines:
         packed = packing(self.path) or "uncompressed"
         if shape == "array" and packed == "uncompressed":
             check_closed(self.path, self.shown)
-        return f"{duck.sql_text(str(self.path))}, format='{shape}', compression={duck.sql_text(packed)}"
+        return f"{duck.sql_literal(str(self.path))}, format='{shape}', compression={duck.sql_literal(packed)}"
 
     @cached_property
     def _found(self) -> dict[str, set[str]]:

@@ -46,17 +46,23 @@ def cross_validate(
 
     Parameters
     ----------
-    X, y, target, sample_weight
-        A table and the classes of its rows, as for `NaiveBayes.fit`; or a path, with the names of two of its columns.
+    X : data frame, array, dict of columns, list of dicts, path or File
+        The rows, as for `NaiveBayes.fit`.
+    y : array of labels, optional
+        The class of each row; left out if `target` names a column.
     cv : int, splitter of scikit-learn, or iterable of (train, test), default=10
         How many folds, or which; of a file, how many. Folds are stratified to within one row, all are of nearly the
         same size, and a file is split as the same table in memory is; `random_state` splits anew.
     groups : array, optional
         For splitters that keep groups of rows together.
+    target : str, optional
+        The column of X that holds the classes.
+    sample_weight : array or str, optional
+        How many rows each row stands for, or the name of the column that says so.
     tuning : {"refit", "fixed"}, default="refit"
         Whether each model is tuned anew, or all share the tuning of the model of all rows: quicker, but that has seen
         the held-out rows. `Scores.tuning` says which.
-    **params
+    **params : dict
         The settings of `NaiveBayes`.
 
     Returns

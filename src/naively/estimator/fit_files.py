@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class FileFit:
     """What `fit_files` did.
 
-    Attributes
+    Parameters
     ----------
     rows : int
         Rows that were counted.
@@ -55,6 +55,18 @@ class FileFit:
         Rows without a label, which were skipped.
     missing_by_column : dict or None
         Missing values by column, however much their rows weigh; None if that is not known.
+
+    Examples
+    --------
+    `fit_files` returns it:
+
+    >>> import pathlib, tempfile
+    >>> import naively as nv
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("words,label\\n" + "12,ham\\n80,spam\\n" * 50)
+    >>> done = nv.fit_files(nv.NaiveBayes(), path, "label")
+    >>> done.rows, done.missing, done.scores
+    (100, 0, None)
     """
 
     rows: int

@@ -315,10 +315,16 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, target
-            Rows, as for `fit`; one row may be a dict of its values, with its label as `y`.
+        X : data frame, array, dict of columns, list of dicts, path or File
+            The rows, as for `fit`; one row may be a dict of its values, with its label as `y`.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column.
         classes : list, optional
             Labels to declare beside those of the rows.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
 
         Returns
         -------
@@ -379,12 +385,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     def forget(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
     ) -> Self:
-        """Take rows out of the counts again: the model is then as if it had never seen them.
+        """Subtract rows from the counts, which are then those of the remaining rows.
+
+        Weights that were fitted on top of the counts stay as they were, and a `StaleWarning` says so; `calibrate` with
+        the remaining rows fits them anew.
 
         Parameters
         ----------
-        X, y, sample_weight, target
+        X : data frame, array, dict of columns, list of dicts, path or File
             Rows that were counted before, as for `fit`.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
 
         Returns
         -------
@@ -429,8 +444,14 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, target
-            The rows that the model was fitted to, in memory, as for `fit`.
+        X : data frame, array, dict of columns, list of dicts
+            The rows that the model was fitted to, in memory.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
         held_out : bool, default=False
             Whether the rows were never counted, so that none has to be left out. For the textbook model alone.
 
@@ -655,13 +676,27 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, target
+        X : data frame, array, dict of columns, list of dicts, path or File
             Rows that were counted, as for `fit`.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
 
         Returns
         -------
         Scores
             Of the rows, each answered from all others.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> rows = {"sky": ["rain", "rain", "sunny", "sunny"] * 5}
+        >>> nb = nv.NaiveBayes().fit(rows, ["in", "in", "out", "out"] * 5)
+        >>> nb.leave_one_out(rows, ["in", "in", "out", "out"] * 5).accuracy
+        1.0
         """
         return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
 
@@ -677,13 +712,26 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, target
-            Rows with their classes, as for `fit`.
+        X : data frame, array, dict of columns, list of dicts, path or File
+            The rows, as for `fit`.
+        y : array of labels, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
 
         Returns
         -------
         float
             The accuracy, or the skill.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> rows = {"sky": ["rain", "sunny"] * 5}
+        >>> nv.NaiveBayes().fit(rows, ["in", "out"] * 5).score(rows, ["in", "out"] * 5)
+        1.0
         """
         return evaluation.score_of(self.fitted_, X, y, sample_weight, target)
 
