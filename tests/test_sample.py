@@ -250,12 +250,7 @@ def test_numbers_are_measured_on_the_same_rows(source, monkeypatch):
 def test_models_of_many_rows_are_the_same_from_memory_and_files(tmp_path, monkeypatch):
     """More rows than are kept: the grid, the weights and the smoothing are chosen on the same sample."""
     monkeypatch.setattr(sample, "KEPT", 200)
-<<<<<<< HEAD
     monkeypatch.setattr(nv.NaiveBayes, "_recipe", replace(RECIPE, sample_rows=200, calibration_rows=200))
-=======
-    monkeypatch.setitem(vars(RECIPE), "sample_rows", 200)  # a frozen dataclass refuses to be set
-    monkeypatch.setitem(vars(RECIPE), "calibration_rows", 200)
->>>>>>> data
     table = mixed(1500).drop(columns="note")
     table.sample(frac=1.0, random_state=5).to_csv(path := tmp_path / "t.csv", index=False)
     asked = table.drop(columns="kind")

@@ -70,7 +70,7 @@ def missing_texts(found: TextsReadAsMissing) -> Counter[str]:
 def name_list(names: Sequence[str], what: str | None = None) -> str:
     """Return a few names; how many more there are, if it is said of what.
 
-    >>> listed(["a", "b", "c", "d"]), listed(["a", "b", "c", "d"], " columns")
+    >>> name_list(["a", "b", "c", "d"]), name_list(["a", "b", "c", "d"], " columns")
     ("'a', 'b', 'c', …", "'a', 'b', 'c' and 1 more columns")
     """
     more = ", …" if what is None else f" and {len(names) - SHOWN} more{what}"

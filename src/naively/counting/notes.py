@@ -172,7 +172,7 @@ def is_amount(label: str) -> bool:
 def subject_of(names: Sequence[str]) -> str:
     """Return columns as the subject of a sentence: a single one by name, of many how many and the first few.
 
-    >>> called(["a"]), called(["a", "b"]), called(["a", "b", "c", "d"])
+    >>> subject_of(["a"]), subject_of(["a", "b"]), subject_of(["a", "b", "c", "d"])
     ("'a'", "2 columns ('a', 'b')", "4 columns ('a', 'b', 'c', …)")
     """
     return f"{names[0]!r}" if len(names) == 1 else f"{len(names):,} columns ({name_list(names)})"

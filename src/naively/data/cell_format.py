@@ -15,9 +15,9 @@ class CellFormat:
     `missing` are the texts that stand for no value; None means the usual ones (`data.missing_values`). The rest says
     how numbers look: the decimal sign, what groups thousands, a unit before or behind, parentheses for numbers below 0.
 
-    >>> print(Written(thousands=",", prefix="$"))
+    >>> print(CellFormat(thousands=",", prefix="$"))
     $1,234.5
-    >>> Written.from_json(Written(suffix=" €", decimal=",").to_json()).suffix
+    >>> CellFormat.from_json(CellFormat(suffix=" €", decimal=",").to_json()).suffix
     ' €'
     """
 

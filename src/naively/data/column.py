@@ -35,6 +35,21 @@ FamilySettings = Mapping[str, FamilyLike]
 class Column:
     """One column: its name, the type of its values, its family, and its levels, if they are declared.
 
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    type : {"text", "boolean", "whole", "number", "time", "vector"}
+        The type of its values.
+    family : Family, optional
+        Its distribution within a class; by default the one that goes with the type.
+    levels : tuple of labels, optional
+        Its values, if they are declared, in their order.
+    written : CellFormat, optional
+        How cells that are texts are read.
+
+    Examples
+    --------
     >>> Column("colour", "text")
     Column(name='colour', type='text', family=Categorical(smoothing=None, spread='even'), levels=None)
     """

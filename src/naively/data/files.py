@@ -215,7 +215,13 @@ class File:
     # -- what is in them ----------------------------------------------------------------------------------------
 
     def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns; only the head of the first file is read."""
+        """Return the names of the columns; only the head of the first file is read.
+
+        Returns
+        -------
+        tuple of str
+            The names.
+        """
         own = self._parts[0].names
         return (*own, *(key for key in self._places[0][1] if key not in own))
 
@@ -270,7 +276,24 @@ class File:
     def batches(
         self, rows: int = ROWS, *, schema: Schema | None = None, beside: Sequence[str] = (), threads: int | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Return all rows as Arrow tables of so many rows: the columns of a schema and some beside, or all."""
+        """Yield all rows as Arrow record batches.
+
+        Parameters
+        ----------
+        rows : int
+            The number of rows of a batch; the last may have fewer.
+        schema : Schema, optional
+            The columns to read, with their types; by default all columns.
+        beside : sequence of str, optional
+            Columns to read beside those of the schema.
+        threads : int, optional
+            The number of threads that read.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Some rows.
+        """
         for block in self.blocks(range(len(self._parts)), schema, beside, threads, rows):
             yield block.table
 

@@ -33,6 +33,21 @@ from .grid import Grid
 class Schema:
     """The columns of a table, in their order. It can be printed, edited, saved and used again.
 
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    hints : tuple of str, optional
+        Remarks on columns that look as if something else was meant.
+    target : str, optional
+        The column of the classes, where it has a name.
+    grid : Grid, optional
+        The bins and labels by which pairs of columns are counted, if they are.
+    weight : str, optional
+        The column of the weights of rows, where they have some.
+
+    Examples
+    --------
     >>> schema = Schema((Column("colour", "text"), Column("visits", "whole")))
     >>> print(schema.with_families({"visits": "poisson"}))
     colour  text           categorical
@@ -85,7 +100,18 @@ class Schema:
         return self._kinds[kind]
 
     def with_families(self, families: FamilySettings | None) -> Schema:
-        """Return the same columns, some with another family."""
+        """Return the same columns, some with another family.
+
+        Parameters
+        ----------
+        families : dict of str to Family or str
+            The new families by column.
+
+        Returns
+        -------
+        Schema
+            The new schema.
+        """
         for name in families or {}:
             self[name]  # says which columns there are, if this is none
         changed = (with_family(c, families[c.name]) if families and c.name in families else c for c in self.columns)
@@ -127,7 +153,18 @@ class Schema:
         return cls(tuple(column_of_statistic(name, statistic) for name, statistic in counts.columns.items()))
 
     def only(self, names: Iterable[str]) -> Schema:
-        """Return the schema of some columns, in the order of this one."""
+        """Return the schema of some columns, in the order of this one.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns to keep.
+
+        Returns
+        -------
+        Schema
+            The new schema.
+        """
         wanted = {self[name].name for name in names}
         return replace(self, columns=tuple(column for column in self.columns if column.name in wanted))
 
@@ -137,7 +174,13 @@ class Schema:
         return {c.name: c.family for c in self.columns if c.family != usual[c.name] or c.levels is not None}
 
     def to_json(self) -> JsonObject:
-        """Return the schema as plain data."""
+        """Return the schema as plain data.
+
+        Returns
+        -------
+        dict
+            What `from_json` reads.
+        """
         columns = [column_to_json(column) for column in self.columns]
         data = {"columns": columns, "hints": [Message(hint).to_json() for hint in self.hints], "target": self.target}
         if self.weight is not None:
@@ -146,7 +189,18 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Schema:
-        """Return the schema that to_json described."""
+        """Return the schema that `to_json` described.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_json` returned.
+
+        Returns
+        -------
+        Schema
+            The schema.
+        """
         columns = tuple(column_from_json(column) for column in data["columns"])
         grid = Grid.from_json(data["grid"]) if "grid" in data else None
         return cls(

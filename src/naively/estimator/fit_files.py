@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileFit:
-    """What `fit_files` did.
+    r"""What `fit_files` did.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class FileFit:
     >>> import pathlib, tempfile
     >>> import naively as nv
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("words,label\\n" + "12,ham\\n80,spam\\n" * 50)
+    >>> _ = path.write_text("words,label\n" + "12,ham\n80,spam\n" * 50)
     >>> done = nv.fit_files(nv.NaiveBayes(), path, "label")
     >>> done.rows, done.missing, done.scores
     (100, 0, None)
