@@ -34,7 +34,7 @@ def smallest_places(hashes: Hashes, most: int, weights: Floats | None = None) ->
     """Return the places of the sample of some rows, in the order of their hashes; rows of no weight are not in it.
 
     >>> smallest_places(np.array([5, 9, 1, 5, 5, 1], dtype=np.uint64), 3).tolist()  # of 3 contents every second row
-    [5, 0, 4]
+    [2, 0, 4]
     """
     there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
     found = hashes if there is None else hashes[there]
