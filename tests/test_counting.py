@@ -266,7 +266,7 @@ def test_missing_codes_count_for_nothing():
 @pytest.mark.parametrize(("code", "holes"), [(2, True), (2**40, True), (-1, False)])
 def test_codes_without_room_refuse_their_row(code: int, holes: bool):
     """A code beyond the room of its column is refused, naming the cell; so is a missing one where none is allowed."""
-    accumulator = CodesAccumulator(Axis(["a"]), [2, 2], holes=holes)
+    accumulator = CodesAccumulator(Axis(["a"]), [2, 2], allow_missing=holes)
 
     with pytest.raises(InvalidInput, match=f"Row 1, column 0 holds {code}; its codes are 0 … 1"):
         memory.add_column(accumulator, np.array([[1, 1], [code, 1]]), np.zeros(2, np.int32), None, 1)

@@ -117,7 +117,7 @@ def test_labels_far_apart_are_left_to_others():
     layout=layouts,
     classes=class_counts,
     weighing=weighings,
-    holes=st.booleans(),
+    allow_missing=st.booleans(),
     threads=thread_counts,
 )
 @checked
@@ -179,7 +179,7 @@ def assert_moments(shift: np.ndarray, sums: np.ndarray, batches: list[Rows]) -> 
         assert np.all(np.abs(squares[k] - total[k] ** 2 / some - ssd) <= 1e-12 * count * far**2)
 
 
-@given(rows=dense(), holes=st.booleans(), threads=thread_counts, rng=seeds)
+@given(rows=dense(), allow_missing=st.booleans(), threads=thread_counts, rng=seeds)
 @checked
 def test_moments_are_counted(rows, holes, threads, rng):
     """Weights, differences from the shift and their squares add up, over two batches too; a hole counts for nothing."""

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("level")
 ROWS = 9_000  # several pieces, the last of them short
 
 
-def numbers(classes, holes=0.0, columns=5):
+def numbers(classes, allow_missing=0.0, columns=5):
     """Return rows of numbers at several places and scales, the last class rare, and the class of each row."""
     rng = np.random.default_rng(classes)
     y = np.where(np.arange(ROWS) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), ROWS))
@@ -39,7 +39,7 @@ def one_by_one(nb, x, y, weights, rows):
 @pytest.mark.parametrize("classes", [1, 2, 7])
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes, weighted):
-    x, y = numbers(classes, holes=0.1)
+    x, y = numbers(classes, allow_missing=0.1)
     weights = np.random.default_rng(1).choice([0.5, 1.0, 2.3], ROWS) if weighted else None
     nb = book(estimate=estimate).fit(x, y, sample_weight=weights)
     some = [0, 1, 2, 3, 4_095, 4_096, 5_000, 8_998, 8_999]
@@ -52,7 +52,7 @@ def test_many_rows_of_numbers_are_left_out_as_if_never_counted(estimate, classes
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_layout_and_threads_change_no_bit(dtype):
     """Numbers and codes, however they lie; rows are cut into pieces by their number alone."""
-    x, y = numbers(4, holes=0.05)
+    x, y = numbers(4, allow_missing=0.05)
     nb = book(families={f"x{j}": "gaussian" for j in range(5)}).fit(x.astype(dtype), y)
     found = nb.fitted_.model.textbook.likelihoods["\0numbers 0"]
     expected = found.leave_one_out(x.astype(dtype), y)
@@ -134,7 +134,7 @@ def test_the_first_row_that_cannot_have_been_counted_is_refused():
 
 def test_levels_agree(level):
     """The best level beside the plain one."""
-    x, y = numbers(6, holes=0.05)
+    x, y = numbers(6, allow_missing=0.05)
     nb = book().fit(x, y)
     got = nb.leave_one_out(x, y).posterior
     kernels.use_level("baseline")

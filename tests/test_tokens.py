@@ -241,7 +241,7 @@ def test_tables(times, weights, tokens):
     sums = reader.count(list(GIVEN), CLASSES, 3, weights, times=times)
     counts, rows = sums.tables(3, len(reader))
 
-    starts, columns, values = reader.read(list(GIVEN), holes=True).matrix(None, times)
+    starts, columns, values = reader.read(list(GIVEN), allow_missing=True).matrix(None, times)
     expected, present = np.zeros((3, len(reader))), np.zeros((3, len(reader)))
     for row, of_class in enumerate(CLASSES):
         weight = 1.0 if weights is None else weights[row]
@@ -276,7 +276,7 @@ def test_threads_make_no_difference_to_the_last_bit():
 @pytest.mark.parametrize("tokens", [Tokens(), Tokens(ngram_range=(1, 2)), Tokens(tokenizer=str.split)])
 def test_scores(tokens):
     reader = TextReader(tokens)
-    matrix = reader.read(list(GIVEN), learn=True, holes=True).matrix(None)
+    matrix = reader.read(list(GIVEN), learn=True, allow_missing=True).matrix(None)
     table = np.random.default_rng(0).random((len(reader), 3))
     dense = np.zeros((6, len(reader)))
     for row in range(6):
@@ -344,7 +344,7 @@ def test_a_missing_text_is_refused_or_says_nothing():
     reader = TextReader(Tokens())
     with pytest.raises(InvalidInput, match=r"Row 1 holds no text: it is missing. Give it a text"):
         reader.read(["one", None], learn=True)
-    assert rows_of(reader, reader.read(["one", None], learn=True, holes=True)) == [{"one": 1}, {}]
+    assert rows_of(reader, reader.read(["one", None], learn=True, allow_missing=True)) == [{"one": 1}, {}]
 
 
 def test_tokens_that_are_no_strings_are_refused():

@@ -91,10 +91,10 @@ def refused_cell(name: str, accumulator: AnyAccumulator, x: Matrix, row: int) ->
     cells = (x.data if is_sparse(x) else x)[entries].astype(np.float64)
     columns = x.indices[entries] if is_sparse(x) else np.arange(len(cells))
     if isinstance(accumulator, CodesAccumulator):
-        at = int(np.argmax((cells >= accumulator.sizes) | ((cells < 0) & ~np.bool_(accumulator.holes))))
+        at = int(np.argmax((cells >= accumulator.sizes) | ((cells < 0) & ~np.bool_(accumulator.allow_missing))))
         return RowRefused(row, at, f"{cells[at]:.0f}", f"its codes are 0 … {accumulator.sizes[at] - 1}.")
     if isinstance(accumulator, MomentsAccumulator):
-        at = int(np.argmax(~(np.abs(cells) <= LARGEST) & ~(accumulator.holes & np.isnan(cells))))
+        at = int(np.argmax(~(np.abs(cells) <= LARGEST) & ~(accumulator.allow_missing & np.isnan(cells))))
         if not np.isnan(cells[at]):
             return NumberTooLarge(accumulator.columns.labels[at], float(cells[at]))
         return RowRefused(row, accumulator.columns.labels[at], cells[at], "only numbers can be counted.")

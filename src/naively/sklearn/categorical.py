@@ -98,7 +98,9 @@ class CategoricalNB(DiscreteNB):
         return X, y
 
     def _start(self, classes: Axis, X: TableLike) -> CodesAccumulator:
-        return CodesAccumulator(classes, affordable_sizes(self._least_sizes(X.shape[1]), len(classes)), holes=False)
+        return CodesAccumulator(
+            classes, affordable_sizes(self._least_sizes(X.shape[1]), len(classes)), allow_missing=False
+        )
 
     def _least_sizes(self, columns: int) -> Longs:
         if self.min_categories is None:

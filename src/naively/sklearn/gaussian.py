@@ -72,7 +72,7 @@ class GaussianNB(BaseNB):
             given_prior(self.priors, classes)
 
     def _start(self, classes: Axis, X: TableLike) -> MomentsAccumulator:
-        return MomentsAccumulator(classes, Axis.numbered(X.shape[1]), holes=False)
+        return MomentsAccumulator(classes, Axis.numbered(X.shape[1]), allow_missing=False)
 
     def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         if reset:

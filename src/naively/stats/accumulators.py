@@ -87,8 +87,8 @@ class TableAccumulator:
 class CodesAccumulator:
     """Fills a Table for each column of a matrix of codes. A negative code is a missing value."""
 
-    def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, holes: bool = True) -> None:
-        self.classes, self.holes = classes, holes
+    def __init__(self, classes: Axis, sizes: npt.ArrayLike, *, allow_missing: bool = True) -> None:
+        self.classes, self.allow_missing = classes, allow_missing
         self.offsets = offsets_of(np.asarray(sizes, dtype=np.int64))
         self.n: Floats = np.zeros((int(self.offsets[-1]), len(classes)))  # [column and code, class]: one line a cell
 
@@ -107,18 +107,20 @@ class CodesAccumulator:
         old, new = self.sizes, np.maximum(sizes, self.sizes)
         if np.array_equal(old, new):
             return self
-        larger = CodesAccumulator(self.classes, new, holes=self.holes)
+        larger = CodesAccumulator(self.classes, new, allow_missing=self.allow_missing)
         for j, (start, end) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             larger.n[larger.offsets[j] : larger.offsets[j] + old[j]] = self.n[start:end]
         return larger
 
     def add(self, x: AnyArray, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of codes; return the first with a code that has no place, or -1."""
-        return _kernels.count_codes(x, as_codes(y), as_weights(weights), self.holes, self.offsets, self.n, threads)
+        return _kernels.count_codes(
+            x, as_codes(y), as_weights(weights), self.allow_missing, self.offsets, self.n, threads
+        )
 
     def fresh(self) -> CodesAccumulator:
         """Return an empty one of the same kind."""
-        return CodesAccumulator(self.classes, self.sizes, holes=self.holes)
+        return CodesAccumulator(self.classes, self.sizes, allow_missing=self.allow_missing)
 
     def value(self) -> Tables:
         """Return the tables of all rows so far."""
@@ -129,8 +131,8 @@ class CodesAccumulator:
 class MomentsAccumulator:
     """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
-    def __init__(self, classes: Axis, columns: Axis, *, holes: bool = True) -> None:
-        self.classes, self.columns, self.holes = classes, columns, holes
+    def __init__(self, classes: Axis, columns: Axis, *, allow_missing: bool = True) -> None:
+        self.classes, self.columns, self.allow_missing = classes, columns, allow_missing
         self.shift: Floats = np.zeros((len(classes), len(columns)))
         self.sums: Floats = np.zeros((3, len(classes), len(columns)))
 
@@ -141,11 +143,13 @@ class MomentsAccumulator:
 
     def add(self, x: AnyArray, y: Codes, weights: Floats | None, threads: int) -> int:
         """Count the rows of a matrix of numbers; return the first that is refused, or -1."""
-        return _kernels.count_moments(x, as_codes(y), as_weights(weights), self.holes, self.shift, self.sums, threads)
+        return _kernels.count_moments(
+            x, as_codes(y), as_weights(weights), self.allow_missing, self.shift, self.sums, threads
+        )
 
     def fresh(self) -> MomentsAccumulator:
         """Return an empty one of the same kind."""
-        return MomentsAccumulator(self.classes, self.columns, holes=self.holes)
+        return MomentsAccumulator(self.classes, self.columns, allow_missing=self.allow_missing)
 
     def value(self) -> Moments:
         """Return the moments of all rows so far."""

@@ -96,7 +96,7 @@ class GrowingMoments(MomentsAccumulator):
     """Fills Moments of the columns of a matrix of numbers; NaN is a missing value."""
 
     def __init__(self, columns: int, classes: int = 1) -> None:
-        super().__init__(Axis.numbered(classes), Axis.numbered(columns), holes=True)
+        super().__init__(Axis.numbered(classes), Axis.numbered(columns), allow_missing=True)
 
     def make_room(self, classes: int) -> None:
         """Make room for so many classes."""

@@ -28,24 +28,28 @@ ASCII = 0.75
 TABLES = ("columns", "__dataframe__", "__narwhals_dataframe__")
 
 
-def kernel_texts(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[_kernels.TextColumn]:
+def kernel_texts(X: ColumnLike, *, allow_missing: bool = False, first: int = 0) -> Iterator[_kernels.TextColumn]:
     """Yield the texts of a column, some rows at a time. A missing text is refused unless that is allowed.
 
     Errors count rows from the first on.
     """
-    if isinstance(X, list) and len(X) <= FEW and all(type(text) is str or (holes and text is None) for text in X):
+    if (
+        isinstance(X, list)
+        and len(X) <= FEW
+        and all(type(text) is str or (allow_missing and text is None) for text in X)
+    ):
         yield _kernels.TextColumn.strings(X, first)
         return
     if isinstance(X, (list, np.ndarray)) and getattr(X, "dtype", OBJECTS) == OBJECTS and np.ndim(X) == 1:
-        yield from kernel_texts_of_strings(X, holes, first)
+        yield from kernel_texts_of_strings(X, allow_missing, first)
         return
     for array, surrogates in arrow_text_arrays(X, first):
-        refuse_missing(array, first, holes)
+        refuse_missing(array, first, allow_missing)
         yield kernel_texts_of_arrow(array, first, surrogates)
         first += len(array)
 
 
-def kernel_texts_of_strings(X: list[str] | Objects, holes: bool, first: int) -> Iterator[_kernels.TextColumn]:
+def kernel_texts_of_strings(X: list[str] | Objects, allow_missing: bool, first: int) -> Iterator[_kernels.TextColumn]:
     """Yield strings of Python: where they lie if nearly all are plain ASCII, and laid out by Arrow otherwise."""
     for begin in range(0, len(X), MOST):
         batch = X[begin : begin + MOST]
@@ -56,17 +60,17 @@ def kernel_texts_of_strings(X: list[str] | Objects, holes: bool, first: int) -> 
             continue
         rows = 0
         for array, surrogates in arrays_of_strings(batch, first + begin):
-            refuse_missing(array, first + begin + rows, holes)
+            refuse_missing(array, first + begin + rows, allow_missing)
             yield kernel_texts_of_arrow(array, first + begin + rows, surrogates)
             rows += len(array)
 
 
-def strings_of(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterator[list[str]]:
+def strings_of(X: ColumnLike, *, allow_missing: bool = False, first: int = 0) -> Iterator[list[str]]:
     """Yield the texts of a column as strings of Python, some rows at a time; missing ones are empty if allowed."""
     import pyarrow as pa
 
     for array, surrogates in arrow_text_arrays(X, first):
-        refuse_missing(array, first, holes)
+        refuse_missing(array, first, allow_missing)
         views = pa.types.is_string_view(array.type)  # older versions of Arrow cannot cast them
         texts = array.to_pylist() if views else array.cast(pa.large_binary()).to_pylist()
         errors = "surrogatepass" if surrogates else "strict"
@@ -74,9 +78,9 @@ def strings_of(X: ColumnLike, *, holes: bool = False, first: int = 0) -> Iterato
         first += len(array)
 
 
-def refuse_missing(array: pa.Array, first: int, holes: bool) -> None:
+def refuse_missing(array: pa.Array, first: int, allow_missing: bool) -> None:
     """Refuse an array in which texts are missing, unless that is allowed."""
-    if array.null_count and not holes:
+    if array.null_count and not allow_missing:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidInput(
             RowNumber(row), " holds no text: it is missing. Give it a text, such as '', or leave the row out."

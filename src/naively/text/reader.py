@@ -65,7 +65,7 @@ class TextReader:
         X: ColumnLike,
         *,
         learn: bool = False,
-        holes: bool = False,
+        allow_missing: bool = False,
         rows: TokenRows | None = None,
         first: int = 0,
         threads: int | None = None,
@@ -74,10 +74,10 @@ class TextReader:
         threads = self.threads if threads is None else threads
         rows, learn = _kernels.TokenRows() if rows is None else rows, learn and not self.fixed
         if self.tokens.tokenizer is not None:
-            for starts, found in self._lists(X, holes, first):
+            for starts, found in self._lists(X, allow_missing, first):
                 self._words.read_lists(starts, found, rows, learn, allowed(threads, found.bytes))
             return rows
-        for texts in self._texts(X, holes, first):
+        for texts in self._texts(X, allow_missing, first):
             self._words.read(texts, rows, learn, allowed(threads, texts.bytes))
         return rows
 
@@ -98,7 +98,7 @@ class TextReader:
         sums, learn = _kernels.ClassWords() if sums is None else sums, learn and not self.fixed
         threads = allowed(self.threads if threads is None else threads)
         if self.tokens.tokenizer is not None:
-            rows = self.read(X, learn=learn, holes=True, first=first, threads=threads)
+            rows = self.read(X, learn=learn, allow_missing=True, first=first, threads=threads)
             return self.add(rows, classes, n_classes, weights, times=times, sums=sums, threads=threads)
         begin = 0
         for texts in self._texts(X, True, first):
@@ -157,7 +157,7 @@ class TextReader:
     ) -> tuple[Floats, Floats | None]:
         from scipy import sparse
 
-        rows = self.read(X, holes=True, first=first, threads=threads)
+        rows = self.read(X, allow_missing=True, first=first, threads=threads)
         known = np.arange(len(self), dtype=np.int32)
         columns = np.where(known < len(table), known, -1).astype(np.int32)  # those beyond the table contribute nothing
         starts, at, values = rows.matrix(columns, times, allowed(threads))
@@ -245,19 +245,19 @@ class TextReader:
         fresh = TextReader(state["tokens"], state["names"], fixed=state["fixed"], threads=state["threads"])
         self.__dict__ = fresh.__dict__
 
-    def _texts(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
+    def _texts(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[_kernels.TextColumn]:
         change = self.tokens.preprocessor
         if change is None:
-            yield from kernel_texts(X, holes=holes, first=first)
+            yield from kernel_texts(X, allow_missing=allow_missing, first=first)
             return
-        for batch in strings_of(X, holes=holes, first=first):
+        for batch in strings_of(X, allow_missing=allow_missing, first=first):
             changed = [self._changed(change, text, first + at) for at, text in enumerate(batch)]
             yield kernel_texts_of_arrow(*arrow_layout(changed, first))
             first += len(batch)
 
-    def _lists(self, X: ColumnLike, holes: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
+    def _lists(self, X: ColumnLike, allow_missing: bool, first: int = 0) -> Iterable[tuple[Longs, _kernels.TextColumn]]:
         """Yield the tokens that a function finds, and where those of each row begin."""
-        for batch in strings_of(X, holes=holes, first=first):
+        for batch in strings_of(X, allow_missing=allow_missing, first=first):
             found = [self._tokens_of(text, first + at) for at, text in enumerate(batch)]
             starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in found])]).astype(np.int64)
             yield starts, kernel_texts_of_names([token for tokens in found for token in tokens])

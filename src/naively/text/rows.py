@@ -43,7 +43,7 @@ class TextRows:
         if self.reader.tokens.calls:
             self.learn()  # a function may fail at any row
         else:
-            for texts in kernel_texts(self.texts, holes=True, first=self.first):
+            for texts in kernel_texts(self.texts, allow_missing=True, first=self.first):
                 texts.check(allowed(self.threads))
 
     def learn(self) -> None:
@@ -75,7 +75,7 @@ class TextRows:
         return self._read(learn=False)
 
     def _read(self, learn: bool) -> TokenRows:
-        return self.reader.read(self.texts, learn=learn, holes=True, first=self.first, threads=self.threads)
+        return self.reader.read(self.texts, learn=learn, allow_missing=True, first=self.first, threads=self.threads)
 
     def cells(self, columns: Codes, times: str) -> tuple[Longs, Codes, Floats]:
         """Return starts of rows, columns and values; number i becomes columns[i], or nothing if that is negative."""
@@ -105,7 +105,7 @@ def text_hashes(texts: ColumnLike) -> Hashes:
     from zlib import crc32
 
     found: list[int] = []
-    for batch in strings_of(texts, holes=True):
+    for batch in strings_of(texts, allow_missing=True):
         coded = (text.encode("utf-8", "surrogatepass") for text in batch)
         found += [crc32(text) << 32 | len(text) & 0xFFFFFFFF for text in coded]
     return mix_hashes(np.array(found, dtype=np.uint64))
