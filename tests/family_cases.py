@@ -48,7 +48,7 @@ class Case:
     # -- rows ------------------------------------------------------------------------------------------------------
 
     def rows(self, weighted: bool = False) -> Rows:
-        """Return rows with singletons, holes, a class of one row and a class of two."""
+        """Return rows with singletons, missing values, a class of one row and a class of two."""
         rng = np.random.default_rng(4)
         y = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2, 0, 1], dtype=np.int32)[:11]
         y[9:] = 0

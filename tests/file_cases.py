@@ -20,7 +20,7 @@ UTC = dt.UTC
 
 
 def table(rows: int = 400, seed: int = 0) -> pa.Table:
-    """Return texts, numbers, whole numbers, booleans, dates and times, all with holes, and labels without."""
+    """Return texts, numbers, whole numbers, booleans, dates and times, all with missing values, and labels without."""
     rng = np.random.default_rng(seed)
 
     def holes(values: list[Any]) -> list[Any]:
@@ -71,7 +71,7 @@ def write_csv(path: Path, rows: pa.Table, encoding: str = "utf-8", **how: Any) -
 
 
 def write_json(path: Path, rows: pa.Table) -> Path:
-    """Write a table as JSON lines; a hole is a null or no key at all."""
+    """Write a table as JSON lines; a missing value is a null or no key at all."""
     lines = []
     for at, row in enumerate(rows.to_pylist()):
         plain = {k: v.isoformat() if isinstance(v, (dt.date, dt.datetime)) else v for k, v in row.items()}

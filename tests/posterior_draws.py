@@ -16,7 +16,10 @@ HOLES = 0.15
 
 
 def cells(family: str, y: Any, rng: Any) -> Any:
-    """Return a column of this family for rows of these classes (numbers), with holes where it may have some."""
+    """Return a column of this family for rows of these classes (numbers).
+
+    With missing values where it may have some.
+    """
     hole = rng.random(len(y)) < HOLES
     if family == "categorical":
         places = (rng.integers(0, 3, len(y)) + (rng.random(len(y)) < 0.5) * y) % len(PALETTE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naively.stats import Axis, Counts, Moments, MomentsAccumulator, Table, Tables, WordTable
 from naively.text import TextReader, Tokens
 
-# A shared machine may pause any example; how long one takes says nothing.
+# A shared machine may pause any example; how long one takes means nothing.
 checked = settings(deadline=None, max_examples=25)
 
 # -- statistics ---------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def tables(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Tables:
 
 
 def moments(choices: Choices, weighted: bool, fixed: frozenset[Any]) -> Moments:
-    """Make moments of a few rows of two columns, some cells of which are holes."""
+    """Make moments of a few rows of two columns, some cells of which are missing values."""
     classes = choices.axis(CLASSES, fixed)
     rows = int(choices.of(range(10), 1)[0]) if len(classes) else 0
     x, y = choices.of(NUMBERS, rows, len(COLUMNS)), choices.of(range(max(len(classes), 1)), rows)

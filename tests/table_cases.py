@@ -1,4 +1,4 @@
-"""Small tables of every family, with holes, values of one row and a class of one row; and settings to try."""
+"""Small tables of every family, with missing values, values of one row and a class of one row; and settings to try."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 from palmerpenguins import load_penguins
 
-# A table with a column of every simple kind, and holes.
+# A table with a column of every simple kind, and missing values.
 TABLE: dict[str, list[Any]] = {
     "colour": ["red", "blue", None, "red", "green", "blue", "red", "red"],
     "size": [1.5, 2.5, 3.0, None, 0.5, 2.0, 1.0, -4.0],

@@ -31,7 +31,7 @@ TABLE = pd.DataFrame(
 FAMILIES = dict.fromkeys(TABLE, "bins")
 
 
-# Columns taken together have bins of their own, so these are the text book's.
+# Columns modeled jointly have bins of their own, so these are the textbook model's.
 NaiveBayes, cross_validate, from_counts = (
     partial(make, model="textbook") for make in (nv.NaiveBayes, nv.cross_validate, nv.NaiveBayes.from_counts)
 )
@@ -64,7 +64,7 @@ def test_a_heavy_number_has_a_bin_for_itself():
     assert family.codes(x[500:]).min() == 1
 
 
-def test_rows_weigh_in_the_first_look_and_holes_do_not():
+def test_rows_weigh_in_the_first_look_and_missing_values_do_not():
     """A row of weight 2 is two rows, one of weight 0 is none."""
     x, w = RNG.normal(size=300), RNG.integers(0, 3, 300).astype(float)
     holes = np.concatenate([np.repeat(x, w.astype(int)), np.full(50, np.nan)])
@@ -73,7 +73,7 @@ def test_rows_weigh_in_the_first_look_and_holes_do_not():
 
 
 def test_cuts_lie_between_neighbours_however_close_they_are():
-    """Two numbers in different bins are told apart, also if no other lies between them."""
+    """Two numbers in different bins are distinguished, also if no other lies between them."""
     a, b = 1.0, np.nextafter(1.0, 2.0)
     family = Bins(bins=2).cut(np.array([a, a, b, b]), np.ones(4))
 
@@ -82,7 +82,7 @@ def test_cuts_lie_between_neighbours_however_close_they_are():
 
 @pytest.mark.parametrize("column", [[], [np.nan, np.nan], [4.0, 4.0, np.nan]], ids=["none", "holes", "constant"])
 def test_without_different_numbers_there_is_one_bin(column):
-    """It says nothing."""
+    """It contributes nothing."""
     assert quantile_cuts(np.array(column), np.ones(len(column))) == []
     if len(column):
         nb = NaiveBayes(families={"x": "bins"}).fit(
@@ -123,8 +123,8 @@ def coded(nb, table=TABLE):
 
 @pytest.mark.parametrize("missing", ["skip", "value"])
 @pytest.mark.parametrize(("estimate", "smoothing"), [("mle", 1.0), ("map", 2.0), ("bayes", 0.5)])
-def test_bins_speak_as_labels_do(missing, estimate, smoothing):
-    """Answers, intervals, evidence and rows left out are those of the numbers of the bins, taken as categories."""
+def test_bins_are_scored_as_labels_are(missing, estimate, smoothing):
+    """Answers, intervals, evidence and held-out rows are those of the numbers of the bins, taken as categories."""
     how = {"missing": missing, "estimate": estimate, "smoothing": smoothing}
     nb = learned(**how)
     labels = coded(nb)
@@ -234,8 +234,8 @@ def test_numbers_that_were_not_counted_in_bins_stay_as_they_are():
     np.testing.assert_array_equal(book.predict_proba(TABLE), bells.predict_proba(TABLE))
 
 
-def test_columns_taken_together_have_them_as_labels():
-    """There a column of bins is one of labels, and answers as well as in the text book or better."""
+def test_columns_modeled_jointly_have_them_as_labels():
+    """There a column of bins is one of labels, and answers as well as in the textbook model or better."""
     together = learned(model="auto")
 
     assert [column.family.name for column in together.schema_] == [column.family.name for column in learned().schema_]
@@ -248,7 +248,7 @@ def test_columns_taken_together_have_them_as_labels():
 
 
 def test_bins_follow_humps_and_skew():
-    """Two humps around one are alike for a bell, not for bins."""
+    """Two humps around one are alike for a normal density, not for bins."""
     bells, bins = (cross_validate(TABLE, LABELS, families=families) for families in (None, FAMILIES))
 
     assert bins.log_loss < 0.6 * bells.log_loss
@@ -256,7 +256,7 @@ def test_bins_follow_humps_and_skew():
 
 
 @pytest.mark.parametrize(("load", "share"), [(load_breast_cancer, 0.8), (load_digits, 0.4)])
-def test_bins_are_better_than_bells_on_real_numbers(load, share):
+def test_bins_are_better_than_normal_densities_on_real_numbers(load, share):
     """Skewed sizes, and shades of grey most of which are 0."""
     X, y = load(return_X_y=True)
     bins = cross_validate(X, y, families={f"x{at}": "bins" for at in range(X.shape[1])})
@@ -287,8 +287,8 @@ def test_the_density_of_a_row_integrates_to_one(cuts, estimate):
     assert sum(inner) + sum(tails) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_density_beside_that_of_a_bell():
-    """Where numbers follow a bell, bins say nearly the same of them; a missing one says nothing."""
+def test_density_beside_that_of_a_normal_density():
+    """Where numbers follow a normal density, bins say nearly the same of them; a missing one contributes nothing."""
     x = np.random.default_rng(0).normal(size=20_000)
     y = np.repeat(["a", "b"], 10_000)
     bins, bell = (NaiveBayes(families={"x": family}).fit({"x": x}, y) for family in ("bins", "gaussian"))
@@ -345,7 +345,7 @@ def test_infinite_numbers_are_refused():
             nb.predict(asked)
 
 
-def test_what_changed_is_said_by_range():
+def test_what_changed_is_reported_by_range():
     """Counts of bins are compared as shares."""
     schema = nv.Schema((nv.Column("age", "number", Bins(cuts=[18, 65])),))
     a, b = (nv.count({"age": ages}, ["x"] * 4, schema=schema) for ages in ([3, 4, 30, None], [3, 70, 80, 90]))

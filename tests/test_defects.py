@@ -30,10 +30,10 @@ def in_batches(classifier, X, y, size):
     return classifier
 
 
-# -- 1: a category never met (scikit-learn #16028, #16708, #20034: IndexError) -----------------------------------------
+# -- 1: a category never seen (scikit-learn #16028, #16708, #20034: IndexError) ----------------------------------------
 
 
-def test_a_category_never_met_says_nothing():
+def test_a_category_never_seen_contributes_nothing():
     """A row with an unknown code gets the answer of its other columns."""
     codes, y = np.array([[0, 1], [0, 0], [1, 1], [2, 1]]), [0, 0, 1, 1]
     both, second = CategoricalNB().fit(codes, y), CategoricalNB().fit(codes[:, 1:], y)
@@ -59,7 +59,7 @@ def test_categories_stay_known_when_a_batch_lacks_them():
 # -- 6, 17: what var_smoothing adds (#14054, #24732, #5314) ------------------------------------------------------------
 
 
-def test_var_smoothing_is_a_share_of_the_largest_variance_of_all_rows():
+def test_var_smoothing_is_a_fraction_of_the_largest_variance_of_all_rows():
     """`epsilon_` is documented: var_smoothing times the largest column variance, added to every variance."""
     X, y = wine()
     plain, smooth = GaussianNB(var_smoothing=0.0).fit(X, y), GaussianNB(var_smoothing=0.1).fit(X, y)
@@ -127,7 +127,7 @@ def test_row_by_row_there_is_no_nan():
 # -- 8: nothing but constant columns (found in the survey: NaN) --------------------------------------------------------
 
 
-def test_constant_columns_say_nothing():
+def test_constant_columns_contribute_nothing():
     """Where every number is the same, the answer is the prior."""
     nb = GaussianNB().fit([[1.0], [1.0], [1.0], [1.0]], [0, 0, 0, 1])
 

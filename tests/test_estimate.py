@@ -30,8 +30,8 @@ from naively.stats import Axis, CodesAccumulator, CountsAccumulator, MomentsAccu
     ],
     ids=lambda part: f"{part.estimate} λ={part.smoothing}" if isinstance(part, Settings) else "",
 )
-def test_the_empirical_prior_is_the_smoothed_share_of_the_rows(how, imagined):
-    """P(class) = (n + λ') / (N + K·λ') with λ' of 0, λ - 1 or λ imagined rows."""
+def test_the_empirical_prior_is_the_smoothed_proportion_of_the_rows(how, imagined):
+    """P(class) = (n + λ') / (N + K·λ') with λ' of 0, λ - 1 or λ pseudo-counts."""
     rows = [6, 0, 11]
 
     expected = [float(Fraction(n + imagined, 17 + 3 * imagined)) for n in rows]
@@ -147,7 +147,7 @@ def test_a_model_is_made_from_counts_alone():
     np.testing.assert_allclose(again.log_joint(COLUMNS), weak.log_joint(COLUMNS), rtol=1e-12)
 
 
-def test_each_column_is_said_in_words():
+def test_each_column_is_described_in_words():
     """Every likelihood of a model has its sentence."""
     model = estimate(counted(), FAMILIES, Settings(), uniform_prior(3))
 
@@ -171,7 +171,7 @@ score = st.one_of(st.floats(-1e6, 1e6), st.floats(-5, 5), st.just(-np.inf))
 
 @settings(deadline=None)
 @given(lines=st.lists(st.lists(score, min_size=3, max_size=3), min_size=1, max_size=5))
-def test_the_posterior_sums_to_one_and_is_the_share_of_each_class(lines):
+def test_the_posterior_sums_to_one_and_is_the_proportion_of_each_class(lines):
     """P(class | row) is exp(joint) over its sum; its logarithm is log_posterior."""
     joint, prior = np.array(lines), np.log([0.5, 0.25, 0.25])
 

@@ -1,4 +1,4 @@
-"""Evidence adds up to the answer, says what stands behind it, and shows the arithmetic of the text book."""
+"""Evidence adds up to the answer, says what stands behind it, and shows the arithmetic of the textbook model."""
 
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ from .table_cases import CASES, KINDS, LABELS, ROWS, learned, name_of, some
 from .textbook import book
 from .worked_table import COLUMNS, RAINY, TODAY
 
-NEW = {  # rows never learned: a hole, a value never met, a far number, many words
+NEW = {  # rows never learned: a missing value, a value never seen, a far number, many words
     "colour": ["red", None, "green"], "shape": ["odd", "flat", "square"], "size": [1.0, None, 1e6],
     "weight": [1e3, -50.0, None], "visits": [0, None, 12], "member": [None, True, False],
 }  # fmt: skip
@@ -148,7 +148,7 @@ def day(values):
     ],
     ids=["plain", "plain, rain", "λ = 1", "half a row, a new value, a hole", "map"],
 )
-def test_the_arithmetic_is_that_of_the_text_book(settings, values, lines):
+def test_the_arithmetic_is_that_of_the_textbook_model(settings, values, lines):
     assert dates(**settings).explain(day(values)).fractions().splitlines() == lines
 
 
@@ -201,7 +201,7 @@ def test_the_fractions_multiply_to_the_joint(kind, settings, prior):
 
 
 def test_densities_are_numbers_among_the_fractions():
-    """One too small for a number is a power of e; a column that says nothing is left out."""
+    """One too small for a number is a power of e; a column that contributes nothing is left out."""
     nb, _ = learned("numbers", {"estimate": "mle"})
     evidence = nb.explain({"size": [2.0, None, 2.0], "weight": [1002.0, 1002.0, 1e9]})
     for row, factors in enumerate((3, 2, 3)):
@@ -256,7 +256,7 @@ def test_numbers_say_where_the_classes_lie():
     assert "2 ± 1 for a, 12 ± 2 for b" in str(nb.explain({"x": 2.5, "n": 2.0}))
 
 
-def test_what_rules_a_class_out_is_said():
+def test_what_rules_a_class_out_is_reported():
     evidence = dates(estimate="mle").explain(day(RAINY))
     line = next(line for line in str(evidence).splitlines() if line.startswith("天气"))
     assert line.split()[:4] == ["天气", "雨天", "+∞", "│██████████"]
@@ -265,7 +265,7 @@ def test_what_rules_a_class_out_is_said():
     assert not evidence.ruled_out[0]
 
 
-def test_where_every_class_is_ruled_out_the_prior_speaks_and_that_is_said():
+def test_where_every_class_is_ruled_out_the_prior_decides_and_that_is_reported():
     table, labels = {"x": ["p", "p", "q", "q", "q"], "z": ["s", "s", "t", "t", "t"]}, ["a", "a", "b", "b", "b"]
     nb = book(estimate="mle").fit(table, labels)
 

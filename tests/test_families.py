@@ -265,7 +265,7 @@ def test_a_small_class_is_not_infinitely_sure(own):
 
 @each_estimate
 @pytest.mark.parametrize("constant", [0.1, 7.0, -1e8, 1e-200, 0.0])
-def test_a_constant_column_says_nothing(how, constant):
+def test_a_constant_column_contributes_nothing(how, constant):
     """Numbers that never differ cannot tell classes apart, however they are rounded."""
     y = np.array([0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1])
     bells = learned(Gaussian(), np.full((11, 1), constant), y, how, classes=4)
@@ -297,7 +297,7 @@ def test_epsilon_is_added_to_every_variance():
         np.testing.assert_allclose(variances(how, 0.25) - variances(how, 0.0), 0.25, rtol=1e-12)
 
 
-def test_holes_are_not_scored():
+def test_missing_values_are_not_scored():
     """NaN adds nothing for any class, and the rest of the row says what it said."""
     x, y = np.array([[1.0, 5.0], [2.0, np.nan], [4.0, 7.0], [8.0, 1.0], [9.0, 2.0]]), np.array([0, 0, 0, 1, 1])
     for family, how in product((Gaussian(), Poisson()), ESTIMATES):
@@ -468,7 +468,7 @@ def test_overall_spread_leaves_a_declared_value_possible():
 
 
 def test_missing_and_unseen_labels_have_their_own_codes():
-    """A label has its place; one never met has the place after; a missing one has -1, or is a label like others."""
+    """A label has its place; one never seen has the place after; a missing one has -1, or is a label like others."""
     table = Table(Axis.declared("ab"), Axis(["x", "y", None]), [[3, 1, 1], [2, 2, 0]])
 
     def codes(missing):
@@ -479,8 +479,8 @@ def test_missing_and_unseen_labels_have_their_own_codes():
     assert codes("value") == [1, 2, 2, 3]
 
 
-def test_a_missing_label_that_was_never_met_is_unseen_where_it_is_a_value():
-    """With missing='value' a hole is judged like any other new label."""
+def test_a_missing_label_that_was_never_seen_is_unseen_where_it_is_a_value():
+    """With missing='value' a missing value is judged like any other new label."""
     table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
 
     def scores(**how):
@@ -507,7 +507,7 @@ def test_missing_cells_are_counted_apart():
 
 
 @pytest.mark.parametrize(("unseen", "expected"), [("skip", [1.0, 1.0]), ("smooth", [1 / 7, 1 / 7])])
-def test_an_unseen_label_says_nothing_or_has_a_place_of_its_own(unseen, expected):
+def test_an_unseen_label_contributes_nothing_or_has_a_place_of_its_own(unseen, expected):
     """Skipped it adds 0 to every class; smoothed it has one more place in every denominator."""
     table = Table(Axis.declared("ab"), Axis(["x", "y"]), [[3, 1], [2, 2]])
     likelihood = Categorical().estimate(table, np.ones(2), table.classes, Settings(unseen=unseen))
@@ -526,7 +526,7 @@ def test_an_unseen_label_can_be_an_error():
         likelihood.log_likelihood(likelihood.codes(["x", "new"]))
 
 
-def test_a_share_of_a_row_can_rule_a_class_out():
+def test_a_part_of_a_row_can_rule_a_class_out():
     """Without smoothing, a flag that a class never shows is impossible there, in however small a share."""
     table = Table(Axis.declared("ab"), Axis.numbered(2), [[0.0, 2.0], [1.0, 1.0]])
     flags = Bernoulli(threshold=None).estimate(table, np.array([2.0, 2.0]), table.classes, Settings("mle"))
@@ -537,7 +537,7 @@ def test_a_share_of_a_row_can_rule_a_class_out():
     np.testing.assert_allclose(got[:, 1], 2 * np.log(0.5))
 
 
-def test_a_normed_complement_over_one_word_says_nothing():
+def test_a_normed_complement_over_one_word_contributes_nothing():
     """The weights of a class sum to 1 unless a single word is possible, which then tells nothing."""
     table = Table(Axis.declared("ab"), Axis.declared(["only"]), [[3.0], [2.0]])
     words = Words(complement=True, norm=True).estimate(table, np.ones(2), table.classes, Settings())
@@ -646,7 +646,7 @@ def test_a_family_says_in_a_sentence_what_it_learned(family, statistic, said):
     assert likelihood.describe("x") == said
 
 
-def test_only_the_first_classes_are_said():
+def test_only_the_first_classes_are_reported():
     """With many classes a sentence stays a sentence."""
     moments = Moments.of(list("abcde"), ["size"], n=[[2]] * 5, mean=[[1.0]] * 5, variance=[[0.0]] * 5)
     bells = Gaussian().estimate(moments, np.full(5, 2.0), moments.classes, Settings())

@@ -175,7 +175,7 @@ def types_of(path, **how):
 
 
 def test_types_follow_from_how_cells_are_written(tmp_path):
-    """Words stay words, numbers that begin with a zero are names, and signs for no value say nothing."""
+    """Words stay words, numbers that begin with a zero are names, and signs for no value contribute nothing."""
     path = tmp_path / "t.csv"
     path.write_text(
         "whole,number,exponent,zip,flag,yes,day,at,zone,odd,nothing\n"

@@ -151,7 +151,7 @@ READ: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", READ)
 def test_every_format_gives_the_counts_of_the_csv(kind, tmp_path):
-    """By its bytes: the name says nothing."""
+    """By its bytes, whatever its name."""
     make, how = READ[kind]
     (tmp_path / "t.csv").write_bytes(CSV)
     (tmp_path / "t.dat").write_bytes(make())
@@ -372,7 +372,7 @@ def test_workbooks_need_an_extra_and_say_so(tmp_path, monkeypatch):
             nv.File(tmp_path / "t.csv").columns()
 
 
-def test_a_format_that_is_said_wrongly_is_refused(tmp_path):
+def test_a_format_that_is_declared_wrongly_is_refused(tmp_path):
     (tmp_path / "t").write_bytes(written(lambda path: pq.write_table(pa.table(TABLE), path)))
     with pytest.raises(UnreadableRows, match=r"it is a Parquet file, but format='csv' was given; leave that out"):
         nv.File(tmp_path / "t", format="csv").columns()

@@ -297,7 +297,7 @@ def test_unsorted_and_repeated_entries_are_summed_and_left_alone(classifier):
 
 
 @each_wide
-def test_an_empty_sparse_matrix_says_nothing(classifier):
+def test_an_empty_sparse_matrix_contributes_nothing(classifier):
     """Rows without any entry give equal classes equal chances."""
     nb = classifier().fit(sparse.csr_array((12, 3)), CLASSES)
 

@@ -63,7 +63,7 @@ def test_many_quoted_newlines_are_read_in_parallel(tmp_path):
     assert counts.rows.tolist() == [rows]
 
 
-def test_decimal_commas_are_numbers_said_so_or_not(tmp_path):
+def test_decimal_commas_are_numbers_declared_or_not(tmp_path):
     path = write(tmp_path, "x;y\n1,5;a\n-2,25;b\n")
     assert table_of(path, decimal=",")["x"] == [1.5, -2.25]
     assert table_of(path)["x"] == [1.5, -2.25]
@@ -71,7 +71,7 @@ def test_decimal_commas_are_numbers_said_so_or_not(tmp_path):
 
 
 @pytest.mark.parametrize(("encoding", "word"), [("gb18030", "天气"), ("latin-1", "Grüße"), ("cp1252", "„Grüße“")])
-def test_other_encodings_are_read_if_said_so(encoding, word, tmp_path):
+def test_other_encodings_are_read_if_declared(encoding, word, tmp_path):
     path = write(tmp_path, f"wörter,y\n{word},a\n".replace("wörter", "x").encode(encoding))
     assert table_of(path, encoding=encoding) == {"x": [word], "y": ["a"]}
 

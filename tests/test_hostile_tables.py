@@ -183,7 +183,7 @@ ALL_MISSING = {
 @pytest.mark.parametrize("kind", ALL_MISSING)
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 @pytest.mark.parametrize("missing", ["skip", "value"])
-def test_a_column_without_any_value_says_nothing(kind, estimate, missing):
+def test_a_column_without_any_value_contributes_nothing(kind, estimate, missing):
     """Whatever stands for nothing: alone it leaves the prior, beside another column it changes nothing."""
     settings = {"estimate": estimate, "missing": missing}
     alone = one(ALL_MISSING[kind], **settings)
@@ -197,7 +197,7 @@ def test_a_column_without_any_value_says_nothing(kind, estimate, missing):
     )
 
 
-def test_a_column_without_any_value_is_text_until_told_otherwise():
+def test_a_column_without_any_value_is_text_unless_declared_otherwise():
     """Its kind cannot be seen; texts may come later, and of numbers the error says so."""
     nb = one([None] * 4)
 
@@ -208,7 +208,7 @@ def test_a_column_without_any_value_is_text_until_told_otherwise():
     assert told.schema_["x"].family == nv.Categorical()
 
 
-def test_a_hole_that_has_a_type_tells_the_kind():
+def test_a_missing_value_that_has_a_type_tells_the_kind():
     """NaN is a float: a stream of dicts may begin with one and go on with numbers."""
     nb = NaiveBayes().partial_fit({"x": float("nan")}, "a")
 
@@ -219,7 +219,7 @@ def test_a_hole_that_has_a_type_tells_the_kind():
 @pytest.mark.parametrize("missing", ["skip", "value"])
 @pytest.mark.parametrize("estimate", ["bayes", "mle"])
 def test_a_row_without_any_value_has_the_prior(missing, estimate):
-    """Under skip nothing speaks; under value a row may say by its holes what it likes, but sums to 1."""
+    """Under skip nothing speaks; under value a row may say by its missing values what it likes, but sums to 1."""
     nb = NaiveBayes(missing=missing, estimate=estimate).fit(pd.DataFrame(TABLE), LABELS)
     nothing = dict.fromkeys(TABLE)
     answer = nb.predict_proba(nothing)
@@ -234,7 +234,7 @@ def test_a_row_without_any_value_has_the_prior(missing, estimate):
 
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 def test_one_row_is_enough(estimate):
-    """Its class is certain, near it and far from it, for values met and never met."""
+    """Its class is certain, near it and far from it, for values met and never seen."""
     nb = NaiveBayes(estimate=estimate).fit({"x": [1.0], "colour": ["red"], "flag": [True]}, ["only"])
 
     asked = {"x": [1.0, 1e9, None], "colour": ["red", "puce", None], "flag": [True, False, None]}
@@ -484,7 +484,7 @@ def test_the_same_moments_are_the_same_numbers(kind):
 )
 @pytest.mark.parametrize("make", [list, pd.Series, pl.Series, pa.array], ids=["list", "pandas", "Polars", "Arrow"])
 def test_dates_durations_and_times_of_day_are_seconds(values, seconds, make):
-    """Since 1970, of the duration, since midnight; a missing one says nothing."""
+    """Since 1970, of the duration, since midnight; a missing one contributes nothing."""
     nb = one(make(values))
 
     assert nb.schema_["x"].type == "time"
@@ -505,7 +505,7 @@ def test_decimals_are_numbers(make):
     assert_array_equal(labelled.predict_proba({"x": Decimal("1.5")}), labelled.predict_proba({"x": [1.5]}))
 
 
-def test_large_whole_numbers_are_told_apart_as_labels():
+def test_large_whole_numbers_are_distinguished_as_labels():
     """Beyond 2^53 a float could not tell them apart."""
     values = [2**53 + 1, 2**53, 2**53 + 1, 2**53]
     for form in (values, np.array(values), pd.Series(values, dtype="Int64"), pl.Series(values)):
@@ -575,7 +575,7 @@ def test_labels_that_are_no_classes_are_refused(kind):
         survives(one([1.0, 2, 3, 4]), lambda nb: nb.forget(NUMBERS, y), words)
 
 
-def test_rows_without_labels_are_left_out_if_told_so():
+def test_rows_without_labels_are_left_out_if_so_configured():
     """With unlabelled="skip" they were never there; if none has a label there is nothing to learn from."""
     nb = NaiveBayes(unlabelled="skip").fit(TABLE, [None, *LABELS[1:]])
 

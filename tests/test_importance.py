@@ -167,7 +167,7 @@ def test_a_model_keeps_its_figures_and_no_rows(tmp_path):
     assert size < 5_000
 
 
-def test_rows_that_come_or_go_are_said(tmp_path):
+def test_rows_that_come_or_go_are_reported(tmp_path):
     """Figures of numbers are those of the last fit until most rows are others; labels and bins are counted on."""
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 600)
@@ -229,7 +229,7 @@ def test_weights_are_rows():
     assert found == pytest.approx(bits(nv.NaiveBayes(model="textbook").fit(table.iloc[twice], y[twice]))[0], abs=1e-9)
 
 
-def test_soft_labels_are_counted_by_their_shares():
+def test_soft_labels_are_counted_by_their_probabilities():
     """Rows that belong to both classes by half tell less than rows of one."""
     x = np.repeat([0.0, 1.0], 200)
     hard, soft = (pd.DataFrame({"a": np.where(x > 0, p, 1 - p), "b": np.where(x > 0, 1 - p, p)}) for p in (1.0, 0.8))

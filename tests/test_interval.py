@@ -115,7 +115,7 @@ def test_cumulants_add_up_to_what_is_predicted(kind):
     np.testing.assert_allclose(predicted[:, 0] - predicted[:, 1], joint[:, 0] - joint[:, 1], rtol=0, atol=1e-9)
 
 
-def test_shares_of_a_flag_are_uncertain_in_part():
+def test_proportions_of_a_flag_are_uncertain_in_part():
     """A cell that is half there takes half of both logarithms."""
     rng = np.random.default_rng(3)
     x, y = rng.random((40, 3)).round(1), np.arange(40) % 2
@@ -257,7 +257,7 @@ def test_an_empirical_prior_alone_is_a_beta():
 
 @pytest.mark.parametrize("family", ["categorical", "bernoulli", "words"])
 def test_without_smoothing_a_value_without_rows_is_ruled_out_for_certain(family):
-    """λ = 0 leaves no doubt about what was never met; under mle with λ = 1 there is some."""
+    """λ = 0 leaves no doubt about what was never seen; under mle with λ = 1 there is some."""
     column = ["a", "a", "b"] * 4 if family == "categorical" else np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]] * 4)
     ask = ["b"] if family == "categorical" else np.array([[1.0, 1.0]])
     families = {} if family == "categorical" else {"x": family}

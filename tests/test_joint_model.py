@@ -1,4 +1,4 @@
-"""Columns taken together: what is counted, what is said, what is weighed."""
+"""Columns modeled jointly: what is counted, what is said, what is weighed."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_counts_add_and_subtract(fitted):
     assert (first * 2.0).joint.products[0, 0, 0] == 2 * first.joint.products[0, 0, 0]
 
 
-def test_counts_without_pairs_or_over_other_bins_add_as_the_text_book_has_them(fitted):
+def test_counts_without_pairs_or_over_other_bins_add_as_the_textbook_model_has_them(fitted):
     nb, X, y = fitted
     plain, others = nv.count(X, y), nv.NaiveBayes(model="auto").fit(X.iloc[:200], y.iloc[:200]).counts_
     for found, more in (("one side only", plain), ("different bins", others)):
@@ -183,7 +183,7 @@ def test_settings_that_no_weight_depends_on_act_at_once(fitted):
         nb.set_params(columns=["island", "sex"]).predict(X)
 
 
-def test_weights_say_nothing_of_the_text_book(fitted):
+def test_weights_contribute_nothing_of_the_textbook_model(fitted):
     nb, X, y = copy.copy(fitted[0]), *fitted[1:]
     nb.set_params(model="textbook")
     book = nv.NaiveBayes(model="textbook").fit(X, y)
@@ -197,7 +197,7 @@ def test_weights_say_nothing_of_the_text_book(fitted):
     assert not nb.calibrated_
 
 
-def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
+def test_columns_are_modeled_jointly_in_all_rows_or_in_none(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes.from_counts(nv.count(X, y), model="auto")
     with pytest.raises(InvalidInput, match=r"100 rows were given, but 344 were counted"):
@@ -207,7 +207,7 @@ def test_columns_are_taken_together_in_all_rows_or_in_none(fitted):
     assert nb.calibrated_
 
 
-def test_few_rows_are_left_to_the_text_book():
+def test_few_rows_are_left_to_the_textbook_model():
     X, y = penguins()
     few = nv.NaiveBayes(model="auto").fit(X.iloc[140:170], y.iloc[140:170])
     book = nv.NaiveBayes(model="textbook").fit(X.iloc[140:170], y.iloc[140:170])
@@ -287,7 +287,7 @@ def test_labels_of_all_types_come_back_as_they_were(tmp_path):
     assert twin.counts_ == nb.counts_
 
 
-def test_a_file_says_which_values_were_met_together(fitted, tmp_path):
+def test_a_file_says_which_values_occur_together(fitted, tmp_path):
     nb, X, y = fitted
     nb.save(tmp_path / "model.parquet")
     table = pd.read_parquet(tmp_path / "model.parquet")
@@ -354,7 +354,7 @@ def test_a_file_that_cannot_be_true_is_refused(fitted, tmp_path, name):
 # -- settings --------------------------------------------------------------------------------------------------------
 
 
-def test_the_text_book_is_one_setting_away(fitted):
+def test_the_textbook_model_is_one_setting_away(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     book = nv.NaiveBayes(model="textbook").fit(X, y)
@@ -376,7 +376,7 @@ def test_a_temperature_divides_the_scores(fitted):
     assert np.allclose(soft.explain(X).probabilities, soft.predict_proba(X), atol=1e-9)
 
 
-def test_rows_without_a_label_are_left_to_the_text_book():
+def test_rows_without_a_label_are_left_to_the_textbook_model():
     X, y = penguins()
     y = y.where(np.arange(len(y)) % 3 > 0)
     params = {"unlabelled": "em", "estimate": "map", "smoothing": 2.0}
@@ -385,7 +385,7 @@ def test_rows_without_a_label_are_left_to_the_text_book():
     assert "joint terms were not fitted: rows without a label were used, too" in nb.summary()
 
 
-def test_the_summary_says_what_was_believed_and_what_it_bought(fitted):
+def test_the_summary_says_which_weights_were_fitted_and_their_gain(fitted):
     nb, _, _ = fitted
     said = nb.summary()
     assert "7 columns alone, 21 pairs of columns, all columns at once" in said
@@ -401,7 +401,7 @@ def test_each_fold_weighs_its_evidence_anew():
     assert auto.accuracy > book.accuracy
 
 
-def test_a_row_of_holes_is_answered_as_frequent_as_the_classes_are():
+def test_a_row_of_missing_values_is_answered_as_frequent_as_the_classes_are():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = pd.DataFrame(rng.normal(size=(400, 4)) + 2 * y[:, None] * [1, 1, 0, 0]).add_prefix("n")
@@ -427,7 +427,7 @@ def test_models_over_the_same_bins_merge(fitted):
     assert np.allclose(both.predict_proba(X), nb.predict_proba(X), atol=1e-9)
 
 
-def test_models_over_different_bins_merge_as_the_text_book_has_them(fitted):
+def test_models_over_different_bins_merge_as_the_textbook_model_has_them(fitted):
     _, X, y = fitted
     parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
     with pytest.warns(nv.TextbookFallbackWarning, match="different bins"):

@@ -1,4 +1,4 @@
-"""Columns taken together in tables of extreme shapes: sensible answers in bounded time and memory."""
+"""Columns modeled jointly in tables of extreme shapes: sensible answers in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_what_cannot_be_afforded_is_left_out_and_said(name):
+def test_what_cannot_be_afforded_is_left_out_and_reported(name):
     nb = fitted(name)[0]
     assert LEFT_OUT[name] in "\n".join([*nb.schema_.hints, *summary_of_tuning(nb.fitted_)])
 

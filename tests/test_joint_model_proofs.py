@@ -1,4 +1,4 @@
-"""What must hold of columns taken together, on rows drawn from distributions that are known."""
+"""What must hold of columns modeled jointly, on rows drawn from distributions that are known."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_reported_probabilities_match_true_ones():
         ("mixed", 8000),
     ],
 )
-def test_independent_columns_lose_nothing_against_the_text_book(kind, rows):
+def test_independent_columns_lose_nothing_against_the_textbook_model(kind, rows):
     rng = np.random.default_rng(rows)
     (X, y), (T, t) = KINDS[kind](rows, rng), KINDS[kind](FRESH, rng)
     book = nv.NaiveBayes(model="textbook").fit(X, y)
@@ -201,7 +201,7 @@ def test_answers_do_not_depend_on_how_the_table_is_written(as_it_is, way):
         assert max(abs(ours[piece] - theirs[piece]) for piece in ours) < 1e-9
 
 
-# -- rows left out, block by block -----------------------------------------------------------------------------------
+# -- held-out rows, block by block -----------------------------------------------------------------------------------
 
 
 def values_by_term(model, X, y, weights):

@@ -1,4 +1,4 @@
-"""What is said of columns taken together, and beside them of the text book."""
+"""What is said of columns modeled jointly, and beside them of the textbook model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from naively.model.joint.terms import Term
 
 from .tables import penguins
 
-# -- the text book beside it -----------------------------------------------------------------------------------------
+# -- the textbook model beside it --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("params", [{}, {"smoothing": 5.0}, {"prior": "uniform"}, {"missing": "value"}], ids=str)
-def test_the_text_book_beside_it_is_the_real_one(params):
+def test_the_textbook_model_beside_it_is_the_real_one(params):
     X, y = penguins()
     book = nv.NaiveBayes(model="textbook", **params | {"prior": "empirical"}).fit(X, y).leave_one_out(X, y)
     nb = nv.NaiveBayes(model="auto", **params).fit(X, y)
@@ -53,7 +53,7 @@ def test_the_summary_sets_both_side_by_side(fitted):
     assert f"all columns at once {weight:.2g}" in said
 
 
-def test_a_file_keeps_what_the_text_book_was_worth(fitted, tmp_path):
+def test_a_file_keeps_what_the_textbook_model_was_worth(fitted, tmp_path):
     nb, _, _ = fitted
     nb.save(tmp_path / "model.parquet")
     twin = nv.load(tmp_path / "model.parquet")
@@ -124,7 +124,7 @@ def test_a_tuning_that_means_nothing_is_refused():
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def test_folds_of_a_file_are_answered_by_the_text_book_as_well(in_a_file):
+def test_folds_of_a_file_are_answered_by_the_textbook_model_as_well(in_a_file):
     done = nv.fit_files(nv.NaiveBayes(model="auto"), in_a_file, "species", cv=5)
     book = nv.fit_files(nv.NaiveBayes(model="textbook"), in_a_file, "species", cv=5)
     assert np.allclose(done.textbook_scores.posterior, book.scores.posterior, atol=1e-9)

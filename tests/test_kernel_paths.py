@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("level")
 ROWS, COLUMNS, CLASSES = 9_000, 17, 6  # some 150,000 cells
 WEIGHINGS = ("none", "fractional")
 
-# How the rows are spread over the classes; some classes are never met.
+# How the rows are spread over the classes; some classes are never seen.
 SPREADS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "even": lambda rng, rows: rng.integers(0, CLASSES, rows),
     "skewed": lambda rng, rows: np.where(rng.random(rows) < 0.99, 4, rng.integers(0, CLASSES, rows)),
@@ -66,7 +66,7 @@ def refused(call: Callable[[np.ndarray, int], int], shape: tuple[int, ...]) -> i
 
 
 def code_counts(rows: Rows, offsets: np.ndarray) -> np.ndarray:
-    """Count codes with NumPy; negative ones are holes."""
+    """Count codes with NumPy; negative ones are missing values."""
     x = rows.x.astype(np.int64)
     here = x >= 0
     at = ((offsets[:-1] + x) * rows.classes + rows.y[:, None])[here]
@@ -80,7 +80,10 @@ def code_counts(rows: Rows, offsets: np.ndarray) -> np.ndarray:
     ("dtype", "layout"), [("uint8", "C"), ("bool", "F"), ("int32", "C"), ("int32", "F"), ("int64", "C"), ("int64", "F")]
 )
 def test_codes_are_counted_in_pieces_by_any_threads(dtype, layout, spread, weighing):
-    """Whole rows are counted exactly, weighed ones to rounding; holes and rows of no weight count for nothing."""
+    """Whole rows are counted exactly.
+
+    Weighed ones to rounding; missing values and rows of no weight count for nothing.
+    """
     rng = np.random.default_rng(1)
     sizes = np.full(COLUMNS, 2) if dtype == "bool" else rng.integers(1, 40, COLUMNS)
     x = (rng.random((ROWS, COLUMNS)) * sizes).astype(dtype)
@@ -116,7 +119,7 @@ EDGES = [
 @pytest.mark.parametrize("rows", [7, ROWS])
 @pytest.mark.parametrize("layout", ["C", "F"])
 @pytest.mark.parametrize(("dtype", "size", "outside", "inside"), EDGES)
-def test_codes_at_the_edge_are_told_apart(dtype, size, outside, inside, layout, rows):
+def test_codes_at_the_edge_are_distinguished(dtype, size, outside, inside, layout, rows):
     """The last code has a place and the first beyond has none; a row of no weight may hold anything."""
     x, y, offsets = np.zeros((rows, COLUMNS), dtype), np.zeros(rows, np.int32), np.arange(COLUMNS + 1) * size
     shape, row = (COLUMNS * size, 2), rows // 2
@@ -150,8 +153,8 @@ def test_bytes_have_256_codes(rows):
 @pytest.mark.parametrize(
     ("dtype", "hole"), [("int32", -1), ("int32", -(2**31)), ("int64", -(2**32)), ("int64", -(2**63))]
 )
-def test_holes_are_refused_where_there_may_be_none(dtype, hole, rows):
-    """Any negative code is a hole, those too whose lower bits look like a code."""
+def test_missing_values_are_refused_where_there_may_be_none(dtype, hole, rows):
+    """Any negative code is a missing value, those too whose lower bits look like a code."""
     x, y, offsets = np.zeros((rows, COLUMNS), dtype), np.zeros(rows, np.int32), np.arange(COLUMNS + 1) * 2
     x[rows // 3, 5] = hole
     shape = (2 * COLUMNS, 1)
@@ -167,7 +170,7 @@ def test_holes_are_refused_where_there_may_be_none(dtype, hole, rows):
 @pytest.mark.parametrize(("dtype", "size", "outside", "inside"), EDGES)
 @pytest.mark.parametrize("classes", [3, 30])
 def test_codes_at_the_edge_are_scored(dtype, size, outside, inside, layout, classes):
-    """The last line of a column speaks for every code beyond; before it each code has its own."""
+    """The last line of a column is evidence for every code beyond; before it each code has its own."""
     lines = size + 1
     x, table = np.zeros((900, 3), dtype), np.random.default_rng(2).normal(size=(3 * lines, classes))
     x[450, 1], x[451, 1], x[452] = inside, outside, outside
@@ -286,7 +289,7 @@ def test_numbers_of_any_layout_are_counted_by_any_threads(dtype, layout, spread,
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 900])
 def test_numbers_of_any_layout_are_scored(rows, dtype, layout):
-    """Rows are scored three at a time; what is left over, holes and infinities do not disturb their neighbours."""
+    """Rows are scored three at a time; the rest, missing values and infinities do not disturb their neighbours."""
     rng = np.random.default_rng(7)
     x, (centre, base) = rng.normal(size=(rows, 5)).astype(dtype), rng.normal(size=(2, 5, 14))
     x[rows // 2, 1] = np.nan

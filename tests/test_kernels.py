@@ -33,7 +33,7 @@ from .kernel_cases import (
 )
 from .strategies import laid_out
 
-# A shared machine may pause any example; how long one takes says nothing.
+# A shared machine may pause any example; how long one takes means nothing.
 checked = settings(deadline=None, max_examples=60)
 pytestmark = pytest.mark.usefixtures("level")
 
@@ -121,14 +121,14 @@ def test_labels_far_apart_are_left_to_others():
     threads=thread_counts,
 )
 @checked
-def test_codes_are_counted(rng, shape, dtype, layout, classes, weighing, holes, threads):
-    """Each cell adds the weight of its row to the count of its code and class; a hole counts for nothing."""
+def test_codes_are_counted(rng, shape, dtype, layout, classes, weighing, allow_missing, threads):
+    """Each cell adds the weight of its row to the count of its code and class; a missing value counts for nothing."""
     x, offsets = coded(rng, *shape, dtype)
-    if holes and dtype in ("int32", "int64"):
+    if allow_missing and dtype in ("int32", "int64"):
         x[rng.random(x.shape) < 0.2] = rng.choice([-1, np.iinfo(dtype).min])
     rows = labelled(rng, laid_out(x, layout), shape[0], classes, weighing)
     counts, wanted = np.full((2, offsets[-1], classes), 2.0)
-    assert kernels.count_codes(rows.x, rows.y, rows.weights, holes, offsets, counts, threads) == -1
+    assert kernels.count_codes(rows.x, rows.y, rows.weights, allow_missing, offsets, counts, threads) == -1
     at, here = offsets[:-1] + rows.x.astype(int), rows.x.astype(int) >= 0
     np.add.at(wanted, (at[here], np.broadcast_to(rows.y[:, None], at.shape)[here]), (rows.w[:, None] * here)[here])
     assert_near(counts, wanted, wanted)
@@ -181,15 +181,18 @@ def assert_moments(shift: np.ndarray, sums: np.ndarray, batches: list[Rows]) -> 
 
 @given(rows=dense(), allow_missing=st.booleans(), threads=thread_counts, rng=seeds)
 @checked
-def test_moments_are_counted(rows, holes, threads, rng):
-    """Weights, differences from the shift and their squares add up, over two batches too; a hole counts for nothing."""
-    if holes and rows.x.dtype.kind == "f":
+def test_moments_are_counted(rows, allow_missing, threads, rng):
+    """Weights, differences from the shift and their squares add up.
+
+    Over two batches too; a missing value counts for nothing.
+    """
+    if allow_missing and rows.x.dtype.kind == "f":
         rows = rows._replace(x=np.where(rng.random(rows.x.shape) < 0.3, rows.x.dtype.type(np.nan), rows.x))
     shape = (rows.classes, rows.x.shape[1])
     shift, sums, middle = np.zeros(shape), np.zeros((3, *shape)), len(rows.y) // 2
     batches = [rows.part(slice(middle)), rows.part(slice(middle, None))]
     for batch in batches:
-        assert kernels.count_moments(batch.x, batch.y, batch.weights, holes, shift, sums, threads) == -1
+        assert kernels.count_moments(batch.x, batch.y, batch.weights, allow_missing, shift, sums, threads) == -1
     assert_moments(shift, sums, batches)
 
 
@@ -265,7 +268,7 @@ def codes_step(rng, rows, classes, layout, against):
     if dtype != "bool":
         x[rng.random(x.shape) < 0.1] = 200  # unknown: the last line of its column is for it
     if dtype in ("int32", "int64"):
-        x[rng.random(x.shape) < 0.1] = rng.choice([-1, np.iinfo(dtype).min])  # a hole
+        x[rng.random(x.shape) < 0.1] = rng.choice([-1, np.iinfo(dtype).min])  # a missing value
     x, table = laid_out(x, layout), logs(rng, int(offsets[-1]), classes)
     codes = x.astype(np.int64)
     said = table[offsets[:-1] + np.clip(codes, 0, np.diff(offsets) - 1)].astype(np.longdouble)
@@ -294,7 +297,7 @@ def sparse_step(rng, rows, classes, layout, against):
 
 
 def distances(rng, rows, classes, layout):
-    """Draw rows with holes and numbers beyond all bounds, what is known of their columns, and how far they lie."""
+    """Draw rows with missing values and huge numbers, what is known of their columns, and how far they lie."""
     x = cells(rng, (rows, int(rng.integers(0, 9))), rng.choice(TYPES))
     if x.dtype.kind == "f":
         x[rng.random(x.shape) < 0.05] = np.nan
@@ -310,7 +313,7 @@ def normal_step(rng, rows, classes, layout, against):
     x, centre, precision, base, far = distances(rng, rows, classes, layout)
     tables = padded(centre), padded(precision), padded(base)
     terms = np.where(np.isnan(far), 0, base - far)
-    size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)  # a hole takes its base out again
+    size = np.where(np.isnan(far), 2 * np.abs(base), np.abs(base) + far)  # a missing value takes its base out again
     return Step(lambda s: s.normal(x, *tables, allow_missing=True), terms.sum(axis=1), size.sum(axis=1))
 
 
@@ -733,17 +736,17 @@ def test_few_rows_and_many_are_refused_alike(kind, value, weight):
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("holes", [True, False])
+@pytest.mark.parametrize("allow_missing", [True, False])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", ["normal", "student"])
-def test_scores_need_numbers(kind, value, holes):
-    """Infinity is refused, NaN too unless it is a hole; which row was the first is told."""
+def test_scores_need_numbers(kind, value, allow_missing):
+    """Infinity is refused, NaN too unless it is a missing value; which row was the first is told."""
     x, one = np.ones((600, 5)), padded(np.ones((5, 6)))
     x[[417, 599], 3] = value
     scorer, out = kernels.Scorer(np.zeros(6)), np.empty((600, 6))
     tables = (0 * one, one, 3 * one) if kind == "normal" else (0 * one, one, one, 3 * one)
-    getattr(scorer, kind)(x, *tables, holes)
-    hole = holes and np.isnan(value)
+    getattr(scorer, kind)(x, *tables, allow_missing)
+    hole = allow_missing and np.isnan(value)
     assert scorer.log_joint(out) == (-1 if hole else 417)
     if hole:
         np.testing.assert_allclose(out[417], out[0] * 4 / 5, rtol=1e-14)
@@ -754,7 +757,7 @@ def test_scores_need_numbers(kind, value, holes):
 @pytest.mark.parametrize("against", [False, True], ids=["for", "against"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_words_and_flags_need_numbers(kind, against, threshold, value):
-    """A cell that is no finite number refuses its row, whether it speaks for a class or against it."""
+    """A cell that is no finite number refuses its row, whether it is evidence for a class or against it."""
     x, scorer = np.ones((600, 5)), kernels.Scorer(np.zeros(6))
     x[417, 3] = value
     if kind == "dense":
@@ -765,9 +768,9 @@ def test_words_and_flags_need_numbers(kind, against, threshold, value):
     assert scorer.choice(np.zeros(6), np.empty(600, np.int64)) == 417
 
 
-@pytest.mark.parametrize(("holes", "row"), [(True, -1), (False, 417)])
-def test_a_negative_code_is_a_hole_or_refused(holes, row):
+@pytest.mark.parametrize(("allow_missing", "row"), [(True, -1), (False, 417)])
+def test_a_negative_code_is_a_missing_value_or_refused(allow_missing, row):
     x, scorer = np.zeros((600, 5), np.int32), kernels.Scorer(np.zeros(6))
     x[[417, 599], 3] = -1
-    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), allow_missing=holes)
+    scorer.codes(x, np.arange(6), padded(np.ones((5, 6))), allow_missing=allow_missing)
     assert scorer.log_joint(np.empty((600, 6))) == row

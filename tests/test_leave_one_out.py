@@ -29,7 +29,10 @@ def left_out(case, rows, i):
 @each_case
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "weighted"])
 def test_leaving_a_row_out_is_counting_all_others(case, weighted):
-    """Also where its value, its class or the column's spread vanishes with it, where it has holes, where it weighs."""
+    """Also where its value, its class or the column's spread vanishes with it.
+
+    Where it has missing values, where it weighs.
+    """
     rows = case.rows(weighted)
     likelihood = case.learn(rows)
 
@@ -123,7 +126,7 @@ def test_an_error_on_unseen_values_names_the_row_that_would_be_unseen(missing):
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_numbers_left_out_agree_with_recounting_whatever_they_are(data):
-    """Small grids of numbers, with ties, constants and holes, at any offset and scale."""
+    """Small grids of numbers, with ties, constants and missing values, at any offset and scale."""
     size = data.draw(st.integers(2, 9))
     y = np.array(data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)), np.int32)
     cell = st.one_of(st.integers(-2, 2).map(float), st.just(np.nan))
@@ -166,7 +169,7 @@ def test_counts_left_out_agree_with_recounting_whatever_they_are(data):
 
 @pytest.mark.parametrize("family", [Words(), Words(complement=True, norm=True), Bernoulli()], ids=repr)
 def test_sparse_and_dense_rows_are_left_out_alike(family):
-    """The layout of a matrix says nothing."""
+    """The layout of a matrix does not matter."""
     rng = np.random.default_rng(2)
     x, y = rng.poisson(0.3, (60, 40)).astype(float), rng.integers(0, 4, 60).astype(np.int32)
     case = Case(family, Settings())

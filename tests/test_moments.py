@@ -125,10 +125,10 @@ def test_one_outlier_that_comes_alone_spoils_nothing():
     assert abs(accumulator.value().variance[0, 0] - variance) <= 1e-12 * variance
 
 
-# -- holes and weights --------------------------------------------------------------------------------------------
+# -- missing values and weights ----------------------------------------------------------------------------------------
 
 
-def test_nan_is_a_hole():
+def test_nan_is_a_missing_value():
     """A cell that is not there counts for nothing, and the rest of its row for what it holds."""
     x, y = rows_around(MEANS["one mean"])
     x, y = np.column_stack([x[:5000], x[5000:10_000]]), y[:5000]
@@ -146,7 +146,7 @@ def test_nan_is_a_hole():
         assert np.allclose(alone.mean[:, 0], found.mean[:, column], rtol=1e-14, atol=0)
 
 
-def test_a_class_of_holes_has_no_numbers():
+def test_a_class_of_missing_values_has_no_numbers():
     """Mean and variance of nothing are 0, and its class is not there unless it is declared."""
     x = np.array([[np.nan], [1.0], [np.nan], [3.0]])
 
@@ -156,7 +156,7 @@ def test_a_class_of_holes_has_no_numbers():
     assert np.stack([declared.n, declared.mean, declared.variance]).tolist() == [[[0], [2]], [[0], [2]], [[0], [1]]]
 
 
-def test_a_column_may_begin_with_many_holes():
+def test_a_column_may_begin_with_many_missing_values():
     """Where the first number stands does not matter."""
     x, y = rows_around(MEANS["one mean"])
     x, y = x[:5000].copy(), y[:5000]

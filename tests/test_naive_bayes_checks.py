@@ -164,7 +164,7 @@ def test_it_may_be_searched():
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_it_may_be_calibrated(method):
-    """On a frame with texts and holes; probabilities stay probabilities."""
+    """On a frame with texts and missing values; probabilities stay probabilities."""
     calibrated = CalibratedClassifierCV(NaiveBayes(), method=method, cv=3).fit(FRAME, Y)
 
     assert_allclose(calibrated.predict_proba(FRAME).sum(axis=1), 1.0)

@@ -53,7 +53,7 @@ class EdgeTerms(TermKind):
         return np.stack([n[:, edge == at].sum(axis=1) for at in (0, 1)], axis=1), edge
 
     def fit(self, held):
-        """Give the terms of rows left out."""
+        """Give the terms of held-out rows."""
         counts = held.counts
         for at, n in enumerate(counts.tables, len(counts.grid.numbers)):
             merged, edge = self._merged(n)

@@ -109,7 +109,7 @@ def test_texts_in_files_of_known_types_are_numbers_too(tmp_path, kind):
     assert_array_equal(nb.predict_proba(path), nb.predict_proba(table.drop(columns="y")))
 
 
-def test_columns_taken_together_read_numbers_alike(tmp_path):
+def test_columns_modeled_jointly_read_numbers_alike(tmp_path):
     """The default model goes over the rows again and again."""
     table, plain = (
         as_written("dollars, grouped").assign(y=LABELS),
@@ -253,7 +253,7 @@ def test_the_line_is_that_of_the_file_where_cells_have_several(tmp_path, monkeyp
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def test_the_notation_is_said_and_kept(tmp_path):
+def test_the_notation_is_reported_and_kept(tmp_path):
     as_written("dollars, grouped").assign(y=LABELS).to_csv(tmp_path / "t.csv", index=False)
     nb = nv.NaiveBayes(model="textbook").fit(tmp_path / "t.csv", target="y")
     assert nb.schema_.hints[0].startswith("'price' holds numbers written as $1,234.5, and they are read as numbers")

@@ -54,7 +54,7 @@ def test_identifiers_are_to_be_ignored(kind):
 
 
 @pytest.mark.parametrize("kind", AMOUNTS)
-def test_nobody_is_told_to_ignore_a_measurement(kind):
+def test_nobody_is_advised_to_ignore_a_measurement(kind):
     """Amounts written as text are different in every row, too; they are to be converted, if they are labels at all."""
     said = hints(amount=drawn(AMOUNTS[kind]), x=np.arange(ROWS) * 0.5)
 
@@ -63,7 +63,7 @@ def test_nobody_is_told_to_ignore_a_measurement(kind):
 
 
 @pytest.mark.parametrize("form", ["%Y/%m/%d %H:%M", "%d.%m.%Y", "%H:%M:%S"])
-def test_nobody_is_told_to_ignore_a_date(form):
+def test_nobody_is_advised_to_ignore_a_date(form):
     days = pd.date_range("2020-01-01 00:07:13", periods=ROWS, freq="1513min").strftime(form).astype(object)
 
     assert "ignore" not in hints(day=days, x=np.arange(ROWS) * 0.5)
@@ -80,7 +80,7 @@ def test_advice_on_texts_counts_their_words():
 # -- one note for many columns -----------------------------------------------------------------------------------------
 
 
-def test_columns_of_which_the_same_is_said_share_a_note():
+def test_columns_of_which_the_same_is_reported_share_a_note():
     """Twenty columns of codes have one note, which says how many there are and names the first."""
     codes = {f"c{at}": np.arange(ROWS) % (3 + at % 2) for at in range(20)}
     said = notes(**codes, same="x", always=1.5)
@@ -152,7 +152,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("why", REASONS)
-def test_the_reason_why_columns_are_not_taken_together_is_the_actual_one(why, tmp_path):
+def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, tmp_path):
     """Also after a model was saved."""
     y, params, expected = REASONS[why]
     nb = nv.NaiveBayes(**params).fit({"x": np.arange(len(y)) % 7 * 1.0}, y)
@@ -228,7 +228,7 @@ def test_columns_are_listed_with_their_mutual_information(tmp_path):
     assert facts["columns"][0]["bits"] == pytest.approx(1.0)
 
 
-def test_noise_is_said_to_hold_nothing():
+def test_noise_is_reported_as_uninformative():
     """Where no evidence is of use, the summary does not speak of evidence."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({f"a{at}": rng.integers(0, 4, 300) for at in range(20)})

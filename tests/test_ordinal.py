@@ -33,7 +33,7 @@ def estimated(family, table=TABLE, **settings):
 
 
 def simulated(seed, rows, levels=8):
-    """Return places of levels and classes: higher levels speak for the second class."""
+    """Return places of levels and classes: higher levels are evidence for the second class."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, rows)
     lean = np.exp(np.outer([-1, 1], np.linspace(-1, 1, levels)))
@@ -98,7 +98,7 @@ def test_without_smoothing_levels_are_plain_frequencies():
     assert_allclose(np.exp(estimated(nv.Ordinal(levels=LEVELS), smoothing=1e-9).log_p), np.exp(mle), atol=1e-7)
 
 
-def test_many_rows_speak_for_themselves():
+def test_many_rows_outweigh_the_prior():
     """What neighbours share shrinks with the rows: a thousand times the table is the table's frequencies."""
     many = estimated(nv.Ordinal(levels=LEVELS), TABLE * 1e6)
     assert_allclose(np.exp(many.log_p), np.exp(estimated(nv.Ordinal(levels=LEVELS), estimate="mle").log_p), atol=1e-4)
@@ -209,7 +209,9 @@ def test_a_cell_that_is_no_level_is_refused_and_changes_nothing():
     assert nb.counts_ == before
     with pytest.raises(InvalidInput, match="holds 'huge'"):  # nor is it known afterwards
         nb.partial_fit(pd.DataFrame({"x": ["huge"] * 40}), ["a"] * 40)
-    assert_allclose(nb.predict_proba({"x": "huge"}), nb.predict_proba({"x": None}))  # when asked, it says nothing
+    assert_allclose(
+        nb.predict_proba({"x": "huge"}), nb.predict_proba({"x": None})
+    )  # when asked, it contributes nothing
 
 
 ORDERED_COLUMNS = {

@@ -97,7 +97,7 @@ def declared(stub: Path) -> str:
     return ast.unparse(tree)
 
 
-def test_the_version_is_said_once():
+def test_the_version_is_written_once():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == naively.__version__
 

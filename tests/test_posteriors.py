@@ -70,7 +70,7 @@ def fitted(family, x, y, classes, how, weights=None):
 
 
 def check(model, x, y=None, weights=None):
-    """Assert that scores and posteriors are what they must be, for new rows and for rows left out."""
+    """Assert that scores and posteriors are what they must be, for new rows and for held-out rows."""
     joint = model.log_joint({"x": x})
     check_joint(joint, model.log_prior)
     if y is not None:
@@ -252,7 +252,7 @@ def drawn_rows(draw):
 @given(rows=drawn_rows(), how=st.sampled_from(SETTINGS), new=st.lists(cell, min_size=3, max_size=3))
 @example((np.array([[1e150], [-1e150]]), np.array([0, 1]), None), SETTINGS[0], [0.0, 1.0, 2.0])
 def test_any_finite_rows(family, rows, how, new):
-    """Random rows with extreme numbers, weights and holes."""
+    """Random rows with extreme numbers, weights and missing values."""
     assume(has_estimate(family, how))
     x, y, weights = rows
     x, new = rows_for(family, x), rows_for(family, [new[: x.shape[1]]])

@@ -59,19 +59,19 @@ def test_labels_of_a_rare_class_are_read_as_if_the_row_had_not_been_counted():
             assert found[row] == pytest.approx(label_scores(without)[label, codes[row]])
 
 
-def test_a_missing_label_says_nothing():
+def test_a_missing_label_contributes_nothing():
     codes = np.array([-1, 0], dtype=np.int32)
     found = label_scores_left_out(np.ones((2, 2)), 0, codes, HeldOutRows(np.zeros(2, dtype=np.int32), np.ones(2)))
     assert found[0] == 0
     assert found[1] != 0
 
 
-def test_laplace_lifts_a_label_by_its_share_of_all_rows():
+def test_laplace_lifts_a_label_by_its_proportion_of_all_rows():
     found = laplace_ratios(np.array(1.0), 2.0, np.array(9.0), 38.0, 2)
     assert found == pytest.approx(np.log((2 / 4) / (10 / 40)))
 
 
-def test_only_classes_under_twenty_rows_are_rare_and_empty_ones_say_nothing():
+def test_only_classes_under_twenty_rows_are_rare_and_empty_ones_contribute_nothing():
     assert rarity(np.array([0.0, 2.0, 10.0, 20.0, 500.0]), RECIPE.rare_rows).tolist() == [0.0, 0.9, 0.5, 0.0, 0.0]
     assert RareClasses(np.array([0.0, 2.0, 20.5, 21.0, 500.0]), RECIPE).classes == [
         1,

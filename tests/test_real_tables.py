@@ -40,7 +40,7 @@ def read(name, **options):
 
 @each_table
 def test_a_table_as_read_is_learned_asked_saved_and_loaded(name, tmp_path):
-    """Strings, numbers and holes need no preparation, and a file gives back the same model."""
+    """Strings, numbers and missing values need no preparation, and a file gives back the same model."""
     frame = read(name).reset_index(drop=True)
     frame = frame.sample(min(len(frame), 3_000 if frame.shape[1] > 20 else 20_000), random_state=0)
     y = frame.pop(TABLES[name]["target"])
@@ -122,7 +122,7 @@ class Added:
         return self
 
     def codes(self, X):
-        """Return the codes of the strings; a hole is a category, 0 what fit never met."""
+        """Return the codes of the strings; a missing value is a category, 0 what fit never seen."""
         return self.encoder.transform(X[self.texts].fillna("a hole")) + 1
 
     def predict(self, X):

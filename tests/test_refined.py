@@ -32,7 +32,7 @@ RNG = np.random.default_rng(7)
 
 
 def table(rows=700, seed=1):
-    """Return rows of three classes whose columns repeat each other, with holes."""
+    """Return rows of three classes whose columns repeat each other, with missing values."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, rows)
     shown = np.where(rng.random(rows) < 0.6, y, rng.integers(0, 3, rows))
@@ -183,7 +183,7 @@ def test_leaving_rows_out_is_what_the_fit_looked_at():
 # -- what it is for ----------------------------------------------------------------------------------------------------
 
 
-def test_columns_that_repeat_each_other_are_not_believed_again_and_again():
+def test_columns_that_repeat_each_other_are_not_counted_again_and_again():
     X_new, y_new = table(seed=11)
     losses = {}
     for model in ("textbook", "refined"):
@@ -193,7 +193,7 @@ def test_columns_that_repeat_each_other_are_not_believed_again_and_again():
     assert losses["refined"] < losses["textbook"] - 0.1
 
 
-def test_words_are_answered_better_than_by_the_text_book():
+def test_words_are_answered_better_than_by_the_textbook_model():
     x_new, y_new = texts(seed=21)
     losses = {}
     for model in ("textbook", "refined"):
@@ -319,7 +319,7 @@ def test_one_row_as_a_dict_is_answered_as_in_a_table():
     assert_allclose(nb.predict_proba(row), nb.predict_proba(X.iloc[3:4]), atol=1e-12)
 
 
-def test_intervals_are_about_the_text_book():
+def test_intervals_are_about_the_textbook_model():
     with pytest.raises(InvalidSetting, match="this model has offsets of values"):
         fitted().predict_interval(X[:3])
 
@@ -327,7 +327,7 @@ def test_intervals_are_about_the_text_book():
 # -- beside the counts -------------------------------------------------------------------------------------------------
 
 
-def test_counts_are_those_of_the_text_book():
+def test_counts_are_those_of_the_textbook_model():
     assert fitted().counts_ == nv.NaiveBayes(model="textbook").fit(X, Y).counts_
 
 
@@ -393,14 +393,14 @@ def test_values_that_come_later_are_not_mistaken_for_others():
     assert_array_equal(table_now[1:4].T, before.table)
 
 
-def test_a_new_class_leaves_it_to_the_text_book():
+def test_a_new_class_leaves_it_to_the_textbook_model():
     nb = fitted()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:1], ["d"])
     assert not isinstance(nb.fitted_.model, RefinedModel)
 
 
-def test_merged_models_are_the_text_book_until_calibrated():
+def test_merged_models_are_the_textbook_model_until_calibrated():
     half = len(Y) // 2
     parts = [nv.NaiveBayes(model="refined").fit(X[at], Y[at]) for at in (slice(0, half), slice(half, None))]
     nb = nv.merge(parts)
@@ -426,7 +426,7 @@ def test_merged_models_are_the_text_book_until_calibrated():
     ],
     ids=["five rows", "one class", "1,000 classes", "soft labels"],
 )
-def test_what_teaches_too_little_is_left_to_the_text_book(x, y, why):
+def test_what_teaches_too_little_is_left_to_the_textbook_model(x, y, why):
     y = pd.DataFrame(y, columns=["a", "b", "c"]) if np.ndim(y) == 2 else y
     nb = nv.NaiveBayes(model="refined").fit(x, y)
 
@@ -434,7 +434,7 @@ def test_what_teaches_too_little_is_left_to_the_text_book(x, y, why):
     assert f"offsets of values were not fitted: {why}" in nb.summary()
 
 
-def test_columns_that_say_nothing_do_no_harm():
+def test_columns_that_contribute_nothing_do_no_harm():
     y = np.array(["m", "n"] * 60)
     nb = nv.NaiveBayes(model="refined").fit({"a": ["x"] * 120, "b": [1.0] * 120, "c": [None] * 120}, y)
 

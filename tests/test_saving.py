@@ -31,7 +31,7 @@ def again(nb, folder):
 @checked
 @given(data=st.data())
 def test_a_model_comes_back_to_the_last_bit(family, data, tmp_path_factory):
-    """Of every family, with holes and weights; and it goes on learning and forgetting like the other."""
+    """Of every family, with missing values and weights; and it goes on learning and forgetting like the other."""
     table = data.draw(tables(family))
     nb = fitted(table, family)
     back = again(nb, tmp_path_factory.mktemp("models"))

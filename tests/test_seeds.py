@@ -64,7 +64,7 @@ def approx(fractions):
     [("mle", 1.0, 0), ("bayes", 1.0, 1), ("bayes", 0.5, Fraction(1, 2)), ("bayes", 3.0, 3), ("map", 2.0, 1)],
 )
 def test_probability_of_a_value_is_its_count_over_the_rows_of_the_class(column, how, smoothing, imagined):
-    """P(value | class) is n / N, with λ imagined rows of each value (n + λ) / (N + S·λ)."""
+    """P(value | class) is n / N, with λ pseudo-counts of each value (n + λ) / (N + S·λ)."""
     j, likelihood = COLUMNS.index(column), estimated(counted(), how, smoothing).likelihoods[column]
     values = sorted({row[j] for row in ROWS})
 
@@ -135,7 +135,7 @@ def test_gaussian_has_the_mean_and_the_variance_plus_epsilon_of_its_class(epsilo
     ids=["plain, cloudy", "λ = 1, cloudy", "plain, rainy", "λ = 1, rainy"],
 )
 def test_there_will_be_no_date(how, day, no, yes, answer):
-    """The text book's table gives the text book's fractions, and their share is the posterior."""
+    """The textbook model's table gives the textbook model's fractions, and their share is the posterior."""
     model = estimated(counted(), how)
     joint = model.log_joint(coded(model, day))
     expected = products(day, imagined=0 if how == "mle" else 1)

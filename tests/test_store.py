@@ -477,7 +477,7 @@ def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
     assert store.read_counts(forged(tmp_path / "m.parquet")) == (model(), ABOUT)
 
 
-def test_a_newer_file_is_told_from_a_damaged_one(tmp_path):
+def test_a_newer_file_is_distinguished_from_a_damaged_one(tmp_path):
     path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=7))
     with pytest.raises(UnreadableFile) as caught:
         store.read_counts(path)

@@ -159,7 +159,7 @@ def test_arrays_of_any_type_are_read(dtype):
 
 
 def test_the_target_may_be_a_column():
-    """By name, and it does not speak for itself."""
+    """By name, and it does not are evidence for itself."""
     frame = pd.DataFrame(TABLE | {"answer": LABELS})
 
     nb = book().fit(frame, target="answer")
@@ -435,7 +435,7 @@ def test_settings_changed_in_place_act_at_once():
     assert not np.array_equal(nb.predict_proba(TABLE), before)
 
 
-def test_a_value_never_met_is_an_error_if_told_so():
+def test_a_value_never_seen_is_an_error_if_so_configured():
     """With unseen="error" the column and the value are named, also for a single row."""
     nb = learned().set_params(unseen="error")
 
@@ -713,7 +713,7 @@ def test_compare_says_what_changed_strongest_first():
         nv.compare(may, nv.count({"wind": [1.0]}, ["in"]))
 
 
-def test_compare_takes_holes_words_and_new_labels():
+def test_compare_takes_missing_values_words_and_new_labels():
     """A missing value is a value there, a new one was not there before, a feature of a vector has its number."""
     old = nv.count({"sky": ["rain", None], "w": sparse.csr_array([[1, 0], [0, 2]])}, ["a", "b"])
     new = nv.count({"sky": ["snow", "rain"], "w": sparse.csr_array([[1, 0], [5, 2]])}, ["a", "c"])

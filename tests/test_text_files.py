@@ -130,7 +130,7 @@ def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
     assert (done.passes, read[1:]) == (2, [("body", "n", "of"), ("n", "of")])
 
 
-def test_passes_are_told(path):
+def test_passes_are_reported(path):
     told = []
     rows = nv.fit_files(nv.NaiveBayes(families={"body": "words"}), path, "label", progress=lambda *at: told.append(at))
     assert rows.rows == told[-1][0] == ROWS

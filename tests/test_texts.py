@@ -21,7 +21,7 @@ from .text_cases import CLASSES, NEW, TEXTS, Y
 
 
 def textbook(family: Any = None, **settings: Any) -> nv.NaiveBayes:
-    """Return a text-book model of texts; the prior is that of scikit-learn."""
+    """Return a textbook model of texts; the prior is that of scikit-learn."""
     families = None if family is None else {"text": family}
     return nv.NaiveBayes(families=families, model="textbook", prior_smoothing=0.0, **settings)
 

@@ -56,7 +56,7 @@ def test_what_words_say_adds_up_to_what_the_column_says(family, model):
         assert len(words) == len(set(words["word"]))
 
 
-def test_absent_words_speak_beside_those_that_are_there():
+def test_absent_words_count_beside_those_that_are_there():
     """Of flags, the words of a text say what their presence changes: an empty text is what absence says alone."""
     nb = nv.NaiveBayes(families={"text": nv.Words(bernoulli=True)}, model="textbook").fit(TEXTS, Y)
     evidence = nb.explain(NEW)
@@ -101,7 +101,7 @@ def test_few_rows_and_many_are_explained_alike(mails):
 
 
 def test_a_message_is_coloured_by_what_its_words_say():
-    """Words for the answer are blue, words against it orange, words never met plain; the text stays what it is."""
+    """Words for the answer are blue, words against it orange, words never seen plain; the text stays what it is."""
     nb = nv.NaiveBayes(model="textbook").fit(["free money", "free cash", "lunch home", "lunch soon"], list("sshh"))
     message = nb.explain(["Free cash!\nlunch?   zebra\t<b>"]).message()
 
@@ -134,7 +134,7 @@ def test_a_page_shows_no_markup_of_texts():
 )
 @every_model
 def test_any_text_can_be_explained(texts, model):
-    """One without words, without a known word or without an end says nothing, or what it says."""
+    """One without words, without a known word or without an end contributes nothing, or what it says."""
     nb = nv.NaiveBayes(model=model).fit(TEXTS, Y)
     evidence = nb.explain(texts)
 
@@ -149,8 +149,8 @@ def test_any_text_can_be_explained(texts, model):
 
 
 @every_model
-def test_words_that_speak_most_for_a_class(model):
-    """They are of the class, led by their lead in all its texts together, with the texts they were met in."""
+def test_words_most_indicative_of_a_class(model):
+    """They are of the class, led by their lead in all its texts together, with the texts they occurred in."""
     nb = nv.NaiveBayes(model=model).fit(TEXTS, Y)
     words = nb.words("spam", top=5)
     table = nb.counts_.columns["text"]
@@ -181,7 +181,7 @@ def test_questions_about_words_that_have_no_answer():
 
 @every_model
 def test_probabilities_are_those_of_words_by_name(model):
-    """A line for each word, sorted; shares add up to 1, and pairs that the text book leaves out are not there."""
+    """A line for each word, sorted; shares add up to 1, and pairs that the textbook model leaves out are not there."""
     nb = nv.NaiveBayes(model=model).fit(TEXTS, Y)
     told = nb.probabilities("text")
 

@@ -157,7 +157,7 @@ MISSING = {
 
 @every_model
 @pytest.mark.parametrize("way", MISSING)
-def test_a_missing_text_says_nothing(way, model):
+def test_a_missing_text_contributes_nothing(way, model):
     """As an empty one, in fit and in predict, alone and among others."""
     give = MISSING[way]
     families = {"text": "words"}
@@ -241,7 +241,7 @@ def test_long_texts(model):
 
 @every_model
 def test_few_classes_and_few_rows(model):
-    """One class, one row, a class all of whose texts are empty, and words never met."""
+    """One class, one row, a class all of whose texts are empty, and words never seen."""
     make = lambda: nv.NaiveBayes(model=model)  # noqa: E731
     assert_allclose(make().fit(TEXTS, ["a"] * ROWS).predict_proba(NEW), 1.0)
     assert make().fit(TEXTS[:1], ["a"]).predict(NEW).tolist() == ["a"] * len(NEW)
@@ -264,7 +264,7 @@ def test_many_classes(model):
 
 
 def test_how_usual_a_text_is_does_not_depend_on_the_model():
-    """score_samples speaks of the text book, whatever weighs the evidence; of tables, too."""
+    """score_samples speaks of the textbook model, whatever weighs the evidence; of tables, too."""
     for X in (TEXTS, {"n": np.arange(120.0), "c": ["a", "b"] * 60}):
         density = [nv.NaiveBayes(model=model).fit(X, Y).score_samples(X) for model in MODELS]
         assert_allclose(density[1], density[0], atol=1e-9)

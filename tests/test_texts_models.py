@@ -107,7 +107,7 @@ def test_a_weight_is_as_many_rows(family):
 @every_model
 @pytest.mark.filterwarnings("ignore::naively.WeightWarning")
 @pytest.mark.parametrize("weight", [0.25, 1e-3])
-def test_light_rows_speak(weight, model):
+def test_light_rows_count(weight, model):
     """A word of one text speaks, however little the text weighs: only the shares of words count, and the smoothing."""
     nb, light = (
         fitted(model=model, smoothing=s, sample_weight=np.full(120, w)) for s, w in ((1, 1.0), (weight, weight))
@@ -159,7 +159,7 @@ def test_counts_alone_tell_how_texts_were_taken_apart():
     )
 
 
-# -- rows left out ----------------------------------------------------------------------------------------------------
+# -- held-out rows ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "idf"])
@@ -281,7 +281,7 @@ def test_names_and_the_order_of_columns_do_not_matter(model):
 
 
 @pytest.mark.parametrize("model", ["auto", "refined"])
-def test_a_model_that_is_switched_to_the_text_book_is_one(model):
+def test_a_model_that_is_switched_to_the_textbook_model_is_one(model):
     """Pairs of words that were counted for the evidence are left out again."""
     nb = fitted(model=model)
     assert nb.schema_["text"].family.pairs
@@ -292,7 +292,7 @@ def test_a_model_that_is_switched_to_the_text_book_is_one(model):
 
 @pytest.mark.filterwarnings("ignore::naively.errors.StaleWarning")
 @every_model
-def test_words_that_are_learned_later_say_nothing_before(model):
+def test_words_that_are_learned_later_contribute_nothing_before(model):
     """Asking about new words, or copies that go on learning, change no answer."""
     nb = fitted(model=model)
     before = nb.predict_proba(NEW)

@@ -78,7 +78,7 @@ def test_the_environment_says_how_many(monkeypatch, text, number):
 
 
 @pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_variable_says_nothing(monkeypatch, text):
+def test_an_empty_variable_contributes_nothing(monkeypatch, text):
     monkeypatch.setenv("NAIVELY_THREADS", text)
     monkeypatch.setattr(threads, "bound_to", lambda: 1)
     assert allowed() == 1

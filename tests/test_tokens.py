@@ -291,7 +291,7 @@ def test_scores(tokens):
     np.testing.assert_allclose(reader.score(["the new word"], table)[0], reader.score(["the"], table)[0])
 
 
-def test_unknown_tokens_are_told():
+def test_unknown_tokens_are_reported():
     reader = TextReader(Tokens())
     reader.read(["one two"], learn=True)
     assert reader.read(["one three three", "two"]).unknown().tolist() == [2, 0]
@@ -340,7 +340,7 @@ def test_invalid_utf8_is_refused_with_its_row_and_byte(data, byte):
         TextReader(Tokens(tokenizer=str.split)).read(given, learn=True)
 
 
-def test_a_missing_text_is_refused_or_says_nothing():
+def test_a_missing_text_is_refused_or_contributes_nothing():
     reader = TextReader(Tokens())
     with pytest.raises(InvalidInput, match=r"Row 1 holds no text: it is missing. Give it a text"):
         reader.read(["one", None], learn=True)

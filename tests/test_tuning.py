@@ -163,7 +163,7 @@ def test_columns_that_repeat_each_other_are_calibrated_afterwards():
 @pytest.mark.parametrize("estimate", ["bayes", "map", "mle"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
 def test_calibration_never_makes_the_loss_worse(kind, estimate, weights):
-    """For every family and estimate, holes and a class of one row among them."""
+    """For every family and estimate, missing values and a class of one row among them."""
     if (kind, estimate) == ("labels, overall", "map"):
         pytest.skip("an m-estimate has no mode")
     nb, table = learned(kind, weights, estimate=estimate)
@@ -196,7 +196,7 @@ def test_calibrated_evidence_adds_up(kind):
 
 
 def test_fractions_say_what_becomes_of_the_products():
-    """The arithmetic of the text book stays as it is; the last line says the power and the factors."""
+    """The arithmetic of the textbook model stays as it is; the last line says the power and the factors."""
     nb, table = learned("labels")
     row = {"colour": "red", "shape": "flat"}
     before = nb.explain(row).fractions()
@@ -435,7 +435,7 @@ def test_the_smoothing_of_one_column_is_the_best_of_the_grid(column, rows, setti
 
 
 def test_each_column_has_its_own_smoothing_where_that_pays():
-    """A column of rare codes that say nothing beside one that says much: what is chosen beats one λ for both.
+    """A column of rare codes that contribute nothing beside one that says much: what is chosen beats one λ for both.
 
     Of all pairs of the grid none is better by more than what two choices must save.
     """
@@ -518,7 +518,7 @@ def test_few_rows_and_few_classes_do_no_harm(rows, labels):
     assert 1 / RECIPE.largest_scale <= nb.temperature_ <= 1 / RECIPE.least_scale
 
 
-def test_a_value_met_once_is_no_error_while_choosing():
+def test_a_value_seen_once_is_no_error_while_choosing():
     """unseen='error' is about new rows; left out, every row of a rare value would be such."""
     X = {"t": ["once", "u", "v", "u", "v", "u"]}
     nb = book(unseen="error", temperature="auto", smoothing="auto").fit(X, list("ababab"))

@@ -189,7 +189,7 @@ def test_the_belief_is_the_density_of_the_prior(case):
 
 @st.composite
 def tables(draw: Any) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, dict[str, Any]]:
-    """Return a small table with columns of any kind and holes, labels of few rows, weights and settings."""
+    """Return a small table with columns of any kind and missing values, labels of few rows, weights and settings."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows, classes = draw(st.integers(4, 60)), draw(st.integers(1, 4))
     z = rng.integers(classes, size=rows)
@@ -226,7 +226,10 @@ def tables(draw: Any) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, dict[str, A
 @checked
 @given(drawn=tables())
 def test_no_step_goes_down(drawn):
-    """Whatever the columns, holes, weights, labels and settings; it is asserted in each step, and here again."""
+    """Whatever the columns, missing values.
+
+    Weights, labels and settings; it is asserted in each step, and here again.
+    """
     table, y, weights, settings = drawn
     nb = book(unlabelled="em", **settings)
     with warnings.catch_warnings():
@@ -244,7 +247,7 @@ def test_no_step_goes_down(drawn):
     assert (np.diff(path) >= -1e-7 * (1 + np.abs(path[1:]))).all()
     rows = nb.expected_.counts.rows.sum()
     assert rows == pytest.approx(weights[np.isnan(y)].sum())
-    assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never met
+    assert np.isfinite(nb.predict_proba(table[weights > 0])).all()  # values of the others were never seen
 
 
 WIDE = (
@@ -279,7 +282,7 @@ def test_a_step_that_goes_down_is_an_error():
 
 
 def test_a_prior_that_follows_the_classes_would_go_down(monkeypatch):
-    """What is believed of numbers must not move with the classes; this is why it comes from the whole column."""
+    """What has a weight of numbers must not move with the classes; this is why it comes from the whole column."""
     from naively.families.gaussian import GaussianPrior
 
     monkeypatch.setattr(GaussianPrior, "of_column", GaussianPrior.of)
@@ -350,7 +353,7 @@ def test_how_labels_and_tables_are_given_does_not_matter():
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @pytest.mark.parametrize("random_state", [0, 1, 2])
 def test_classes_nobody_named_are_found(estimate, random_state):
-    """The classes of a known mixture, as well as they can be told apart; the largest comes first."""
+    """The classes of a known mixture, as well as they can be distinguished; the largest comes first."""
     rng = np.random.default_rng(8)
     z = rng.choice(3, size=2000, p=[0.2, 0.5, 0.3])
     words = np.array(["red", "green", "blue"])[np.where(rng.random(2000) < 0.8, z, rng.integers(3, size=2000))]
@@ -522,7 +525,7 @@ def test_numbers_of_classes_that_mean_nothing_are_refused(wrong):
     refused(InvalidSetting, "must be a list, or None; a number of classes, 1 or more", None, classes=wrong)
 
 
-def test_how_many_classes_there_are_must_be_said_once():
+def test_how_many_classes_there_are_must_be_declared_once():
     refused(InvalidInput, "set classes=3, say, or list their names", None)
     refused(InvalidInput, "set classes=3, say", [None] * len(Y))
     refused(InvalidSetting, r"classes=2 says how many .* the labels are \['a', 'b', 'c'\]", classes=2)

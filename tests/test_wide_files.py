@@ -127,7 +127,7 @@ def test_names_may_be_longer_than_the_head_that_is_looked_at(tmp_path):
     assert_array_equal(next(file.batches())[names[-1]].to_pylist(), table[:, -1])
 
 
-def test_names_are_told_apart_in_one_pass():
+def test_names_are_distinguished_in_one_pass():
     names = [f"c{at}" for at in range(200_000)]
     start = time.process_time()
     assert len(checked_names("t.csv", names)) == len(names)

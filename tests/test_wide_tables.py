@@ -221,7 +221,7 @@ def wide(request):
     return nv.NaiveBayes().fit(frames[0], y), frames[0], y, frames[1], truth[:100]
 
 
-def test_columns_that_are_not_used_are_said(wide):
+def test_columns_that_are_not_used_are_reported(wide):
     nb = wide[0]
     shared = bool(nb.tuning_.learned.weights.get(REST))
     end = "share one weight." if shared else "are not used."
@@ -277,7 +277,7 @@ def test_rows_left_out_are_answered_as_if_never_counted(wide):
         assert np.allclose(rest.predict_proba(X.iloc[[row]])[0], scores.posterior[row], atol=0.02)
 
 
-def test_order_of_rows_and_columns_says_nothing(wide):
+def test_order_of_rows_and_columns_contributes_nothing(wide):
     nb, X, y, asked, _ = wide
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])

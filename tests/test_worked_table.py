@@ -44,7 +44,7 @@ CASES = [
 @pytest.mark.parametrize(("estimate", "smoothing", "asked", "imagined", "no", "yes", "answer"), CASES)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict, rows, cells])
 def test_there_will_be_no_date(make, estimate, smoothing, asked, imagined, no, yes, answer):
-    """The fractions of the text book, and their share, from a table of any library."""
+    """The fractions of the textbook model, and their share, from a table of any library."""
     nb = book(estimate=estimate, smoothing=smoothing, prior_smoothing=smoothing).fit(make(TABLE), Y)
     X = make({name: [value] for name, value in day(asked).items()})
     expected = products(asked, imagined)

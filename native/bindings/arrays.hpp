@@ -123,7 +123,7 @@ inline void check_offsets(const Offsets& offsets, size_t columns, size_t lines, 
 inline void check_few_codes(const Offsets& offsets, size_t columns) {
     for (size_t j = 0; j < columns; ++j)
         require(uint64_t(offsets(j + 1) - offsets(j)) < PAIR_CODES_END,
-                "A column taken together with others has fewer than 65,535 values.");
+                "A column of the joint model has fewer than 65,535 values.");
 }
 
 inline void check_pairs(const Offsets& offsets, size_t columns, const ColumnPairs& pairs, size_t seconds, size_t parts,

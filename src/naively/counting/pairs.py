@@ -1,4 +1,4 @@
-"""Counts columns together: codes and numbers in, sums of products out."""
+"""Counts columns jointly: codes and numbers in, sums of products out."""
 
 from __future__ import annotations
 

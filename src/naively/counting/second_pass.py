@@ -1,4 +1,4 @@
-"""Goes over rows again that were counted: to count their columns together, too."""
+"""Goes over rows again that were counted: to count their columns jointly, too."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def encoded_cells(
 
 
 def count_jointly(counters: Sequence[TableCounter], grid: Grid, blocks: Blocks, threads: int) -> None:
-    """Let counters of the same codes count columns together, too: first in their rows, which are given again."""
+    """Let counters of the same codes count columns jointly, too: first in their rows, which are given again."""
     first, fresh = counters[0], [counter.of_grid(grid) for counter in counters]
     for counter, together in zip(counters, fresh, strict=True):
         together.make_room(len(first.classes))

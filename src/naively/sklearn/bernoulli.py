@@ -25,7 +25,7 @@ class BernoulliNB(DiscreteNB):
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Smoothing: how many rows with and without every flag are imagined in every class.
+        Additive (Laplace) smoothing: pseudo-counts of rows with and without each flag in each class.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept; raised to it otherwise.
     binarize : float or None, default=0.0

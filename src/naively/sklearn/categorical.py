@@ -35,7 +35,7 @@ class CategoricalNB(DiscreteNB):
     Parameters
     ----------
     alpha : float, default=1.0
-        Smoothing: how many rows with every code are imagined in every class.
+        Additive (Laplace) smoothing: pseudo-counts of each code in each class.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept; raised to it otherwise.
     fit_prior : bool, default=True

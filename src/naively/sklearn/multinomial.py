@@ -63,7 +63,7 @@ class MultinomialNB(WordsNB):
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Smoothing: how often every word is imagined in every class.
+        Additive (Laplace) smoothing: pseudo-counts of each word in each class.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept; raised to it otherwise.
     fit_prior : bool, default=True
@@ -111,7 +111,7 @@ class ComplementNB(WordsNB):
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Smoothing: how often every word is imagined in every class.
+        Additive (Laplace) smoothing: pseudo-counts of each word in each class.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept; raised to it otherwise.
     fit_prior : bool, default=True

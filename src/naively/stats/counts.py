@@ -177,7 +177,7 @@ class Counts:
         return self.schema.beside(other.schema)
 
     def _together_with(self, other: Counts) -> tuple[JointCounts, JointCounts] | None:
-        """Return what both have counted of columns together, over the same bins; warn if only that does not fit."""
+        """Return what both have counted of columns jointly, over the same bins; warn if only that does not fit."""
         if self.joint is None and other.joint is None:
             return None
         if self.joint is not None and other.joint is not None and self.joint.grid == other.joint.grid:

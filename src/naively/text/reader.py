@@ -178,7 +178,7 @@ class TextReader:
     def names(self, numbers: Codes | None = None) -> list[str]:
         """Return the names of some tokens, or of all in the order of their numbers."""
         if self.tokens.hash_width:
-            raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words were met.")
+            raise InvalidInput("Columns of a hash have no names; leave out hash_width to know which words occurred.")
         numbers = np.arange(len(self), dtype=np.int32) if numbers is None else np.ascontiguousarray(numbers, np.int32)
         ends, data = self._words.names(numbers)
         text = data.decode("utf-8", "surrogatepass") if data.isascii() else None

@@ -216,7 +216,7 @@ def check_seal(data: bytes) -> None:
 class StoredModel(NamedTuple):
     """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label.
 
-    What was counted of columns together stands apart: how they are laid out is for the caller to say.
+    What was counted of columns jointly stands apart: how they are laid out is for the caller to say.
     """
 
     counts: Counts

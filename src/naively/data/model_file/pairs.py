@@ -24,7 +24,7 @@ Name = tuple[str, str | None]
 
 
 class Sums(NamedTuple):
-    """What a file holds of columns together: names of features and bins, and what a Joint of them holds."""
+    """What a file holds of columns jointly: names of features and bins, and what a Joint of them holds."""
 
     features: list[Name]
     bins: list[Name]
@@ -49,7 +49,7 @@ def told_together(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about columns counted together, and their rows of the table."""
     features, bins = names_of(joint.grid)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):
-        raise InvalidInput("columns together hold counts that are negative or not finite.")
+        raise InvalidInput("joint counts of columns hold values that are negative or not finite.")
     fine = pair_rows(joint.classes, bins, None, joint.fine[:, :, None])
     products = pair_rows(joint.classes, features, features, np.triu(joint.products))
     rows = pa.concat_tables([fine, products]).unify_dictionaries()
@@ -136,7 +136,7 @@ def codes_in_axis(known: Mapping[Name, int], half: tuple[Integers, list[Name]], 
 
 
 def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
-    """Return what was counted of columns together, from what the footer says and the rows."""
+    """Return what was counted of columns jointly, from what the footer says and the rows."""
     features, bins = (names_in(said, part) for part in ("features", "bins"))
     size, cells = len(features), len(bins) + len(features) ** 2
     flat, seen = np.zeros((len(classes), cells)), 0
@@ -152,7 +152,7 @@ def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
 
 
 def joint_counts(sums: Sums, classes: Axis, grid: Grid | None) -> JointCounts:
-    """Return what was counted of columns together, if it fits how they are laid out."""
+    """Return what was counted of columns jointly, if it fits how they are laid out."""
     if grid is None or names_of(grid) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
     return JointCounts(classes, grid, sums.fine, sums.products)

@@ -38,7 +38,7 @@ class LabelTerms(TermKind):
         return TITLES[str(term.level)]
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows left out."""
+        """Give the leave-one-out terms of rows."""
         counts, pseudo = held.counts, held.counts.recipe.value_pseudo_count
         for at, n in enumerate(counts.tables):
             column, codes = (len(counts.grid.numbers) + at,), held.sample.labels[:, at]

@@ -33,7 +33,7 @@ class LinearTerms(TermKind):
         return TITLES[str(term.level)]
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows left out, each under the ridge of least leave-one-out log loss."""
+        """Give the leave-one-out terms of rows, each under the ridge of least leave-one-out log loss."""
         for which in linear_features(held.counts.grid):
             scores, rotated = rotated_rows(held, which)
             some = np.arange(min(len(rotated.rows), held.counts.recipe.linear_rows))

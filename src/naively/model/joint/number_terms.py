@@ -31,7 +31,7 @@ class BinTerms(TermKind):
         return f"each number by {f'{term.level} bins' if term.level else 'its finest bins'}"
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows left out."""
+        """Give the leave-one-out terms of rows."""
         counts, pseudo = held.counts, held.counts.recipe.value_pseudo_count
         for width in counts.recipe.value_bins:
             for at in range(len(counts.grid.numbers)):
@@ -87,7 +87,7 @@ class DensityTerms(TermKind):
         return "each number by a Student-t density"
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows left out."""
+        """Give the leave-one-out terms of rows."""
         for at, number in enumerate(held.counts.grid.numbers):
             if number.scale:
                 yield Term(VALUE, STUDENT_T, (at,)), density_left_out(held, at)

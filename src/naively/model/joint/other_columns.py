@@ -89,7 +89,7 @@ class RestTerm(TermKind):
         return "all other columns"
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the term of rows left out."""
+        """Give the leave-one-out term of rows."""
         yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
 
     def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:

@@ -40,7 +40,7 @@ class RareTerms(TermKind):
         return 1.0
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, Singles]]:
-        """Give the terms of rows left out."""
+        """Give the leave-one-out terms of rows."""
         rare = held.counts.rare
         if not rare.classes:
             return

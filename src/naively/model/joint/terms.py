@@ -85,7 +85,7 @@ class LeaveOneOut:
 
 
 class TermKind(ABC):
-    """One kind of term: its values for rows left out, its place in the scores, and how its weight is fitted.
+    """One kind of term: its leave-one-out values, its place in the scores, and how its weight is fitted.
 
     A new kind is a class of its own in a file of its own, registered in `term_kinds`.
     """
@@ -115,7 +115,7 @@ class TermKind(ABC):
     # -- fitting weights ----------------------------------------------------------------------------------------
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the terms of rows left out; what is chosen on these rows is put into `held.ridges`."""
+        """Give the leave-one-out terms of rows; what is chosen on these rows is put into `held.ridges`."""
         yield from ()
 
     def start_group(self, block: Term) -> str | None:
@@ -159,7 +159,7 @@ class TermKind(ABC):
     # -- scoring ------------------------------------------------------------------------------------------------
 
     def leave_one_out(self, held: LeaveOneOut, weights: Mapping[Term, float]) -> Iterator[tuple[Term, TermValues]]:
-        """Give the terms of rows left out, as fitted before; those without a weight may be left out."""
+        """Give the leave-one-out terms of rows, as fitted before; those without a weight may be left out."""
         yield from self.fit(held)
 
     def add_tables(self, tables: TableBuilder) -> None:

@@ -113,7 +113,7 @@ class WideTerms(TermKind):
         return f"column {term.level}" if term.kind == VECTORS else f"{term.kind} of {term.level}"
 
     def fit(self, held: LeaveOneOut) -> Iterator[tuple[Term, TermValues]]:
-        """Give the terms of rows left out."""
+        """Give the leave-one-out terms of rows."""
         yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
 
     def start(self, block: Term) -> float:

@@ -1,4 +1,4 @@
-"""The refined model: naive Bayes with an offset for each value, fitted to rows left out of the counts."""
+"""The refined model: naive Bayes with an offset for each value, fitted by leave-one-out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets of values by least log loss of rows left out of naive Bayes, with a ridge: L-BFGS in passes over blocks."""
+"""Offsets of values by least leave-one-out log loss, with a ridge penalty: L-BFGS in passes over blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two ways of reading meet: batches and samples, memory and files, text and formats of their own."""
+"""Ways of reading agree: batches and samples, memory and files, text and formats of their own."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_names_of_columns_do_not_make_a_text_a_binary_file(tmp_path, header, how
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_said_to_be(tmp_path, header):
+def test_a_text_in_an_older_encoding_is_read_as_the_text_it_is_declared_to_be(tmp_path, header):
     path = write(tmp_path, f"{header}\n1,é,u\n3,à,v\n".encode("latin-1"))
     assert list(table_of(path, format="csv", encoding="latin-1").values())[1] == ["é", "à"]
 
@@ -152,7 +152,7 @@ def test_the_line_of_a_cell_counts_the_empty_lines_of_a_single_column(tmp_path, 
         list(nv.File(path, delimiter=",").batches())
 
 
-def test_a_decimal_sign_that_was_said_is_not_remarked_on_where_counts_are_kept(tmp_path):
+def test_a_decimal_sign_that_was_declared_is_not_remarked_on_where_counts_are_kept(tmp_path):
     path = write(tmp_path, "x;y\n" + "1,5;u\n2,5;v\n" * 20)
     for source, remarks in ((nv.File(path), 1), (nv.File(path, decimal=","), 0)):
         nb = nv.NaiveBayes(model="textbook")
@@ -161,7 +161,7 @@ def test_a_decimal_sign_that_was_said_is_not_remarked_on_where_counts_are_kept(t
 
 
 @pytest.mark.parametrize("how", [{"thousands": "."}, {"decimal": ","}, {"decimal": ",", "thousands": "."}])
-def test_a_sheet_has_numbers_whatever_is_said_of_how_texts_are_written(tmp_path, how):
+def test_a_sheet_has_numbers_whatever_is_declared_of_how_texts_are_written(tmp_path, how):
     rows = [["x", "w", "y"], *[[1234.5 + at, 0.5, at % 2] for at in range(8)]]
     path = workbook(tmp_path / "t.xlsx", rows)
     assert table_of(path, **how)["x"] == [1234.5 + at for at in range(8)]
@@ -172,7 +172,7 @@ def test_a_sheet_has_numbers_whatever_is_said_of_how_texts_are_written(tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["whole", "number", "boolean", "time"])
-def test_a_folder_that_is_not_what_was_said_is_refused_in_one_sentence(tmp_path, kind):
+def test_a_folder_that_is_not_what_was_declared_is_refused_in_one_sentence(tmp_path, kind):
     folder = tmp_path / "year=abc"
     folder.mkdir()
     write(folder, "a,y\n1,u\n")
@@ -197,7 +197,7 @@ def test_a_wide_file_with_a_header_alone_has_no_rows(wide, tmp_path, end):
 
 
 @pytest.mark.parametrize("after", ["4,5,6\n" * 5, ""])
-def test_a_quote_that_is_never_closed_is_said_so_in_wide_files(wide, tmp_path, after):
+def test_a_quote_that_is_never_closed_is_reported_in_wide_files(wide, tmp_path, after):
     with pytest.raises(UnreadableRows, match="line 3: a quote that is opened here is never closed"):
         table_of(write(tmp_path, f'a,b,c\n1,2,3\n1,"x,3\n{after}'))
     with pytest.raises(UnreadableRows, match="line 2: 2 cells, but the header names 3 columns"):

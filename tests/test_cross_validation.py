@@ -81,7 +81,7 @@ def test_a_prior_by_class_is_shared_by_the_classes_that_are_left():
     np.testing.assert_allclose(got[at], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_only_the_columns_that_may_speak_are_left_out():
+def test_only_the_columns_that_are_in_use_are_left_out():
     """By name, and by position where there are no names."""
     nb, table = learned("all", {"columns": ["size", "shape"]})
     expected = [without_row(nb, table, LABELS, i) for i in range(ROWS)]
@@ -140,7 +140,7 @@ def test_a_single_row_as_a_dict_is_left_out():
     np.testing.assert_allclose(nb.leave_one_out(row, "a").posterior, expected, rtol=1e-12)
 
 
-def test_where_every_class_is_ruled_out_the_prior_without_the_row_speaks():
+def test_where_every_class_is_ruled_out_the_prior_without_the_row_decides():
     """The only row of its value: without it, and with a reserved place of no weight, nobody can have it."""
     table, labels = {"x": ["p", "p", "q", "q", "odd"], "z": ["s", "s", "t", "t", "s"]}, ["a", "a", "b", "b", "b"]
     nb = book(estimate="mle", unseen="smooth").fit(table, labels)
@@ -351,7 +351,7 @@ def test_an_error_in_a_fold_names_the_row_of_the_table(folds):
         crossed(X, np.arange(40) % 2, cv=folds)
 
 
-def test_folds_dealt_out_leave_what_counting_the_others_gives():
+def test_folds_assigned_leave_what_counting_the_others_gives():
     """Each fold is counted once; what the whole less one of them holds is what its other rows hold, vectors too."""
     table, labels, weights, _ = many_rows()
     source = table.to_dict("list") | {"text": np.random.default_rng(1).poisson(1.0, (len(table), 4)).astype(float)}

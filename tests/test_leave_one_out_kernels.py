@@ -22,7 +22,7 @@ def numbers(classes, allow_missing=0.0, columns=5):
     rng = np.random.default_rng(classes)
     y = np.where(np.arange(ROWS) < 3, classes - 1, rng.integers(0, max(classes - 1, 1), ROWS))
     x = (rng.normal(size=(ROWS, columns)) + 0.5 * y[:, None]) * 10.0 ** np.arange(-2, columns - 2) + 100
-    return np.where(rng.random(x.shape) < holes, np.nan, x), y.astype(np.int32)
+    return np.where(rng.random(x.shape) < allow_missing, np.nan, x), y.astype(np.int32)
 
 
 def one_by_one(nb, x, y, weights, rows):

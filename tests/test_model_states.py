@@ -1,4 +1,4 @@
-"""Where parts of a model meet: what was chosen before, columns beside others, remarks, names, and light weights."""
+"""Parts of a model work together: what was chosen before, columns beside others, remarks, names, and light weights."""
 
 from __future__ import annotations
 
