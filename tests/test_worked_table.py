@@ -107,7 +107,7 @@ def test_the_summary_counts_parameters():
     sizes = [len(set(column)) for column in TABLE.values()]
     text = book().fit(TABLE, Y).summary()
 
-    assert f"{2 * sum(sizes)} shares" in text
+    assert f"{2 * sum(sizes)} probabilities" in text
     assert f"{2 * int(np.prod(sizes)):,} (K·ΠS)" in text
 
 
