@@ -55,12 +55,12 @@ class Grid:
     numbers: tuple[NumberBins, ...]
     labels: tuple[LabelValues, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[NumberBins | LabelValues, ...]:
         """How each column is laid out."""
         return (*self.numbers, *self.labels)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns in their order."""
         return tuple(column.name for column in self.columns)

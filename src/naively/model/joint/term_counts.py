@@ -32,7 +32,7 @@ class TermCounts:
         size = self.ordered[at] if at < len(self.ordered) else 0
         return OrdinalLevels(self.tables[at], size, self.recipe) if size >= self.recipe.fewest_levels else None
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The bins and labels that are counted."""
         grid: Grid = self.joint.grid

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..recipe import Recipe
 from .label_terms import LabelTerms
 from .linear_terms import LinearTerms
@@ -40,6 +42,7 @@ def kinds_in_tables(recipe: Recipe) -> list[TermKind]:
     return sorted(kinds_of(recipe), key=lambda kind: kind.table_rank)
 
 
+@lru_cache(maxsize=4096)  # of each term it is needed many times in a fit
 def term_kind(term: Term) -> TermKind:
     """Return the kind of a term."""
     found = next((kind for kind in TERM_KINDS if kind.holds(term)), None)
