@@ -21,7 +21,7 @@ from naively import NaiveBayes
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MODELS: dict[str, dict[str, Any]] = {
-    "text book": {},
+    "textbook": {},
     "smoothing": {"smoothing": "auto"},
     "temperature": {"temperature": "auto"},
     "both": {"smoothing": "auto", "temperature": "auto"},

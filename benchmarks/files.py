@@ -84,7 +84,7 @@ def line(file: str, name: str, slow: float, fast: float, target: str, good: bool
 
 
 def made(folder: Path, rows: int) -> dict[str, Path]:
-    """Return a CSV and a Parquet file of ten columns of texts, ten of numbers, holes, and a label."""
+    """Return a CSV and a Parquet file of ten columns of texts, ten of numbers, missing values, and a label."""
     paths = {kind: folder / f"{rows}.{kind}" for kind in FORMATS}
     table, y = workloads.mixed(min(rows, PIECE))
     table = table.append_column("label", pa.array([f"class{k}" for k in range(5)]).take(pa.array(y)))

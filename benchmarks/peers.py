@@ -18,7 +18,7 @@ def encoded_strings() -> Any:
 
 
 class Prepared:
-    """Turns a frame with holes into codes and numbers: a hole is a category, or the mean; 0 is what fit never met."""
+    """Turns a frame into codes and numbers: a missing value is a category, or the mean; 0 is an unseen label."""
 
     def __init__(self, texts: list[str], numbers: list[str]) -> None:
         self.texts, self.numbers = texts, numbers
@@ -37,7 +37,7 @@ class Prepared:
 
     @property
     def sizes(self) -> list[int]:
-        """How many codes each column of strings has; the category of holes may be listed last, as NaN."""
+        """How many codes each column of strings has; the category of missing values may be listed last, as NaN."""
         listed = [sum(isinstance(name, str) for name in names) for names in self.encoder.categories_]
         return [count + 2 for count in listed]
 

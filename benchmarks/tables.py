@@ -85,7 +85,7 @@ def run_strings(options: argparse.Namespace) -> bool:
 
 
 def run_mixed(options: argparse.Namespace) -> bool:
-    """Fit and ask about ten columns of strings and ten of numbers, one cell in twenty a hole."""
+    """Fit and ask about ten columns of strings and ten of numbers, one cell in twenty missing."""
     table, y = workloads.mixed(int(1_000_000 * options.scale))
     titles = f"mixed {len(y):,}×20", "sk-gauss+cat"
     theirs = functools.partial(peers.GaussAndCategories, TEXTS, NUMBERS)
@@ -258,7 +258,7 @@ def run_left(options: argparse.Namespace) -> bool:
     met = left_beside("numbers, 2 classes", X, y, None, 4, options)
     met &= left_beside("numbers, weights", X, y, rng.uniform(0.5, 2.0, len(y)), 6, options)
     X[rng.random(X.shape) < 0.05] = np.nan
-    met &= left_beside("numbers, 5 % holes", X, y, None, 4, options)
+    met &= left_beside("numbers, 5 % missing", X, y, None, 4, options)
     table, y = workloads.strings(int(1_000_000 * options.scale), 2)
     table = table.to_pandas().astype("category")
     met &= left_beside("categories, 2 classes", table, y, None, 4, options)

@@ -87,7 +87,7 @@ def main() -> int:
     return 0 if all(met) else 1
 
 
-# -- counting and the text book ----------------------------------------------------------------------------------------
+# -- counting and the textbook model -----------------------------------------------------------------------------------
 
 
 def run(case: Case, options: argparse.Namespace) -> bool:
@@ -110,12 +110,12 @@ def run(case: Case, options: argparse.Namespace) -> bool:
         met &= beside_jieba(nb, rows, title)
     elif case.target == 20:
         text_peers.others(rows, partial(beside, rows, times, float(np.mean(ours == rows.y))))
-        message_times("text book", nb)
+        message_times("textbook", nb)
     return met
 
 
 def text_book(words: dict[str, Any]) -> Any:
-    """Return the model of the text book over these words, with a prior as scikit-learn has it."""
+    """Return the textbook model over these words, with a prior as scikit-learn has it."""
     return nv.NaiveBayes(model="textbook", families={"text": nv.Words(**words)}, prior_smoothing=0)
 
 

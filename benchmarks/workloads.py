@@ -59,7 +59,7 @@ def strings(rows: int, classes: int = 5) -> tuple[Any, Labels]:
 
 
 def mixed(rows: int, classes: int = 5, missing: float = 0.05, most: int = 1_000) -> tuple[Any, Labels]:
-    """Return an Arrow table of ten columns of strings, one with `most` values, and ten of numbers, all with holes."""
+    """Return an Arrow table of ten columns of strings, one with `most` values, and ten of numbers, some missing."""
     rng = np.random.default_rng(4)
     y = rng.integers(classes, size=rows)
     columns = {}

@@ -1,4 +1,4 @@
-"""A first result: a table of penguins with holes, a text book's table worked out by hand, the five classic classes."""
+"""A first result: penguins with missing values, a textbook's table worked out by hand, the five classic classes."""
 
 import math
 
@@ -62,13 +62,13 @@ QUESTION = "周六 逛街 阴天 适中 清零 无聊"
 
 
 def show_penguins() -> None:
-    """Print what was learned of a mixed table with holes, how often it is right, and the answer for one row."""
+    """Print what was learned of a mixed table with missing values, its accuracy, and the prediction for one row."""
     penguins = load_penguins()
     nb = nv.NaiveBayes().fit(penguins, target="species")
     print(f"Penguins: {len(penguins)} rows, {int(penguins.isna().sum().sum())} empty cells, fitted as loaded")
     print(nb.summary())
 
-    print("\nright in 5-fold cross-validation")
+    print("\naccuracy in 5-fold cross-validation")
     X, y = penguins.drop(columns="species"), penguins["species"]
     for name, model in [("naively NaiveBayes", nv.NaiveBayes()), *pipelines()]:
         print(f"  {cross_val_score(model, X, y).mean():.1%}  {name}")
@@ -80,7 +80,7 @@ def show_penguins() -> None:
 
 
 def pipelines() -> list[tuple[str, ClassifierMixin]]:
-    """Give what scikit-learn's classes need for the same table: encoders, and something in the place of holes."""
+    """Give what scikit-learn's classes need for the same table: encoders, and imputed missing values."""
     numbers, others = of_type(dtype_include="number"), of_type(dtype_exclude="number")
     often = SimpleImputer(strategy="most_frequent")
     one_hot = make_pipeline(often, OneHotEncoder(sparse_output=False, handle_unknown="ignore"))

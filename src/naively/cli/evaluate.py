@@ -51,7 +51,7 @@ def evaluate_command(
     not fitted with; `naively fit` reports cross-validated scores of those that it was. The probabilities of all rows
     are held in memory, 8 bytes for each row and class.
     """
-    from ..estimator import predict_files as streaming
+    from ..estimator import predict_files
     from ..judge.metrics import as_row_count
 
     fitted = arguments.load_with_settings(model, settings, n_jobs)
@@ -59,7 +59,7 @@ def evaluate_command(
     name = arguments.resolve_known_target(fitted, file, target)
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
     with ProgressBar("Predicting", quiet) as bar:
-        found = streaming.scores_of_files(fitted, file, name, weight, bar)
+        found = predict_files.scores_of_files(fitted, file, name, weight, bar)
     if as_json:
         rows, confidence, correct = (part.tolist() for part in found._bins)
         table = [

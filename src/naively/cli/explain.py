@@ -64,14 +64,14 @@ def explain_command(
     the answer, bars to the left against it, and their lengths sum to the log-odds. Below, the textbook model shows
     probabilities as fractions of counts, and densities of numbers.
     """
-    from ..estimator import predict_files as streaming
+    from ..estimator import predict_files
     from ..estimator.answers import evidence_of
 
     fitted = arguments.load_with_settings(model, settings)
     rival = None if against is None else arguments.LabelParser(fitted.classes.tolist()).parse(against, "--against")
-    table = streaming.row_of_file(fitted, arguments.open_files(files, reading), row - 1)
+    table = predict_files.row_of_file(fitted, arguments.open_files(files, reading), row - 1)
     of_most_probable = evidence_of(fitted, table, rival)
-    evidence, (answer,) = streaming.evidence_of_decisions(fitted, of_most_probable, rival)
+    evidence, (answer,) = predict_files.evidence_of_decisions(fitted, of_most_probable, rival)
     likeliest = of_most_probable.classes[int(of_most_probable.answer[0])]
     if rival is not None and evidence.classes[int(evidence.answer[0])] == rival:
         other = evidence.classes[int(evidence.against[0])]

@@ -51,7 +51,7 @@ def option_group(name: str, options: Mapping[str, Decorator]) -> Decorator:
 
 
 def remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Note that a traceback is wanted, for whoever shows the error."""
+    """Remember that a traceback is wanted, for the code that shows errors."""
     if value and isinstance(ctx.obj, dict):
         ctx.obj["debug"] = True
 

@@ -75,7 +75,7 @@ def predict_command(
     `expected_cost`; with options `P(class)` and `why`. Columns are matched by name; others are copied. The output file
     appears only when it is complete.
     """
-    from ..estimator import predict_files as streaming
+    from ..estimator import predict_files
 
     if out == "-" and to == "parquet" and sys.stdout.isatty():
         raise click.UsageError("Parquet cannot be shown on a terminal; write it to a file: -o answers.parquet.")
@@ -84,7 +84,7 @@ def predict_command(
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file, model)
     fitted = arguments.load_with_settings(model, settings, n_jobs)
-    wanted = streaming.AnswerColumns(
+    wanted = predict_files.AnswerColumns(
         probabilities,
         fitted.parameters.cost is not None or fitted.parameters.reject is not None,
         why,
@@ -92,7 +92,7 @@ def predict_command(
         prefix,
     )
     with ProgressBar("Predicting", quiet) as bar:
-        rows = streaming.write_answers(fitted, file, out, to, wanted, bar)
+        rows = predict_files.write_answers(fitted, file, out, to, wanted, bar)
     if as_json:
         print_json({"rows": rows, "out": out})
     elif not quiet and out != "-":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._types import Json, JsonObject
-from ..data import model_file as store
+from ..data import model_file
 from ..data.column import FamilySettings
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
@@ -51,7 +51,7 @@ class CountsCache:
         else:
             self.schema = rows.schema(families, pairs=False)
             text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
-            store.file.replace_file(place, text.encode())
+            model_file.file.replace_file(place, text.encode())
         rows.asked = families or ()
         self.mark = sha256_of(json.dumps([FORMAT, how, self.schema.to_json()]).encode())
 
@@ -78,7 +78,7 @@ class CountsCache:
         if not place.exists():
             return None
         try:
-            counts, about = store.read_counts(place)
+            counts, about = model_file.read_counts(place)
         except UnreadableFile:
             return None  # counted anew
         same = about.get("mark") == self.mark and about.get("file") == file_fingerprint(path)
@@ -90,7 +90,7 @@ class CountsCache:
             raise InvalidInput(
                 f"{path} changed while it was read. Wait until it is whole, and count it again.", path=path
             )
-        store.write_model(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
+        model_file.write_model(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
 
 
 def counting_settings(rows: FileRows, families: FamilySettings | Schema | None) -> JsonObject:

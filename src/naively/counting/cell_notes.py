@@ -57,7 +57,7 @@ def about_missing(found: TextsReadAsMissing) -> Message | None:
     return Message(
         f"{READ_AS_MISSING}{', '.join(told)}; in files, ",
         Setting("null", ANY_VALUE),
-        " says which texts are, and no others.",
+        " sets which texts are, and no others.",
     )
 
 

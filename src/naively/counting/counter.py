@@ -17,11 +17,11 @@ from ..data.grid import Grid
 from ..data.schema import Schema
 from ..errors import InvalidInput, NumberTooLarge, RowRefused, infinite_cell
 from ..stats import Axis, Counts
-from ..stats.arithmetic import take_away
+from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
 from ..text import TextRows
-from . import arrays as memory
+from . import arrays
 from .column_moments import joined_moments, moments_of_column
 from .declared_labels import declared_levels, label_coder
 from .encoded_rows import EncodedRows
@@ -183,7 +183,7 @@ class TableCounter:
             codes, new = block_codes(frame, self.coders, begin, end, threads)
             for words, labels in zip(self.words, new, strict=True):
                 words.codes(labels)
-        numbers = memory.kernel_matrix(block_numbers(frame, self.of_numbers, begin, end)) if self.of_numbers else None
+        numbers = arrays.kernel_matrix(block_numbers(frame, self.of_numbers, begin, end)) if self.of_numbers else None
         wide = {c.name: wide_cells(frame, c, self.readers.get(c.name), begin, end, threads) for c in self.of_vectors}
         return EncodedRows(codes, numbers, wide)
 
@@ -244,14 +244,14 @@ class TableCounter:
         if refusable > 1:
             self.fresh_vectors(vectors, y, weights, threads)
         if numbers is not None:
-            memory.add_column(self.numbers, numbers, y, weights, threads)
+            arrays.add_column(self.numbers, numbers, y, weights, threads)
         for name, matrix in vectors.items():
             add_wide(self.vectors[name], name, matrix, y, weights, threads)
         if codes is not None:
             self.labels.add(codes, y, weights, threads)
         if self.together is not None:
             self.together.add(numbers, codes, y, weights, threads)
-        memory.add_rows(self.rows, y, weights)
+        arrays.add_rows(self.rows, y, weights)
 
     def fresh_vectors(self, vectors: dict[str, WideCells], y: Codes, weights: Floats | None, threads: int) -> None:
         """Count vectors apart, only to see whether a row of them is refused."""
@@ -323,10 +323,10 @@ class TableCounter:
         for counter in (self, part, rest):
             counter.make_room()
         classes, axis = len(self.classes), Axis.numbered(len(self.classes))
-        rest.rows[:classes] = take_away(self.rows[:classes], part.rows[:classes])
+        rest.rows[:classes] = subtract(self.rows[:classes], part.rows[:classes])
         for at, words in enumerate(self.words):
             size = (at, len(words), classes)
-            rest.labels.part(*size)[:] = take_away(self.labels.part(*size), part.labels.part(*size))
+            rest.labels.part(*size)[:] = subtract(self.labels.part(*size), part.labels.part(*size))
         both = self.numbers.moments(axis.labels, axis) - part.numbers.moments(axis.labels, axis)
         rest.numbers.take(both, axis.labels)
         for name, mine in self.vectors.items():

@@ -31,13 +31,13 @@ from .row_hash import RowHasher, frame_hashes
 from .sample import RowSample
 from .second_pass import Blocks
 
-# More different texts than this name things rather than describe them: the column is set aside, unless asked for.
+# More different texts than this name things rather than describe them: it is set aside, unless `families` names it.
 MOST_LABELS = 1_000_000
 # Rows on which the mutual information of numbers is measured, at most; of wide tables fewer, for all cells together are
 # bounded, but some in any case.
 MEASURED, CELLS, FEWEST = 1 << 14, 1 << 22, 1 << 11
 
-Progress = Callable[[int, int, int | None], object]  # told the rows and bytes done so far, and the bytes there are
+Progress = Callable[[int, int, int | None], object]  # gets the rows and bytes done so far, and the bytes of all files
 
 
 ByClass = Mapping[Label, float]  # the weight of a row of each class
@@ -73,7 +73,7 @@ class FileRows:
     ignore: Sequence[str] = ()
     unlabelled: str = "error"
     progress: Progress | None = None
-    asked: Collection[str] | Schema = ()  # the columns that were asked for by name, however many values they have
+    asked: Collection[str] | Schema = ()  # columns that `families` names: they stay, however many values they have
     label_type: DType = field(default_factory=lambda: np.dtype(object))
     passes: tuple[int, int] = (0, 1)  # how many passes are done, and how many there will be
     rows: int = 0
@@ -120,7 +120,7 @@ class FileRows:
         for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
             sample.keep(part.frame, part.y, part.weights)
             self.rows += part.frame.rows
-            self.tell(part)
+            self.report_progress(part)
         read, self.passes, self.rows = self.rows, (self.passes[0] + 1, self.passes[1]), 0
         if not read:  # the counting says that there are no rows
             return with_cuts(schema, frame_of({column.name: np.zeros(0) for column in columns}), None)
@@ -171,7 +171,7 @@ class FileRows:
                     column=self.of_target,
                 )
             weights = np.where(none, 0.0, 1.0 if weights is None else weights)
-        places = np.append(counter.classes.codes(labels), np.int32(0))  # a row without a label looks at the last
+        places = np.append(counter.classes.codes(labels), np.int32(0))  # code -1, a row without a label, takes the last
         frame, y, own = frame_of(table.select(names)), places[codes].astype(np.int32), weights
         if self.by_class is not None:
             factors = np.array([*(self.by_class.get(label, 1.0) for label in labels), 1.0])[codes]
@@ -179,7 +179,7 @@ class FileRows:
         return LabeledBlock(block.file, block.begin, frame, y, weights, own, int(none.sum()))
 
     def survey(self) -> ClassTotals:
-        """Go over the classes and the weights of all rows, and nothing else of them."""
+        """Read only the classes and the weights of all rows, and return their totals."""
         counter, sums, rows = TableCounter(Schema(())), np.zeros(0), 0
         self.passes = self.passes[0], self.passes[1] + 1
         for part in self.labelled(counter, range(len(self.source.paths)), allowed(None)):
@@ -187,7 +187,7 @@ class FileRows:
             sums = found + np.append(sums, np.zeros(len(found) - len(sums)))
             rows += len(part.y) if part.own is None else int(np.count_nonzero(part.own))
             self.rows += len(part.y)
-            self.tell(part)
+            self.report_progress(part)
         self.passes, self.rows = (self.passes[0] + 1, self.passes[1]), 0
         if not rows:
             raise InvalidInput("No row has a label and a weight above 0: there is nothing to learn from.")
@@ -200,19 +200,19 @@ class FileRows:
         folds_of: Callable[[LabeledBlock], Codes | None] = lambda part: None,
         wide: bool = True,
     ) -> Blocks:
-        """Return all rows once more, after they were counted; without texts, if only other columns are asked for."""
+        """Return all rows once more, after they were counted; without texts, if only other columns are needed."""
         narrow = [column.name for column in (*counter.of_labels, *counter.of_numbers)]
         for part in self.once_more(counter, threads, None if wide else counter.schema.only(narrow)):
             yield part.frame, part.y, part.weights, folds_of(part)
 
     def once_more(self, counter: TableCounter, threads: int, schema: Schema | None = None) -> Iterator[LabeledBlock]:
-        """Go over all rows in one pass more, and say how far it is."""
+        """Read all rows in one more pass, and report the progress."""
         self.passes = self.passes[0] + 1, max(self.passes[0] + 2, self.passes[1])
         self.rows = 0
         for part in self.labelled(counter, range(len(self.source.paths)), threads, schema):
             self.rows += part.frame.rows
             yield part
-            self.tell(part)
+            self.report_progress(part)
 
     # -- counting -----------------------------------------------------------------------------------------------
 
@@ -248,7 +248,7 @@ class FileRows:
             self.rows += part.frame.rows
             self._note(part)
             self._set_aside(counters)
-            self.tell(part)
+            self.report_progress(part)
         if self.rows == before:
             names = ", ".join(self.source.paths[at] for at in which)
             raise InvalidInput(f"{names}: there are no rows, only names of columns. There is nothing to learn from.")
@@ -259,7 +259,7 @@ class FileRows:
     def _sample(
         self, hasher: RowHasher, part: LabeledBlock, block: EncodedRows, folds: Codes | None, threads: int
     ) -> None:
-        """Let samples look at the rows of a block; what was encoded to be counted is hashed, if anything needs it."""
+        """Give the rows of a block to the samples; the encoded rows are hashed only if a sample needs it."""
         hashes = cache(lambda: hasher.hashes(block, part.y, part.own))
 
         def hashes_of(frame: Frame, y: Codes, weights: Floats) -> Hashes:
@@ -289,18 +289,18 @@ class FileRows:
                     counter.set_aside(column.name)
 
     def may_go(self, column: Column) -> bool:
-        """Return whether a column is set aside if it has too many values: texts that were not asked for."""
+        """Return whether a column is set aside if it has too many values: texts that `families` does not name."""
         return column.type == "text" and column.name not in self.asked
 
     def finish(self) -> None:
-        """Say that no pass is left, where all rows were known earlier than expected."""
+        """Report the progress as complete, where fewer passes were needed than expected."""
         before, self.passes = self.passes[1], (self.passes[0], self.passes[0] + 1)
         if self.progress is not None and self.passes[1] < before:
             done = self.passes[1] * sum(self.source.bytes(at) for at in range(len(self.source.paths)))
             self.progress(self.rows, done, done)
 
-    def tell(self, part: LabeledBlock) -> None:
-        """Say how far the reading is, if anybody listens."""
+    def report_progress(self, part: LabeledBlock) -> None:
+        """Report the progress of reading, if there is a callback."""
         if self.progress is not None:
             sizes = [self.source.bytes(at) for at in range(len(self.source.paths))]
             here = min(int(self.source.row_bytes(part.file) * (part.begin + part.frame.rows)), sizes[part.file])
@@ -345,7 +345,7 @@ def each_block(
     threads: int | None = None,
     beside: Sequence[str] = (),
 ) -> list[Answer]:
-    """Return what is asked of all rows of files, a block at a time; the next is read meanwhile."""
+    """Return what a function returns for each block of rows of files; the next block is read meanwhile."""
     answers = []
     for block in ahead(file.blocks(range(len(file.paths)), schema, beside, threads)):
         with in_file(file, block.file, block.begin):

@@ -1,4 +1,4 @@
-"""The first look at rows without their classes: where numbers are cut, and whether pairs of words are counted."""
+"""Decisions before counting, from rows without classes: the cuts of bins, and whether pairs of words are counted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The first rows of a model that began with too few to fit weights: kept until there are enough, and no longer.
 
-`partial_fit` may begin with a handful of rows. Counts of single columns do not tell how columns go together, so the
+`partial_fit` may begin with a handful of rows. Counts of single columns do not contain their pairs, so the
 rows themselves are kept while they are few. When there are enough, the default model is learned from all of them, and
 again each time their number has doubled; then they are dropped. A saved model holds no rows.
 """

@@ -1,4 +1,4 @@
-"""Remarks on columns that are counted as told, but look as if something else was meant."""
+"""Remarks on columns that were probably meant to have another type or family."""
 
 from __future__ import annotations
 

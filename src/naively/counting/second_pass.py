@@ -11,7 +11,7 @@ from .._types import Codes, Floats
 from ..data.block import ROWS, block_codes, block_numbers
 from ..data.frame import Frame
 from ..data.grid import Grid
-from . import arrays as memory
+from . import arrays
 from .counter import TableCounter
 from .encoded_rows import EncodedRows
 
@@ -24,7 +24,7 @@ def encoded_cells(
 ) -> tuple[Codes | None, Floats | None]:
     """Return some rows of a frame whose labels were all seen before: their codes and their numbers."""
     codes = block_codes(frame, counter.coders, begin, end, threads)[0] if counter.of_labels else None
-    numbers = memory.kernel_matrix(block_numbers(frame, counter.of_numbers, begin, end)) if counter.of_numbers else None
+    numbers = arrays.kernel_matrix(block_numbers(frame, counter.of_numbers, begin, end)) if counter.of_numbers else None
     return codes, numbers
 
 

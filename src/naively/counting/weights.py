@@ -87,7 +87,7 @@ def with_class_weights(rows: Rows, weights: ByClass | None) -> Rows:
     if isinstance(rows.target, SoftLabels):
         target = rows.target._replace(proportions=rows.target.proportions * factors)
         return replace(rows, target=target, by_class=weights, own=rows.own_weights)
-    product = np.append(factors, 1.0)[rows.target.codes]  # a row without a label looks at the last
+    product = np.append(factors, 1.0)[rows.target.codes]  # code -1, a row without a label, takes the last
     product = product if rows.weights is None else product * rows.weights
     if not product.any() or product.max() > MOST_WEIGHT:
         found = "nothing" if not product.any() else f"{product.max():g}"
@@ -172,7 +172,7 @@ def warn_of_scale(rows: int, total: float, normalized: str | MessagePart) -> Non
         return
     warnings.warn(
         Message(
-            f"The weights of {rows:,} rows sum to {total:.6g}. A weight says how many rows a row stands for; so few "
+            f"The weights of {rows:,} rows sum to {total:.6g}. A weight counts as that many rows; so few "
             "rows are outweighed by the smoothing. If the weights only compare rows, let them sum to the number of "
             "rows: ",
             normalized,

@@ -21,7 +21,7 @@ from ..stats import Axis, Moments, WordTable
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingMoments, GrowingTable
 from ..text import TextReader, TextRows
-from . import arrays as memory
+from . import arrays
 
 # Some rows of a wide column: a matrix, or texts beside their reader, which are indexed as a matrix is.
 WideCells: TypeAlias = Matrix
@@ -105,7 +105,7 @@ def wide_cells(
     values = frame.columns[column.name]
     if reader is not None and isinstance(values, ColumnValues):
         return TextRows(reader, values.prose(column, begin, end), begin, threads)
-    return memory.kernel_matrix(block_vectors(frame, column, begin, end))
+    return arrays.kernel_matrix(block_vectors(frame, column, begin, end))
 
 
 def empty_accumulator(column: Column, width: int, reader: TextReader | None = None) -> WideAccumulator:
@@ -142,14 +142,14 @@ def add_wide(
     if isinstance(accumulator, GrowingWords):
         accumulator.add(x, y, weights)
         return
-    if isinstance(accumulator, GrowingMoments) and memory.is_sparse(x):
+    if isinstance(accumulator, GrowingMoments) and arrays.is_sparse(x):
         add_sparse(accumulator, name, x, y, weights, threads)
         return
     try:
-        memory.add_column(accumulator, x, y, weights, threads, name)
+        arrays.add_column(accumulator, x, y, weights, threads, name)
     except NumberTooLarge as error:
         at = error.column
-        row = int(np.argmax(~(np.abs(x[:, at]) <= memory.LARGEST)))
+        row = int(np.argmax(~(np.abs(x[:, at]) <= arrays.LARGEST)))
         needed = "only finite numbers up to ±1e150 can be counted."
         raise RowRefused(row, f"{name}[{at}]", f"{error.value:g}", needed) from None
     except RowRefused as error:
@@ -160,14 +160,14 @@ def add_sparse(
     accumulator: GrowingMoments, name: str, x: Matrix, y: Codes, weights: Floats | None, threads: int
 ) -> None:
     """Count the numbers of a sparse matrix, whose empty cells are zeros, some rows at a time."""
-    large = np.flatnonzero(np.abs(x.data) > memory.LARGEST)
+    large = np.flatnonzero(np.abs(x.data) > arrays.LARGEST)
     if len(large):  # before anything is counted
         row = int(np.searchsorted(x.indptr, large[0], side="right")) - 1
         needed = "only finite numbers up to ±1e150 can be counted."
         raise RowRefused(row, f"{name}[{x.indices[large[0]]}]", f"{x.data[large[0]]:g}", needed)
     for rows in row_blocks(x.shape[0], x.shape[1], DENSE):
         own = None if weights is None else weights[rows]
-        memory.add_column(accumulator, memory.kernel_matrix(x[rows].toarray()), y[rows], own, threads, name)
+        arrays.add_column(accumulator, arrays.kernel_matrix(x[rows].toarray()), y[rows], own, threads, name)
 
 
 def check_vector_width(column: Column, width: int, known: int) -> None:

@@ -1,4 +1,4 @@
-"""The head of a delimited text file: how it is packed and encoded, where its header is, what its columns are."""
+"""The dialect of a delimited text file, found from its head: compression, encoding, header, delimiter, column names."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def dialect_of(path: Path, shown: str, delimiter: str | None, encoding: str | No
 
 
 def header_in(text: str, delimiter: str | None) -> tuple[str, str]:
-    """Return the lines before the header, and what parts the cells.
+    """Return the lines before the header, and the delimiter.
 
-    Excel may say the delimiter in a line of its own, sep=; and such. Empty lines and those that begin with # are no
+    Excel may write the delimiter into a line of its own, such as sep=;. Empty lines and those that begin with # are no
     header; but the last of the latter is, if it has as many cells as the line below it, unless that is a header itself.
     """
     end, said = 0, None
@@ -199,7 +199,7 @@ def columns_by(text: str, delimiter: str) -> tuple[bool, int]:
 
 
 def checked_names(shown: str, names: list[str], line: int = 1) -> tuple[str, ...]:
-    """Return the names of the columns, if they tell them apart; one without a name is called after its place."""
+    """Return the names of the columns, if they are distinct; one without a name is called after its place."""
     given = tuple(name or f"column {at + 1}" for at, name in enumerate(names))
     often = Counter(given)
     twice = next((name for name in given if often[name] > 1), None) if len(often) < len(given) else None

@@ -65,7 +65,7 @@ def rows_of_frame(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
     """Return the rows of a small data frame of pandas or Polars as dicts, if it has all columns by name."""
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names) or not set(schema.names) <= set(names):
-        return None  # the way of larger frames says what is wrong
+        return None  # the code for larger frames raises the error
     library = type(X).__module__.partition(".")[0]
     if library == "polars":
         return [dict(zip(names, row, strict=True)) for row in X.rows()]
@@ -80,7 +80,7 @@ def row_of_series(X: TableLike, schema: Schema) -> list[Mapping[str, CellLike]] 
     if len(set(names)) < len(names):
         return None
     if all(isinstance(name, str) for name in names):
-        row = any(name in schema for name in names)  # one that it lacks is missed by name, as in a dict
+        row = any(name in schema for name in names)  # a column that it lacks is an error with its name, as in a dict
     else:  # numbers may be names of columns, or the index of texts
         alone = len(schema) == 1 and schema.columns[0].type == "text"
         row = not alone and set(schema.names) <= set(map(str, names))
@@ -165,14 +165,14 @@ def number_reader(column: Column) -> Reader:
 def value_of(column: Column, text: str) -> CellLike:
     """Return the value that a text is in a column of anything but texts, None if it stands for none."""
     written = column.written or USUAL
-    if column.measured and column.type != "time":  # at once, for those who ask row by row
+    if column.measured and column.type != "time":  # the quick way, for predictions row by row
         found = one_number(text, written)
         return text if found is None else found
     texts = pa.array([text], pa.string())
     try:
         return convert_cells(texts, CellType(kind_for(column, texts), written))[0][0].as_py()
     except NotRead:
-        return text  # of another type than the column, as will be said
+        return text  # of another type than the column: check_value raises the error
 
 
 def real(column: Column, value: CellLike) -> float:

@@ -80,7 +80,7 @@ class File:
         sheet of a workbook, by default the first; the file of a zip archive that holds several.
     null : sequence of str, optional
         Texts that stand for no value, and no others. By default the usual names (empty, NA, null, None, ? and the
-        like), and among numbers and times also -, unknown and others: see docs/files.md. ``null=[..., "TBD"]``, with
+        like), and among numbers and times also -, unknown and others: see the user guide. ``null=[..., "TBD"]``, with
         an ellipsis, keeps the usual names and adds to them.
     decimal : "." or ",", optional
         What comes before the fraction of a number in delimited text. By default the cells of a column decide.

@@ -1,4 +1,4 @@
-"""What people call a table → a Frame."""
+"""Tables of any library, arrays and dicts → a Frame."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def fit_rows(
     rows = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     labelled = weightless(rows, declared)
-    count_rows(counter, labelled, parameters.threads, sampling=True)
+    sampling = parameters.leaves_choices or bool(counter.of_numbers)
+    count_rows(counter, labelled, parameters.threads, sampling=sampling)
     expected = _expected(parameters, rows, counter.value(), declared) if parameters.unlabelled == "em" else None
     return counted_state(parameters, counter, labelled, expected)
 

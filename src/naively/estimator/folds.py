@@ -87,7 +87,7 @@ class FoldModels(NamedTuple):
                     Setting("cv", 0),
                     ".",
                 )
-            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves rows_at.")
+            raise InvalidInput("A fold leaves no rows to learn from; give folds of which each leaves rows.")
         counts, class_weights = weighted_counts(counts, self.parameters.class_weight)
         state = state_of_counts(self.parameters, counts, whole.schema)
         if self.held is not None:

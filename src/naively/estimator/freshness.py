@@ -84,7 +84,7 @@ def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
 
 
 def warn_if_outdated(fitted: FittedClassifier) -> None:
-    """Warn if rows or settings have changed since the model was tuned, and nobody was told."""
+    """Warn if rows or settings have changed since the model was tuned, and no warning was given yet."""
     parameters, state = fitted.parameters, fitted.state
     used = tuning_in_use(parameters, state.tuning)
     if depends_on_rows(parameters, state.tuning) and not used.fresh and state.first_rows is None:

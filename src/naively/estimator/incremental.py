@@ -1,4 +1,4 @@
-"""Rows that come and go: added to the counts of a fitted model, or taken out of them again."""
+"""`partial_fit` and `forget`: rows are added to the counts of a fitted model, or subtracted from them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def rows_to_count(
 
 
 def _outdated(state: FittedState) -> FittedState:
-    """Return the state after rows came or went: what was tuned or learned without labels does not know of them."""
+    """Return the state after rows came or went: what was tuned, or learned without labels, is marked as out of date."""
     if state.expected is not None and not state.expected.stale:
         state = replace(state, expected=replace(state.expected, stale=True))
     return outdated(state)

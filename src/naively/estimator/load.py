@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._types import Json, JsonObject, Label
-from ..data import model_file as store
+from ..data import model_file
 from ..data.column import Column
 from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
@@ -75,7 +75,7 @@ def load_model(
     path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
 ) -> FittedClassifier:
     """Return the fitted model that a file holds."""
-    stored = store.read_model(path)
+    stored = model_file.read_model(path)
     try:
         return _fitted_model_of(stored, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting, ValueError) as error:
@@ -98,9 +98,9 @@ def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
     if (expected := state.expected) is None:
         refined = state.tuning.refined
         offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
-        store.write_model(path, counts, about, None, offsets)
+        model_file.write_model(path, counts, about, None, offsets)
     else:
-        store.write_model(path, counts, about | {"expected": expected.about()}, expected.counts)
+        model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts)
 
 
 def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
@@ -115,10 +115,10 @@ def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
 
 
 def _fitted_model_of(
-    stored: store.StoredModel, functions: Mapping[str, Callable[..., object] | None]
+    stored: model_file.StoredModel, functions: Mapping[str, Callable[..., object] | None]
 ) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
-    counts, about, expected, together, moved = stored
+    counts, about, expected, together, value_offsets = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
@@ -129,7 +129,7 @@ def _fitted_model_of(
             for part in (counts, *([] if expected is None else [expected])):
                 part.columns[column.name].lexicon.tokens = column.family.tokens
     if together is not None:
-        joint = store.joint_counts(together, counts.classes, schema.grid)
+        joint = model_file.joint_counts(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
@@ -142,9 +142,9 @@ def _fitted_model_of(
     )
     if about.get("tuning") is None:
         return FittedClassifier(parameters, state)
-    offsets = {name: Offsets(*found) for name, found in (moved or {}).items()}
+    offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
-    state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # whoever saved it was told
+    state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def estimated_model(fitted: FittedClassifier) -> TableModel:
     """Return the model under the settings as they are, with what was tuned."""
     if not len(fitted.all_counts.classes):
-        raise InvalidInput("No rows are left to answer from: all were forgotten. Learn some first.")
+        raise InvalidInput("The model has no rows left: all were forgotten. Add some with partial_fit first.")
     tuning, parameters = fitted.state.tuning, fitted.parameters
     if fitted.weights is not None and fitted.has_weighted_columns:
         if parameters.model == "auto":

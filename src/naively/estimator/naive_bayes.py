@@ -88,7 +88,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     reject : float, optional
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
     unlabelled : {"error", "skip", "em"}, default="error"
-        Whether a row without a label is an error, skipped, or learned by expectation-maximisation: `fit` counts it for
+        Whether a row without a label is an error, skipped, or learned by expectation-maximization: `fit` counts it for
         every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
     n_jobs : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use. -1 stands for all

@@ -70,7 +70,7 @@ def summary_of(fitted: FittedClassifier) -> str:
     """Return what was learned, in words."""
     remarks = [f"Note: {remark}" for remark in about_target(fitted.all_counts.classes.labels)]
     expected, measured = fitted.state.expected, measured_information(fitted)
-    remarks += [] if expected is None else [expected.say()]
+    remarks += [] if expected is None else [expected.describe()]
     if measured is not None and not measured.fresh and fitted.counts.joint is None:
         remarks.append("The mutual information of numbers is that of the last `fit`; rows came or went since.")
     counts, told = fitted.all_counts, information_of_columns(fitted)

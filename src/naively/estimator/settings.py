@@ -55,7 +55,7 @@ class Parameters:
     recipe: Recipe = RECIPE  # the constants of the method, which are no setting: a model file does not hold them
 
     def check(self) -> None:
-        """Refuse settings of counting and estimating that mean nothing."""
+        """Refuse invalid settings of counting and estimating."""
         check_class_weight(self.class_weight)
         check_choice("model", self.model, ("auto", "refined", "textbook"))
         check_choice("unlabelled", self.unlabelled, ("error", "skip", "em"))
@@ -154,7 +154,7 @@ NAMES = tuple(field.name for field in fields(Parameters) if field.name != "recip
 
 
 def check_no_em(parameters: Parameters) -> None:
-    """Refuse to learn rows of a file that have no label."""
+    """Refuse expectation-maximization on the rows of a file."""
     if parameters.unlabelled == "em":
         raise InvalidSetting(
             Setting("unlabelled", "em"),
@@ -178,7 +178,7 @@ def check_has_smoothing(estimate: str) -> None:
 
 
 def check_class_weight(value: ClassWeightLike) -> None:
-    """Refuse weights of classes that are none."""
+    """Refuse invalid class weights."""
     if value is None or (isinstance(value, str) and value == "balanced"):
         return
     if not isinstance(value, Mapping):
@@ -202,7 +202,7 @@ def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _check_unlabelled(parameters: Parameters) -> None:
-    """Refuse to learn without labels by an estimate that maximises nothing, and a number of classes elsewhere."""
+    """Refuse expectation-maximization with ``bayes``, which maximizes nothing, and a number of classes without it."""
     learned, classes = parameters.unlabelled == "em", parameters.classes
     if learned and parameters.estimate == "bayes":
         raise InvalidSetting(
@@ -225,7 +225,7 @@ def _check_unlabelled(parameters: Parameters) -> None:
 
 
 def _check_temperature(value: float | str | None) -> None:
-    """Refuse a temperature that is none."""
+    """Refuse an invalid temperature."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return
     least, largest = 1 / RECIPE.largest_scale, 1 / RECIPE.least_scale
@@ -236,7 +236,7 @@ def _check_temperature(value: float | str | None) -> None:
 
 
 def _check_smoothing(name: str, value: float) -> None:
-    """Refuse a λ that is none; what depends on the estimate is checked there."""
+    """Refuse an invalid λ; what depends on the estimate is checked by the estimate."""
     if not np.isscalar(value) or isinstance(value, (str, bytes)):
         raise InvalidSetting(Setting(name, value), " must be one number; give a column its own by its family.")
     if not (np.isfinite(value) and float(value) >= 0):

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from .._frames import frame, frame_of_arrow
 from .._types import Codes, Floats, FrameLike, Label, Longs, Mask, TableLike
-from ..families import proportions as shares
+from ..families import proportions
 from ..families.categorical import LogTable
 from ..families.family import rounded_number
 from ..judge.text_table import truncated_line
@@ -280,7 +280,7 @@ class Evidence:
         if pseudo is None or self.behind.pairs is not None:
             bias = 0.0 if self.bias is None else self.bias[k]
             return f"{np.exp((self.prior[k] - bias) / self.scale):.6g}"
-        return shares.fraction(rows[k], rows.sum(), pseudo, len(rows))
+        return proportions.fraction(rows[k], rows.sum(), pseudo, len(rows))
 
     def _fraction(self, name: str, row: int, k: int) -> str:
         if name in self.behind.tables and self.behind.pairs is None:
@@ -402,8 +402,8 @@ class Evidence:
         at, joint = self._places[name], self.joint
         value = self._texts(name, row, row + 1)[0].as_py()
         value = truncated_line(value, DRAWN_TEXT) if name in self.behind.texts else value
-        if not self.scores[row, at].any() and not self._met(name, row):
-            return [ChartLine(name, value, "", 0.0, f"contributes nothing{self._why_silent(name, row)}")]
+        if not self.scores[row, at].any() and not self._was_seen(name, row):
+            return [ChartLine(name, value, "", 0.0, f"contributes nothing{self._why_nothing(name, row)}")]
         line, note = ChartLine(name, value, signed_log_odds(lead), bar_length(lead, longest), ""), self._note(name, row)
         words = self._lines_of_words(row, name, longest)
         if joint is None or not joint[row, at].any() or name in (self.behind.pairs or ()):
@@ -451,12 +451,12 @@ class Evidence:
             return pa.array([" × ".join(cells) for cells in zip(*both, strict=True)], pa.string())
         return cell_texts(self.behind.source, name, begin, end)
 
-    def _met(self, name: str, row: int) -> bool:
+    def _was_seen(self, name: str, row: int) -> bool:
         """Tell whether a row holds a label that was seen, in a column of labels."""
         table = self.behind.tables.get(name)
         return table is not None and 0 <= self.behind.codes[name][row] < len(table.values)
 
-    def _why_silent(self, name: str, row: int) -> str:
+    def _why_nothing(self, name: str, row: int) -> str:
         return ": never seen" if name in self.behind.tables and self.behind.codes[name][row] >= 0 else ""
 
     def _note_on_prior(self, row: int) -> str:
@@ -471,7 +471,7 @@ class Evidence:
         at, pair = self._places[name], [*dict.fromkeys((int(self.answer[row]), int(self.against[row])))]
         names = [str(self.classes[k]) for k in pair]
         behind = self.behind
-        if self._met(name, row):
+        if self._was_seen(name, row):
             n, code = behind.tables[name].n, int(behind.codes[name][row])
             told = [f"{n[k, code]:.10g} of {n[k].sum():.10g}" for k in pair]
             where = behind.tables[name].where(code)

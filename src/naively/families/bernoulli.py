@@ -14,8 +14,8 @@ from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
-from ..stats.arithmetic import take_away
-from . import proportions as shares
+from ..stats.arithmetic import subtract
+from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, Smoothing, listed_parts, padded, row_blocks, row_weights, scores_of
 from .wide import Split, add_products, entries, known_by_this_row_alone, presence, stored_cells, weighted_row_sums
@@ -87,10 +87,10 @@ class FlagLikelihood:
     @cached_property
     def pseudo_counts(self) -> Floats:
         """The pseudo-counts of rows with each flag, and as many without it."""
-        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
+        return np.asarray(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
     def _log_share(self, n: Numeric, total: Numeric, pseudo_counts: Numeric) -> Floats:
-        return shares.log_proportion(n + pseudo_counts, total + 2 * pseudo_counts, 2.0)
+        return proportions.log_proportion(n + pseudo_counts, total + 2 * pseudo_counts, 2.0)
 
     @cached_property
     def log_there(self) -> Floats:
@@ -101,7 +101,7 @@ class FlagLikelihood:
     def log_absent(self) -> Floats:
         """Logarithms of P(absent | class), [class, flag]: from the absent rows, so that no digits are lost near 1."""
         return self._log_share(
-            take_away(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.pseudo_counts
+            subtract(np.broadcast_to(self.rows[:, None], self.n.shape), self.n), self.rows[:, None], self.pseudo_counts
         )
 
     @cached_property
@@ -170,7 +170,7 @@ class FlagLikelihood:
         present, of_whole = proportion_cumulants(n + pseudo_counts, whole)
         return (
             present,
-            proportion_cumulants(take_away(np.broadcast_to(rows, n.shape), n) + pseudo_counts, whole)[0],
+            proportion_cumulants(subtract(np.broadcast_to(rows, n.shape), n) + pseudo_counts, whole)[0],
             of_whole,
         )
 
@@ -244,20 +244,20 @@ class FlagLikelihood:
 
     def _absent(self, columns: Places, k: Codes | Places, w: Floats) -> Split:
         """Return the contribution of an absent flag to class k when w rows without the flag are left out of it."""
-        total = take_away(*np.broadcast_arrays(self.rows[k], w))
-        n = take_away(*np.broadcast_arrays(total, self.n[k, columns]))
+        total = subtract(*np.broadcast_arrays(self.rows[k], w))
+        n = subtract(*np.broadcast_arrays(total, self.n[k, columns]))
         return Split.of(self._log_share(n, total, self.pseudo_counts[columns]))
 
     def _there(self, columns: Places, k: Codes | Places, w: Floats, values: Floats) -> Split:
         """Return the contributions of these entries to class k when their own row is left out of it."""
-        total = take_away(*np.broadcast_arrays(self.rows[k], w))
-        met = take_away(self.n[k, columns], w * values)
-        counts = (met, take_away(total, met))
+        total = subtract(*np.broadcast_arrays(self.rows[k], w))
+        met = subtract(self.n[k, columns], w * values)
+        counts = (met, subtract(total, met))
         present, absent = (Split.of(self._log_share(n, total, self.pseudo_counts[columns])) for n in counts)
         return present * values + absent * (1 - values)
 
     def log_prior_density(self) -> float:
-        """Return the logarithm of the Beta's density at the shares, up to a constant."""
+        """Return the logarithm of the beta density at the probabilities, up to a constant."""
         if self.settings.estimate != "map":
             return 0.0
         both = self.log_there + self.log_absent

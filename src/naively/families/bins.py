@@ -80,7 +80,7 @@ class Bins:
         return np.array(self.cuts, dtype=np.float64)
 
     def cut(self, numbers: Floats, weights: Floats) -> Bins:
-        """Return the same with cuts, by a first look at some numbers."""
+        """Return the same with cuts at the quantiles of some numbers."""
         return self if self.cuts is not None else replace(self, cuts=tuple(quantile_cuts(numbers, weights, self.bins)))
 
     def codes(self, numbers: Floats) -> Codes:
@@ -160,14 +160,14 @@ def bin_widths(edges: Floats) -> Floats:
     return np.concatenate([inner[:1], inner if len(edges) > 1 else inner[:0], inner[-1:]])
 
 
-# -- the first look ---------------------------------------------------------------------------------------------------
+# -- where to cut ---------------------------------------------------------------------------------------------------
 
 
 def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> list[float]:
     """Return where to cut a column of numbers, so that about equally many fall into each bin."""
     values, met = value_weights(
         np.where(np.isfinite(column), column, np.nan), weights
-    )  # the counting refuses the infinite
+    )  # infinite numbers are refused when they are counted
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))

@@ -17,9 +17,9 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import RowNumber, Setting
 from ..stats import Axis, Table, Tables
 from ..stats.accumulators import as_codes, as_weights, offsets_of
-from ..stats.arithmetic import divide, take_away
+from ..stats.arithmetic import divide, subtract
 from ..stats.missing import is_missing
-from . import proportions as shares
+from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import Settings, Smoothing, check_scored, listed_parts, padded, row_weights, scores_of, shown_label
 from .wide import Split
@@ -81,11 +81,11 @@ def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis
     return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
 
 
-class CountsToLeave(NamedTuple):
+class LeaveOneOutCounts(NamedTuple):
     """What a row of one column is taken out of; the last line stands for values never seen."""
 
     n: Floats  # counts of each value with each class, [value, class]
-    met: Floats  # how often in all
+    seen: Floats  # how often in all
     kept: Floats  # whether it stays known without any row
     total: Floats  # rows of each class
     column: Floats  # pseudo-count, number of values, sum of frequencies; whether λ is spread, has a slot, refuses
@@ -101,7 +101,7 @@ class LogTable:
     values: Axis
     n: Floats
 
-    left_alone: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
+    leaves_out_in_python: ClassVar[bool] = False  # whether leaving a row out is more than the compiled form can do
 
     @property
     def level_count(self) -> int:
@@ -130,9 +130,9 @@ class LogTable:
         return once_at_least(self.n.sum(axis=0))
 
     def _log_share(self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric) -> Floats:
-        """Estimate a value's share of a class, given its count there, how many values there are, its share overall."""
-        pseudo_counts = shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
-        return shares.log_proportion(*self._sides(n, total, size, overall, pseudo_counts), size + self._slot)
+        """Return log P(value | class), given counts, the number of values and the value's overall proportion."""
+        pseudo_counts = proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing)
+        return proportions.log_proportion(*self._sides(n, total, size, overall, pseudo_counts), size + self._slot)
 
     def _sides(
         self, n: Numeric, total: Numeric, size: Numeric, overall: Numeric, pseudo_counts: Numeric
@@ -215,11 +215,11 @@ class LogTable:
         return self._alone.leave_one_out(np.asarray(x).reshape(-1, 1), y, weights, threads)
 
     @cached_property
-    def left(self) -> CountsToLeave:
+    def left(self) -> LeaveOneOutCounts:
         """What a row is taken out of."""
         known, pseudo_counts = (
             self.values.kept(np.zeros(len(self.values), dtype=bool)),
-            shares.PSEUDO_COUNTS[self.settings.estimate],
+            proportions.PSEUDO_COUNTS[self.settings.estimate],
         )
         whole = (
             float(pseudo_counts(self.settings.column_smoothing)),
@@ -227,9 +227,9 @@ class LogTable:
             self._common.sum() + self._slot,
         )
         rules = (self.family.spread == "overall", self._slot, self.settings.unseen == "error")
-        return CountsToLeave(
+        return LeaveOneOutCounts(
             n=np.vstack([self.n.T, np.zeros((1, len(self.classes)))]),
-            met=np.append(self.n.sum(axis=0), 0.0),
+            seen=np.append(self.n.sum(axis=0), 0.0),
             kept=np.append(known, True).astype(np.float64),
             total=self.n.sum(axis=1),
             column=np.array([*whole, *rules], dtype=np.float64),
@@ -238,17 +238,17 @@ class LogTable:
     def check_counted(self, x: Longs, y: Codes, w: Floats) -> None:
         """Refuse rows that cannot have been counted, and values that are an error once their only row is left out."""
         self.check(x)
-        n, met, kept, code = self.left.n, self.left.met, self.left.kept, np.minimum(x, len(self.values))
-        never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
+        n, met, kept, code = self.left.n, self.left.seen, self.left.kept, np.minimum(x, len(self.values))
+        never = np.flatnonzero((subtract(n[code, y], w) < 0) & (code >= 0))
         if len(never):
             raise InvalidInput(
                 RowNumber(never[0]), " was never counted: its value was not counted as often with its class."
             )
-        self.check_none(np.flatnonzero((take_away(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
+        self.check_none(np.flatnonzero((subtract(met[code], w) == 0) & (w > 0) & (kept[code] == 0) & (code >= 0)))
 
     def log_prior_density(self) -> float:
-        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
-        pseudo_counts = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
+        """Return the logarithm of the Dirichlet density at the probabilities, up to a constant."""
+        pseudo_counts = float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         if self.settings.estimate != "map" or not pseudo_counts:
             return 0.0
         return pseudo_counts * float(self.log_p.sum() + self._slot * self.log_unseen.sum())
@@ -258,10 +258,10 @@ class LogTable:
         size, unseen = len(self.values), code >= len(self.values)
         if code < 0 or (unseen and not self._slot):
             return ""
-        pseudo_counts = float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
+        pseudo_counts = float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
         n, total = 0.0 if unseen else float(self.n[k, code]), float(self.n[k].sum())
         if self.family.spread == "even" or pseudo_counts == 0:
-            return shares.fraction(n, total, pseudo_counts, size + self._slot)
+            return proportions.fraction(n, total, pseudo_counts, size + self._slot)
         common = 1.0 if unseen else self._common[code]
         whole = self._common.sum() + self._slot
         return f"({n:.10g}+{pseudo_counts:.10g}·{common:.10g}/{whole:.10g})/({total:.10g}+{pseudo_counts:.10g})"
@@ -340,7 +340,7 @@ class LogTables:
 
     def leave_one_out(self, x: Longs, y: Codes, weights: Floats | None = None, threads: int = 1) -> Floats:
         """Return log P(row | class) of each row as if it had never been counted."""
-        if any(table.left_alone for table in self.tables):
+        if any(table.leaves_out_in_python for table in self.tables):
             return self._left_apart(x, y, weights, threads)
         out, y, weights = np.zeros((len(x), len(self.classes))), as_codes(np.asarray(y)), as_weights(weights)
         tables = self.offsets, padded(self.stack), *self._left
@@ -351,13 +351,13 @@ class LogTables:
 
     def _left_apart(self, x: Longs, y: Codes, weights: Floats | None, threads: int) -> Floats:
         """Return the same where some columns leave rows out by themselves."""
-        rest = [at for at, table in enumerate(self.tables) if not table.left_alone]
+        rest = [at for at, table in enumerate(self.tables) if not table.leaves_out_in_python]
         out = np.zeros((len(x), len(self.classes)))
         if rest:
             others = LogTables(self.classes, tuple(self.tables[at] for at in rest))
             out = others.leave_one_out(np.asarray(x)[:, rest], y, weights, threads)
         for at, table in enumerate(self.tables):
-            if table.left_alone:
+            if table.leaves_out_in_python:
                 out += table.leave_one_out(np.asarray(x)[:, at], y, weights, threads)
         return out
 

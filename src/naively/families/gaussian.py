@@ -169,7 +169,7 @@ def normal_inverse_gamma(summary: Summary, prior: GaussianPrior) -> tuple[Floats
     return centre, centred, rows, squares
 
 
-def map_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:  # its name in the books
+def map_density(summary: Summary, prior: GaussianPrior, epsilon: float) -> DensityTable:
     """Return normal densities at the joint mode of centre and variance."""
     centre, _, rows, squares = normal_inverse_gamma(summary, prior)
     return normal_density(centre, squares / (rows + 3) + epsilon, prior)

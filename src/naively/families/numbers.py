@@ -9,7 +9,7 @@ import numpy as np
 from .._kernels import MEAN_ROUNDING, SUM_ROUNDING
 from .._types import Codes, Floats
 from ..stats import Moments
-from ..stats.arithmetic import take_away
+from ..stats.arithmetic import subtract
 
 # A prior worth less than this many rows is taken for this: it would make classes without rows infinitely flat.
 LIGHTEST = 1e-9
@@ -53,7 +53,7 @@ class Summary(NamedTuple):
         there = own & ~np.isnan(x)[..., None]
         taken = np.where(there, w[:, None, None], 0.0)
         gap = np.where(there, x[..., None] - self.mean, 0.0)
-        n = take_away(np.broadcast_to(self.n, taken.shape), taken)
+        n = subtract(np.broadcast_to(self.n, taken.shape), taken)
         left = np.where(n > 0, n, 1.0)
         mean = np.where(n > 0, self.mean - taken * gap / left, 0.0)
         more = taken * (self.n / left)

@@ -17,8 +17,8 @@ from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import OPEN_LEVELS, PythonOnly, Setting
 from ..stats import Axis, Table
 from ..stats.accumulators import as_codes
-from ..stats.arithmetic import take_away
-from . import proportions as shares
+from ..stats.arithmetic import subtract
+from . import proportions
 from .categorical import Categorical, LogTable, scored_values
 from .cumulants import Cumulants, proportion_cumulants
 from .family import Settings, row_weights
@@ -44,7 +44,7 @@ class Ordinal:
     smoothing : float, optional
         The pseudo-count λ of this column; by default the model's.
     tie : float, default=1.0
-        How strongly neighbors share: 0 is ``categorical``.
+        How strongly counts are smoothed across neighbors: 0 is ``categorical``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Ordinal:
     def __post_init__(self) -> None:
         if not (isinstance(self.tie, Real) and 0 <= self.tie < np.inf):
             raise InvalidSetting(
-                Setting("tie", self.tie, of="Ordinal()"), " must be finite and not negative; 0 shares nothing."
+                Setting("tie", self.tie, of="Ordinal()"), " must be finite and not negative; 0 for no tie."
             )
         if self.levels is not None:
             object.__setattr__(self, "levels", valid_levels(self.levels))
@@ -117,7 +117,7 @@ class OrdinalTable(LogTable):
         """How many values are levels that have an order; they come first."""
         return self.ordered
 
-    left_alone: ClassVar[bool] = True  # leaving a row out changes the counts of neighbors, too: that is done here
+    leaves_out_in_python: ClassVar[bool] = True  # the counts of neighbors change, too
 
     def _strength(self, pseudo_counts: float) -> float:
         """Return how many rows the neighborhood is worth; two levels are neighbors in any order."""
@@ -153,7 +153,7 @@ class OrdinalTable(LogTable):
 
     @cached_property
     def _pseudo_count(self) -> float:
-        return float(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
+        return float(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.column_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
@@ -192,21 +192,21 @@ class OrdinalTable(LogTable):
         code = np.where(x < 0, -1, np.minimum(x, len(self.values)))
         out = lines[code]
         counted = (code >= 0) & (w > 0)
-        gone = counted & (take_away(self.left.met[code], w) == 0) & (self.left.kept[code] == 0)
+        gone = counted & (subtract(self.left.seen[code], w) == 0) & (self.left.kept[code] == 0)
         stays = np.flatnonzero(counted & ~gone)
         out[stays, y[stays]] = self._own(code[stays], y[stays], w[stays])
         for row in np.flatnonzero(gone):  # rows whose value nobody else has: no more than there are values
             total = self.left.total.copy()
-            total[y[row]] = take_away(total[y[row]], w[row])
+            total[y[row]] = subtract(total[y[row]], w[row])
             out[row] = self._log_unseen(total, len(self.values) - 1, np.ones(1))
         return out
 
     def _own(self, code: Places, y: Codes, w: Floats) -> Floats:
         """Return log P(value | own class) of values that stay known without the row."""
-        n, total, level = take_away(self.n[y, code], w), take_away(self.left.total[y], w), code < self.ordered
+        n, total, level = subtract(self.n[y, code], w), subtract(self.left.total[y], w), code < self.ordered
         below, above = np.maximum(code - 1, 0), np.minimum(code + 1, max(self.ordered - 1, 0))
         near = [np.where(side == code, n, self.n[y, side]) for side in (below, above)]
-        rows = take_away(self._with_level[y], np.where(level, w, 0.0))
+        rows = subtract(self._with_level[y], np.where(level, w, 0.0))
         share = np.where(level, self._share(rows, self._pseudo_count), 0.0)
         spread = OWN * n + NEIGHBOR * (near[0] + near[1])
         return self._log_share((1 - share) * n + share * spread, total, len(self.values), np.ones(1))
@@ -231,7 +231,7 @@ class OrdinalTable(LogTable):
         if not 0 <= code < self.ordered:
             return super().fraction(k, code)
         n = float(self.shared(self._pseudo_count)[k, code])
-        return shares.fraction(n, float(self.n[k].sum()), self._pseudo_count, len(self.values) + self._slot)
+        return proportions.fraction(n, float(self.n[k].sum()), self._pseudo_count, len(self.values) + self._slot)
 
 
 def valid_levels(levels: Iterable[Label]) -> tuple[Label, ...]:

@@ -1,4 +1,4 @@
-"""Numbers of a sparse matrix, such as tf-idf: zeros are numbers as well, so some rows at a time are filled up."""
+"""Numbers of a sparse matrix, such as tf-idf: zeros are numbers as well, so rows are made dense, some at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..stats import Axis
 from .cumulants import Cumulants
 from .family import Likelihood, row_blocks, row_weights, scores_of
 
-# Cells that are filled up at once.
+# Cells of rows that are made dense at once.
 DENSE = 1 << 22
 
 
@@ -67,7 +67,7 @@ class SparseNumbers:
 
 
 def dense_blocks(x: Matrix) -> Iterator[tuple[slice, AnyArray]]:
-    """Give some rows at a time, and which they are; those of a sparse matrix filled up."""
+    """Give dense blocks of rows, and which rows they are."""
     if not sparse.issparse(x):
         yield slice(0, x.shape[0]), x
         return

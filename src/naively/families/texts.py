@@ -109,7 +109,7 @@ class TextWeights:
         return found
 
     @cached_property
-    def said(self) -> tuple[Floats, Floats] | None:
+    def linear(self) -> tuple[Floats, Floats] | None:
         """The score of an empty text, and what each token adds, [number, class]; None if some rule a class out."""
         constant, table = self.inner.linear
         if table is None:
@@ -118,10 +118,10 @@ class TextWeights:
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have the log-likelihood of the words added to the scores, as the texts are read."""
-        if self.said is None:
+        if self.linear is None:
             self.inner.add_to(scorer, self.matrix(x), missing)
             return
-        constant, table = self.said
+        constant, table = self.linear
         if constant.any():
             scorer.constant(constant)
         scorer.given(x.scores(table, self.family.scored))
@@ -210,9 +210,9 @@ def kept_tokens(family: Words, table: WordTable, rows: float) -> Mask:
     least, most = (document_limit(share, rows) for share in (family.min_df, family.max_df))
     least = least if least > 1 or isinstance(family.min_df, float) else 0.0  # one text is enough, whatever it weighs
     slack = 1e-9 * max(rows, 1.0)  # sums of weights are whole but for rounding
-    keep = table.met & (documents >= least - slack) & (documents <= most + slack)
+    keep = table.seen & (documents >= least - slack) & (documents <= most + slack)
     if table.lexicon.fixed:
-        keep = table.met.copy()
+        keep = table.seen.copy()
     if family.max_words is not None and np.count_nonzero(keep) > family.max_words:
         often = np.where(keep, table.times.sum(axis=0), -1.0)
         # Of equally frequent words the first by name stay, as everywhere where a choice must not depend on the rows.
@@ -233,5 +233,5 @@ def check_document_limit(name: str, value: float) -> None:
     if not whole and not (isinstance(value, float) and 0.0 <= value <= 1.0):
         raise InvalidSetting(
             Setting(name, value),
-            " is neither a number of texts nor a share of them; give e.g. 2, or 0.5 for half of them.",
+            " is neither a number of texts nor a proportion of them; give e.g. 2, or 0.5 for half of them.",
         )

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .._kernels import Scorer
 from .._types import Floats, Mask, Matrix, Places
-from ..stats.arithmetic import take_away
+from ..stats.arithmetic import subtract
 from .family import check_scored, padded
 
 
@@ -87,7 +87,7 @@ def known_by_this_row_alone(met: Floats, kept: Mask, columns: Places, taken: Flo
     # Few can be: what is more frequent than any entry stays.
     maybe = np.flatnonzero(((met <= taken.max(initial=0.0) * (1 + 1e-9)) & ~kept)[columns])
     gone = np.zeros(len(columns), dtype=bool)
-    gone[maybe] = take_away(met[columns[maybe]], taken[maybe]) == 0
+    gone[maybe] = subtract(met[columns[maybe]], taken[maybe]) == 0
     return gone
 
 

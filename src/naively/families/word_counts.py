@@ -15,8 +15,8 @@ from .._types import Codes, Floats, Mask, Matrix, Numeric, Places
 from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis
-from ..stats.arithmetic import take_away
-from . import proportions as shares
+from ..stats.arithmetic import subtract
+from . import proportions
 from .cumulants import Cumulants, proportion_cumulants, with_ruled_out
 from .family import FeatureAxis, Settings, check_scored, listed_parts, padded, row_blocks, row_weights, scores_of
 from .wide import Split, add_products, entries, known_by_this_row_alone, row_sums, stored_cells, weighted_row_sums
@@ -36,7 +36,7 @@ class WordWeights:
     n: Floats
 
     @cached_property
-    def told(self) -> Floats:
+    def scored_counts(self) -> Floats:
         """The counts that a class is scored by: its own, or those of all others."""
         if not self.family.complement:
             return self.n
@@ -45,14 +45,14 @@ class WordWeights:
     @cached_property
     def pseudo_counts(self) -> Floats:
         """The pseudo-counts of each word."""
-        return np.asarray(shares.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
+        return np.asarray(proportions.PSEUDO_COUNTS[self.settings.estimate](self.settings.value_smoothing))
 
     @cached_property
     def log_p(self) -> Floats:
         """Logarithms of P(word | class), or of P(word | all other classes), [class, word]."""
-        whole = self.told.sum(axis=1, keepdims=True) + self.pseudo_counts.sum()
-        part = self.told + self.pseudo_counts
-        return shares.log_proportion(part, whole, len(self.words), out=part)
+        whole = self.scored_counts.sum(axis=1, keepdims=True) + self.pseudo_counts.sum()
+        part = self.scored_counts + self.pseudo_counts
+        return proportions.log_proportion(part, whole, len(self.words), out=part)
 
     @cached_property
     def weights(self) -> Floats:
@@ -110,7 +110,7 @@ class WordWeights:
         """The cumulants of each word [word, class], and of the whole that all are proportions of [class]."""
         pseudo_counts = self.settings.value_smoothing
         part, whole = proportion_cumulants(
-            self.told + pseudo_counts, self.told.sum(axis=1, keepdims=True) + pseudo_counts.sum()
+            self.scored_counts + pseudo_counts, self.scored_counts.sum(axis=1, keepdims=True) + pseudo_counts.sum()
         )
         return Cumulants(*(figure.T for figure in part)), Cumulants(*(figure[:, 0] for figure in whole))
 
@@ -119,7 +119,7 @@ class WordWeights:
 
         Complements of several classes share rows, but are taken as if they did not; what norms them is taken as known.
         """
-        met = self.told.T + self.settings.value_smoothing[:, None] > 0
+        met = self.scored_counts.T + self.settings.value_smoothing[:, None] > 0
         length = weighted_row_sums(x, met.astype(np.float64), 1, threads)
         found = Cumulants(
             *(
@@ -162,13 +162,13 @@ class WordWeights:
 
     @cached_property
     def _total(self) -> Floats:
-        return np.asarray(self.told.sum(axis=1))
+        return np.asarray(self.scored_counts.sum(axis=1))
 
     def _said_without(self, x: Matrix, y: Codes, w: Floats, threads: int) -> Floats:
         """Return the scores of rows without them: of their own class anew, of others where words go with the row."""
         n_rows, (rows, columns, values) = x.shape[0], entries(x)
         taken, total = w[rows] * values, self._total
-        gone, left = self._gone(columns, taken), take_away(total[y], row_sums(rows, taken, n_rows))
+        gone, left = self._gone(columns, taken), subtract(total[y], row_sums(rows, taken, n_rows))
         lost = (Split.of(self.log_p.T[columns[gone]]) * values[gone][:, None]).row_sums(rows[gone], n_rows)
         pseudo_counts = self.pseudo_counts.sum() - row_sums(rows[gone], self.pseudo_counts[columns[gone]], n_rows)
         size = len(self.words) - row_sums(rows[gone], np.ones(gone.sum()), n_rows)
@@ -179,7 +179,7 @@ class WordWeights:
         before = log_whole(total + self.pseudo_counts.sum(), len(self.words))
         after = log_whole(total + pseudo_counts[fewer, None], size[fewer, None])
         parts.finite[fewer] += number[fewer, None] * (before - after)
-        n, whole = take_away(self.n[y[rows], columns], taken) + self.pseudo_counts[columns], left + pseudo_counts
+        n, whole = subtract(self.n[y[rows], columns], taken) + self.pseudo_counts[columns], left + pseudo_counts
         own, at = log_products(rows, values, n, n_rows).only(whole > 0), (np.arange(n_rows), y)
         parts.finite[at], parts.ruled_out[at] = own.finite - number * log_whole(whole, size), own.ruled_out
         return np.asarray(parts.whole() + log_multinomial_coefficient(rows, values, n_rows)[:, None])
@@ -201,17 +201,17 @@ class WordWeights:
         taken = w[rows] * values
         others = np.ones((n_rows, len(self.classes)), dtype=bool)
         others[np.arange(n_rows), y] = False
-        told = self.told.T[columns]
-        told = np.where(others[rows], take_away(told, np.broadcast_to(taken[:, None], told.shape)), told)
+        told = self.scored_counts.T[columns]
+        told = np.where(others[rows], subtract(told, np.broadcast_to(taken[:, None], told.shape)), told)
         total = np.broadcast_to(self._total, others.shape)
-        total = take_away(total, np.where(others, row_sums(rows, taken, n_rows)[:, None], 0.0))
+        total = subtract(total, np.where(others, row_sums(rows, taken, n_rows)[:, None], 0.0))
         gone = self._gone(columns, taken)
         pseudo_counts = self.pseudo_counts.sum() - row_sums(
             rows, np.where(gone, self.pseudo_counts[columns], 0.0), n_rows
         )
         whole = total + pseudo_counts[:, None]
         size = len(self.words) - row_sums(rows, gone.astype(np.float64), n_rows)[:, None]
-        log_p = shares.log_proportion(told + self.pseudo_counts[columns][:, None], whole[rows], size[rows])
+        log_p = proportions.log_proportion(told + self.pseudo_counts[columns][:, None], whole[rows], size[rows])
         log_p[gone] = 0.0
         scores = complement_scores(rows, values, log_p, n_rows)
         return (
@@ -225,12 +225,12 @@ class WordWeights:
         others = finite_sum(self.log_p) - row_sums(rows, np.where(np.isfinite(old), old, 0.0), n_rows)
         number = np.isfinite(before).sum(axis=0) - row_sums(rows, np.isfinite(old).astype(np.float64), n_rows)
         some = np.where(whole > 0, whole, 1.0)
-        change = np.log(np.maximum(self.told.sum(axis=1) + self.pseudo_counts.sum(), some)) - np.log(some)
+        change = np.log(np.maximum(self.scored_counts.sum(axis=1) + self.pseudo_counts.sum(), some)) - np.log(some)
         norms = others + number * change + row_sums(rows, new, n_rows)
         return np.asarray(np.where(whole > 0, norms, -xlogy(size, size)))  # all words are equal where none was counted
 
     def log_prior_density(self) -> float:
-        """Return the logarithm of the Dirichlet's density at the shares, up to a constant."""
+        """Return the logarithm of the Dirichlet density at the probabilities, up to a constant."""
         if self.family.complement:
             raise InvalidSetting(
                 Setting("complement", True, of="Words()"),

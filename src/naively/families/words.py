@@ -201,7 +201,7 @@ def check_word_settings(family: Words) -> None:
         )
     if family.pairs and width is not None:
         raise InvalidSetting(
-            "Columns of a hash have no names that would tell pairs apart; give ngram_range=(1, 2) instead."
+            "Columns of a hash have no names by which pairs could be distinguished; give ngram_range=(1, 2) instead."
         )
     if family.vocabulary is not None:
         check_vocabulary(family, family.vocabulary)

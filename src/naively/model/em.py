@@ -74,7 +74,7 @@ class Expected:
         """The number of steps."""
         return len(self.log_likelihood)
 
-    def say(self) -> str:
+    def describe(self) -> str:
         """Return how many rows were used in which way, in words."""
         end = "" if self.converged else ", and was still changing"
         old = "; rows have come or gone since" if self.stale else ""
@@ -94,7 +94,7 @@ class Expected:
         return cls(counts, **about | {"log_likelihood": tuple(about["log_likelihood"])})
 
     def __repr__(self) -> str:
-        return f"Expected: {self.say()}"
+        return f"Expected: {self.describe()}"
 
 
 class EMSettings(NamedTuple):

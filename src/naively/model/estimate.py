@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from .._types import Floats
 from ..errors import InvalidSetting
-from ..families import Categorical, Family, Likelihood, Settings
-from ..families import proportions as shares
+from ..families import Categorical, Family, Likelihood, Settings, proportions
 from ..families.categorical import LogTable
 from ..families.family import NumberLikelihoods
 from ..stats import Counts, Moments, Table, Tables
@@ -60,8 +59,8 @@ def empirical_prior(rows: Floats, settings: Settings) -> Floats:
     >>> np.exp(empirical_prior(np.array([17.0, 0.0]), Settings(estimate="mle")))
     array([1., 0.])
     """
-    pseudo_counts = shares.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing)
-    return shares.log_proportion(rows + pseudo_counts, rows.sum() + len(rows) * pseudo_counts, len(rows))
+    pseudo_counts = proportions.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing)
+    return proportions.log_proportion(rows + pseudo_counts, rows.sum() + len(rows) * pseudo_counts, len(rows))
 
 
 def uniform_prior(classes: int) -> Floats:

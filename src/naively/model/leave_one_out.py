@@ -14,12 +14,11 @@ from ..counting.rows import Rows, count_rows
 from ..data.target import SoftLabels, Target
 from ..errors import InvalidInput
 from ..errors.message import RowNumber, Setting
-from ..families import Settings
-from ..families import proportions as shares
+from ..families import Settings, proportions
 from ..families.family import row_weights
 from ..judge.stratified_folds import RandomSeed, StratifiedFolds
 from ..stats import Counts
-from ..stats.arithmetic import take_away
+from ..stats.arithmetic import subtract
 from .protocols import CountedRows, FittedModel
 from .scorer import posterior
 from .table_model import GIVE
@@ -83,7 +82,7 @@ def remaining_priors(
 
 def check_row_weights(counts: Counts, y: Codes, w: Floats, begin: int) -> None:
     """Refuse rows that weigh more than all rows of their class together."""
-    never = np.flatnonzero(take_away(counts.rows[y], w) < 0)
+    never = np.flatnonzero(subtract(counts.rows[y], w) < 0)
     if len(never):
         row, label = never[0], counts.classes.labels[y[never[0]]]
         raise InvalidInput(
@@ -108,7 +107,7 @@ def check_not_more_rows(counts: Counts, y: Codes, w: Floats | None) -> None:
 def remaining_rows(counts: Counts, y: Codes | Places, w: Floats) -> RemainingRows:
     """Return what is left of each class without each of some rows, given its class and weight."""
     rows, at = np.tile(counts.rows, (len(y), 1)), np.arange(len(y))
-    rows[at, y] = take_away(rows[at, y], w)
+    rows[at, y] = subtract(rows[at, y], w)
     known = (rows > 0) | counts.classes.kept(np.zeros(len(counts.classes), dtype=bool))
     if not known.any(axis=1).all():
         raise InvalidInput("There is a single row: without it nothing is left to answer from. Give more rows.")
@@ -117,11 +116,11 @@ def remaining_rows(counts: Counts, y: Codes | Places, w: Floats) -> RemainingRow
 
 def empirical_without(settings: Settings) -> PriorWithout:
     """Return what gives the log prior (n - w + λ) / (N - w + K·λ); a class that vanished with its last row has none."""
-    pseudo_counts = float(shares.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing))
+    pseudo_counts = float(proportions.PSEUDO_COUNTS[settings.estimate](settings.alone().column_smoothing))
 
     def prior(left: RemainingRows) -> Floats:
         size = left.known.sum(axis=1, keepdims=True)
-        log = shares.log_proportion(
+        log = proportions.log_proportion(
             left.rows + pseudo_counts, left.rows.sum(axis=1, keepdims=True) + size * pseudo_counts, size
         )
         return np.where(left.known, log, -np.inf)

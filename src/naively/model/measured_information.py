@@ -46,7 +46,7 @@ class MeasuredInformation:
         return cls(told, float(data["of"]), bool(data["fresh"]))
 
     def known(self, rows: float) -> Mapping[str, Information]:
-        """Return what is told of so many rows: nothing, if most of them came since."""
+        """Return the mutual information by column; nothing, if most of the rows were added since it was measured."""
         return self.told if self.fresh or rows <= 2 * self.of else {}
 
 

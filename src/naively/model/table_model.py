@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from .._types import AnyArray, Codes, Floats, Label, Matrices, TableLike
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..counting.column_moments import joined_moments
 from ..counting.wide import counts_words, wide_cells
 from ..data.block import ROWS, block_codes, block_numbers
@@ -25,7 +25,7 @@ from ..families.categorical import LogTable, LogTables
 from ..families.family import NumberLikelihoods, ScoreTerm, TextTerm
 from ..families.sparse_numbers import SparseNumbers
 from ..stats import Axis, Counts, Moments, Table, WordTable
-from ..stats.arithmetic import take_away
+from ..stats.arithmetic import subtract
 from ..stats.table import axis_and_order
 from ..text import TextReader, TextRows
 from .column_parts import INSIDE, LABELS, ColumnPart, LabelPart, NumberPart, VectorPart
@@ -198,7 +198,7 @@ class TableModel:
         """Return some rows of a frame, a matrix for each part of the model."""
         out: Matrices = {}
         for key, (_, columns) in self.numbers.items():
-            out[key] = memory.kernel_matrix(block_numbers(frame, columns, begin, end))
+            out[key] = arrays.kernel_matrix(block_numbers(frame, columns, begin, end))
         if self.labels or self.missing_flags:
             codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
             missing = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.missing_flags]
@@ -290,7 +290,7 @@ class TableModel:
         for at, label in enumerate(self.labels):
             table, code = label.table, rows.columns[LABELS][:, at]
             n = table.left.n  # the last line is that of values never seen
-            never = np.flatnonzero((take_away(n[code, y], w) < 0) & (code >= 0))
+            never = np.flatnonzero((subtract(n[code, y], w) < 0) & (code >= 0))
             if len(never):
                 raise InvalidInput(
                     RowNumber(rows.begin + never[0]),
@@ -298,7 +298,7 @@ class TableModel:
                     f"class, {table.classes.labels[y[never[0]]]!r}. {GIVE}",
                     column=label.column.name,
                 )
-            alone = np.flatnonzero((take_away(table.left.met[code], w) == 0) & (code >= 0))
+            alone = np.flatnonzero((subtract(table.left.seen[code], w) == 0) & (code >= 0))
             if label.settings.unseen == "error" and len(alone) and not table.values.fixed:
                 raise InvalidInput(
                     RowNumber(rows.begin + alone[0]),

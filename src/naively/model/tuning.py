@@ -136,7 +136,7 @@ class Tuning:
             return []
         book = f"a leave-one-out log loss of {self.textbook.log_loss:.3g} and accuracy {self.textbook.accuracy:.1%}"
         ours = f"{self.loss_after:.3g} (corrected) and {self.learned.accuracy:.1%} (weights fitted on these rows)"
-        other = "cross_validate, which fits weights anew in each fold, says how good it is on others"
+        other = "use cross_validate, which fits weights in each fold, for the accuracy on other rows"
         shares = "" if usual else ", with the class proportions as the prior,"
         return [f"on these rows{shares} the textbook model has {book}; the joint model has {ours}; {other}"]
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Matrix, TableLike
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..errors import InvalidInput, NumberTooLarge, RowRefused
 from ..model.estimate import estimate
 from ..model.scorer import AdditiveModel, NaiveModel
@@ -199,10 +199,10 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         try:
             counts.columns[COLUMN] = self._make_ready(before, X, weights)
             try:
-                memory.add(counts, {COLUMN: X}, codes, weights, threads)
+                arrays.add(counts, {COLUMN: X}, codes, weights, threads)
             except RowRefused:
                 counts.columns[COLUMN] = self._make_ready(before, X, weights, thorough=True)
-                memory.add(counts, {COLUMN: X}, codes, weights, threads)
+                arrays.add(counts, {COLUMN: X}, codes, weights, threads)
         except BaseException as error:
             counts.columns[COLUMN] = before
             if isinstance(error, (RowRefused, NumberTooLarge)):
@@ -251,7 +251,7 @@ class BaseNB(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return what the model answers about these rows; ask is a method of Model."""
         model = self._model  # first, because what is not fitted yet cannot tell how many columns it expects
         plain = is_plain(X, self._kinds) and self._knows_columns_of(X)
-        rows = X if plain else memory.kernel_matrix(self._check_X(X))
+        rows = X if plain else arrays.kernel_matrix(self._check_X(X))
         threads = allowed(self.n_jobs, cell_count(rows) * len(self._counted.classes))
         try:
             return ask(model, {COLUMN: rows}, threads, missing=False, **how)
@@ -336,4 +336,4 @@ def restore(estimator: BaseEstimator, before: Parameters) -> None:
 
 def cell_count(X: TableLike) -> int:
     """Return how many cells of the matrix are looked at."""
-    return int(X.nnz if memory.is_sparse(X) else X.size)
+    return int(X.nnz if arrays.is_sparse(X) else X.size)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_non_negative
 
 from .._threads import allowed
 from .._types import AnyArray, ColumnLike, Floats, Longs, Matrix, TableLike
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..errors import InvalidInput, InvalidSetting
 from ..families import Categorical
 from ..stats import Axis, CodesAccumulator
@@ -127,7 +127,7 @@ class CategoricalNB(DiscreteNB):
         X = X[rows] if weights is None else X[rows][weights[rows] > 0]  # a row of no weight was never there
         if not len(X):
             return accumulator
-        least, largest = memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))
+        least, largest = arrays.ranges(arrays.kernel_matrix(X), allowed(self.n_jobs))
         if least.min() < 0:
             raise InvalidInput("Negative values in data passed to CategoricalNB (input X)")
         return accumulator.grown(affordable_sizes(np.maximum(largest + 1, accumulator.sizes), len(accumulator.classes)))

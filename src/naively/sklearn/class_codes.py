@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _kernels
 from .._types import AnyArray
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..errors import InvalidInput
 from ..stats.accumulators import contiguous
 
@@ -17,7 +17,7 @@ INT64 = np.dtype(np.int64)
 
 def encode_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the classes in order, and the code of each row's class."""
-    if y.dtype.kind in "iub" and y.dtype in memory.READABLE and y.dtype.isnative:
+    if y.dtype.kind in "iub" and y.dtype in arrays.READABLE and y.dtype.isnative:
         found: Any = _kernels.encode_labels(contiguous(y))  # two arrays, or None; the stub says object
         if found is not None:
             return found[0].astype(y.dtype), found[1]

@@ -12,12 +12,12 @@ from sklearn.utils._param_validation import Interval
 
 from .._threads import allowed
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..errors import InvalidInput
 from ..families import Gaussian, Settings
 from ..model.estimate import empirical_prior, given_prior
 from ..stats import Axis, Counts, Moments, MomentsAccumulator
-from . import array_api as arrays
+from . import array_api
 from .array_api import Foreign
 from .base import COLUMN, BaseNB
 from .fitted_counts import Assumptions, float_type
@@ -33,9 +33,9 @@ class GaussianNB(BaseNB):
     Parameters
     ----------
     priors : array-like of shape (n_classes,), optional
-        Probability of each class; by default their share of the rows.
+        Probability of each class; by default its proportion of the rows.
     var_smoothing : float, default=1e-9
-        Share of the largest variance of all columns that is added to every variance.
+        Fraction of the largest variance of all columns that is added to every variance.
     n_jobs : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use, as with -1.
 
@@ -76,7 +76,7 @@ class GaussianNB(BaseNB):
 
     def _check_X_y(self, X: TableLike, y: ColumnLike, reset: bool) -> tuple[Matrix, AnyArray]:
         if reset:
-            self._place = arrays.empty_like_input(X)
+            self._place = array_api.empty_like_input(X)
         return super()._check_X_y(X, y, reset)
 
     def _make_ready(
@@ -84,7 +84,7 @@ class GaussianNB(BaseNB):
     ) -> MomentsAccumulator:
         if weights is None or weights.max() <= HEAVY:
             return accumulator  # numbers alone are checked while they are counted
-        farthest = np.maximum(*map(np.abs, memory.ranges(memory.kernel_matrix(X), allowed(self.n_jobs))))
+        farthest = np.maximum(*map(np.abs, arrays.ranges(arrays.kernel_matrix(X), allowed(self.n_jobs))))
         if np.log10(weights.max()) + 2 * np.log10(np.maximum(farthest.max(), 1.0)) > 300:
             raise InvalidInput(
                 f"Column {int(farthest.argmax())} holds {farthest.max():g} in rows that weigh up to {weights.max():g}; "
@@ -132,7 +132,7 @@ class GaussianNB(BaseNB):
 
     def _like_X(self, array: Floats) -> AnyArray | Foreign:
         """Return an attribute in the type, library and device of the rows that were learned first."""
-        return arrays.to_place_of(array.astype(self._learned.dtype), self._place)
+        return array_api.to_place_of(array.astype(self._learned.dtype), self._place)
 
     @property
     def _moments(self) -> Moments:
@@ -140,14 +140,14 @@ class GaussianNB(BaseNB):
         return moments
 
     def _answer_type(self, X: TableLike) -> npt.DTypeLike:
-        place = arrays.empty_like_input(X)
-        dtype = getattr(X if place is None else arrays.to_numpy(place), "dtype", None)
+        place = array_api.empty_like_input(X)
+        dtype = getattr(X if place is None else array_api.to_numpy(place), "dtype", None)
         return np.result_type(float_type(dtype) if isinstance(dtype, np.dtype) else np.float64, self._learned.dtype)
 
-    predict_joint_log_proba = arrays.answers_in_input_library(BaseNB.predict_joint_log_proba)
-    predict_log_proba = arrays.answers_in_input_library(BaseNB.predict_log_proba)
-    predict_proba = arrays.answers_in_input_library(BaseNB.predict_proba)
-    predict = arrays.answers_in_input_library(BaseNB.predict)
+    predict_joint_log_proba = array_api.answers_in_input_library(BaseNB.predict_joint_log_proba)
+    predict_log_proba = array_api.answers_in_input_library(BaseNB.predict_log_proba)
+    predict_proba = array_api.answers_in_input_library(BaseNB.predict_proba)
+    predict = array_api.answers_in_input_library(BaseNB.predict)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -163,7 +163,7 @@ class GaussianNB(BaseNB):
             return mu, var
         one, columns = Axis.numbered(1), Axis.numbered(X.shape[1])
         new = MomentsAccumulator(one, columns)
-        memory.add_column(new, memory.kernel_matrix(X), np.zeros(len(X), np.int32), sample_weight, 1)
+        arrays.add_column(new, arrays.kernel_matrix(X), np.zeros(len(X), np.int32), sample_weight, 1)
         shape = (1, X.shape[1])
         past = Moments.of(
             one,

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from .._kernels import LARGEST_COUNT
 from .._threads import allowed
 from .._types import AnyArray, ColumnLike, Floats, Matrix, TableLike
-from ..counting import arrays as memory
+from ..counting import arrays
 from ..errors import InvalidInput
 from ..families import Words
 from ..stats import Counts
@@ -39,7 +39,7 @@ class WordsNB(DiscreteNB):
         if sparse.issparse(X):
             least, largest = float(X.data.min(initial=0)), float(X.data.max(initial=0))
         else:
-            lows, highs = memory.ranges(memory.kernel_matrix(X), allowed())
+            lows, highs = arrays.ranges(arrays.kernel_matrix(X), allowed())
             least, largest = float(lows.min()), float(highs.max())
         if largest > LARGEST_COUNT:
             raise InvalidInput(f"X holds {largest:g}; counts beyond {LARGEST_COUNT:g} cannot be summed.")

@@ -73,7 +73,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
     lowercase : bool, default=True
         Make letters small first, as ``str.lower`` does.
     cjk : {"pairs", "words"}, default="pairs"
-        A run of Chinese or Japanese characters becomes its characters and its pairs of neighbours, or stays one word.
+        A run of Chinese or Japanese characters becomes its characters and its pairs of neighbors, or stays one word.
     marks : bool, default=False
         Keep marks that are written with a letter in the word, as Hindi needs it.
     rules : {"python", "unicode"}, default="python"
@@ -313,7 +313,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
             good = int(value) >= least if whole else isinstance(value, Real) and 0.0 <= float(value) <= 1.0
             if isinstance(value, bool) or not good:
                 raise InvalidSetting(
-                    Setting(name, value), " is no number of texts; give a whole number, or a share between 0.0 and 1.0."
+                    Setting(name, value), " is no number of texts; give a whole number, or a fraction of all texts."
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 1):

@@ -31,7 +31,7 @@ def frozen(array: npt.ArrayLike) -> Floats:
     return out
 
 
-def take_away(before: Floats, taken: Floats) -> Floats:
+def subtract(before: Floats, taken: Floats) -> Floats:
     """Return before - taken; of fractions, what rounding alone can leave is nothing. Whole numbers are exact."""
     rest = before - taken
     little = (np.abs(rest) <= SUM_ROUNDING * np.abs(before)) & (rest != 0)

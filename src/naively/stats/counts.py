@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart, TextbookFallbackWarning
-from .arithmetic import checked_weight, frozen, on_axes, take_away
+from .arithmetic import checked_weight, frozen, on_axes, subtract
 from .axis import Axis
 from .pairs import JointCounts
 from .table import axis_and_order
@@ -114,7 +114,7 @@ class Counts:
         self._check_columns(part)
         classes = self.classes | part.classes
         before, taken = self.on(classes), part.on(classes)
-        rows = take_away(before, taken)
+        rows = subtract(before, taken)
         if np.any(rows < 0):
             k = int(np.argmin(rows))
             raise NotAPart(None, classes.labels[k], None, before[k], taken[k], "number of rows")
@@ -184,8 +184,8 @@ class Counts:
             return self.joint, other.joint
         found = "on one side only" if self.joint is None or other.joint is None else "over different bins"
         warnings.warn(
-            f"Pairs of columns were counted {found}: the result holds single columns alone, and answers by the text "
-            "book. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
+            f"Pairs of columns were counted {found}: the result holds single columns only, "
+            "for the textbook model. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
             TextbookFallbackWarning,
             stacklevel=3,
         )

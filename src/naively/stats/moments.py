@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._kernels import SUM_ROUNDING
 from .._types import Floats, Label, Mask
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, divide, frozen, on_axes, take_away
+from .arithmetic import checked_weight, divide, frozen, on_axes, subtract
 from .axis import Axis
 from .table import axis_and_order, table_as_text
 
@@ -176,9 +176,9 @@ class Moments:
         if not isinstance(part, Moments):
             return NotImplemented
         classes, columns, a, b = self._beside(part)
-        n = take_away(a.n, b.n)
+        n = subtract(a.n, b.n)
         taken_sum, taken_squares = b._from(a.shift)
-        total, squares = take_away(a.total, taken_sum), take_away(a.squares, taken_squares)
+        total, squares = subtract(a.total, taken_sum), subtract(a.squares, taken_squares)
         refuse_below_zero(n < 0, classes, columns, a.n, b.n, "count")
         # Squares cannot lie below those of the mean, nor be left where no number is; numbers equal up to rounding may.
         slack = IMPOSSIBLE * (a.squares + a.n * (SUM_ROUNDING * a.shift) ** 2)

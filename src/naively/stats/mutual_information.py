@@ -1,8 +1,9 @@
 """Mutual information of a column and the class, from counts of values by class, without what chance alone shows.
 
-The plain figure of a table of counts is too high: every value that few rows have seems to know their classes, and a
-column of random identifiers seems to know all of them. So each row is asked what the *other* rows with its value say of
-its class (leave-one-out), their shares drawn towards those of all rows by as many pseudo-counts as answer best. Noise
+The plain figure of a table of counts is too high: it overfits values that few rows have, and a column of
+random identifiers seems to determine the class. So the class of each row is predicted from the *other* rows with its
+value (leave-one-out), their class proportions shrunk towards those of all rows by the number of pseudo-counts that
+gives the least log loss. Noise
 then has about 0 bits, whatever its distribution and however many values there are, and a column that determines the
 class has the entropy of the class.
 """

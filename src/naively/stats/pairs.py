@@ -1,4 +1,4 @@
-"""Columns together: sums of products of features for each class, and fine counts of single numbers."""
+"""Joint counts of columns: sums of products of features for each class, and fine bins of single numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .._types import Floats
 from ..errors import DoesNotFit
-from .arithmetic import checked_weight, frozen, take_away
+from .arithmetic import checked_weight, frozen, subtract
 from .axis import Axis
 
 # `data.grid.Grid`, which knows columns and so cannot be named here.
@@ -71,9 +71,9 @@ class JointCounts:
         self._check(part)
         classes = self.classes | part.classes
         a, b = self.on(classes), part.on(classes)
-        products = take_away(a.products, b.products)
-        products[take_away(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
-        return JointCounts(classes.declaring(self.classes), self.grid, take_away(a.fine, b.fine), products)
+        products = subtract(a.products, b.products)
+        products[subtract(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
+        return JointCounts(classes.declaring(self.classes), self.grid, subtract(a.fine, b.fine), products)
 
     def __mul__(self, weight: float) -> JointCounts:
         w = checked_weight(weight)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._types import Floats, Longs
 
-Share = Callable[[Floats, float], Longs]
+Grouping = Callable[[Floats, float], Longs]
 
 
 def value_weights(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -18,7 +18,7 @@ def value_weights(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return values, np.asarray(np.bincount(which, weights[there], len(values)), dtype=np.float64)
 
 
-def quantile_groups(weights: Floats, bins: int, least: float = 3.0, share: Share | None = None) -> Longs:
+def quantile_groups(weights: Floats, bins: int, least: float = 3.0, grouping: Grouping | None = None) -> Longs:
     """Return a group for each of some ordered things, about equally many of them in each.
 
     What holds a bin's share alone is a group of its own, and the others share what is left: the same way from either
@@ -27,7 +27,7 @@ def quantile_groups(weights: Floats, bins: int, least: float = 3.0, share: Share
     heavy = weights >= weights.sum() / bins
     others = np.where(heavy, 0.0, weights)
     size = max(others.sum() / max(bins - int(heavy.sum()), bins // 2, 1), least)
-    group = np.where(heavy, -1 - np.arange(len(weights)), (share or even_groups)(others, size))
+    group = np.where(heavy, -1 - np.arange(len(weights)), (grouping or even_groups)(others, size))
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(group[1:] != group[:-1])])
 
 

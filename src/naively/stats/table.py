@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._types import Floats, Label
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, frozen, on_axes, take_away
+from .arithmetic import checked_weight, frozen, on_axes, subtract
 from .axis import Axis
 
 
@@ -87,7 +87,7 @@ class Table:
             return NotImplemented
         classes, values = self.classes | part.classes, self.values | part.values
         before, taken = self.on(classes, values), part.on(classes, values)
-        rest = take_away(before, taken)
+        rest = subtract(before, taken)
         if np.any(rest < 0):
             k, v = (int(i) for i in np.unravel_index(np.argmin(rest), rest.shape))
             what = "count of missing cells" if values.labels[v] is None else "count"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._types import Codes, Floats, Longs
 from ..errors import DoesNotFit, NotAPart
-from .arithmetic import checked_weight, frozen, take_away
+from .arithmetic import checked_weight, frozen, subtract
 from .axis import Axis
 from .table import table_as_text
 
@@ -77,7 +77,7 @@ class WordTable:
         return self.lexicon.tokens.hash_width is not None
 
     @cached_property
-    def met(self) -> npt.NDArray[np.bool_]:
+    def seen(self) -> npt.NDArray[np.bool_]:
         """Which words are known: those that occurred, and declared ones."""
         if self.numbered or self.lexicon.fixed:
             return np.ones(self.size, dtype=bool)
@@ -90,7 +90,7 @@ class WordTable:
             return np.arange(self.size, dtype=np.int32)
         order = self.lexicon.order()
         order = order[order < self.size]
-        return order[self.met[order]]
+        return order[self.seen[order]]
 
     @cached_property
     def ranks(self) -> npt.NDArray[np.int64]:
@@ -141,7 +141,7 @@ class WordTable:
         if not isinstance(part, WordTable):
             return NotImplemented
         classes, lexicon, mine, theirs = on_one_lexicon(self, part)
-        rest = [take_away(a, b) for a, b in zip(mine, theirs, strict=True)]
+        rest = [subtract(a, b) for a, b in zip(mine, theirs, strict=True)]
         for what, before, taken, left in zip(("count", "number of texts"), mine, theirs, rest, strict=True):
             if np.any(left < 0):
                 k, v = (int(i) for i in np.unravel_index(np.argmin(left), left.shape))
@@ -179,11 +179,11 @@ def on_one_lexicon(a: WordTable, b: WordTable) -> tuple[Axis, Lexicon, list[Floa
     """Return the counts of two tables laid out for the classes and words of both."""
     if a.lexicon.tokens != b.lexicon.tokens or a.lexicon.fixed != b.lexicon.fixed:
         raise DoesNotFit(
-            f"Texts were taken apart in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
+            f"Texts were split in two ways, {a.lexicon.tokens} and {b.lexicon.tokens}; give both the same family."
         )
     classes, lexicon, place = a.classes | b.classes, a.lexicon, np.arange(b.size, dtype=np.int64)
     if a.lexicon is not b.lexicon and not a.numbered:
-        own = np.flatnonzero(b.met).astype(np.int32)
+        own = np.flatnonzero(b.seen).astype(np.int32)
         lexicon, numbers = a.lexicon.joined(b.lexicon.names(own))
         place = np.full(b.size, -1, dtype=np.int64)
         place[own] = numbers

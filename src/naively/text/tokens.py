@@ -22,7 +22,7 @@ class Tokens:
     r"""How a text becomes tokens, as a value.
 
     By default as ``str.lower`` and the pattern ``\w\w+`` of Python have it, but a run of Chinese or Japanese
-    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbours, since no spaces show
+    characters (ideographs, hiragana, katakana) becomes its characters and its pairs of neighbors, since no spaces show
     where its words end. Korean is written with spaces and stays in words. Models of texts use ``rules="unicode"``.
 
     Parameters
@@ -116,7 +116,7 @@ class UnsavedFunction:
     def __call__(self, text: str) -> NoReturn:
         """Refuse to be called."""
         raise InvalidInput(
-            f"This model takes texts apart by the function {self.name!r}, and a file cannot hold a function. Give it "
+            f"This model splits texts by the function {self.name!r}, and a file cannot hold a function. Give it "
             f"again: naively.load(path, {self.setting}=…)."
         )
 
@@ -132,7 +132,7 @@ def setting_to_json(value: object) -> Json:
 
 
 def setting_from_json(name: str, value: Json) -> Json:
-    """Return the setting that in_json described."""
+    """Return the setting that setting_to_json described."""
     if isinstance(value, dict):
         return UnsavedFunction(name, str(value["function"]))
     return tuple(value) if isinstance(value, list) else value

@@ -25,7 +25,7 @@ number of a bin, or ``level`` for the number itself, brought to one scale: then 
 alone stands for 1, so that its products are the sums of single values. Rows without a second column are the fine bins
 of numbers.
 
-How far single values were moved, if they were, comes behind all of that, with the mark ``(refined)`` before the name of
+Per-value offsets, if there are any, come after all of that, with the mark ``(refined)`` before the name of
 the column; ``n`` is then what is added to the score of the class, and may lie below 0. Such a file is of version 4.
 One with the words of texts is of version 5, or 6 if they were found by ``rules="unicode"``, and one with none of these
 of version 1.

@@ -21,8 +21,8 @@ from ..._threads import allowed
 from ..._types import Json, JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ...stats import Axis, Counts, WordTable
-from .offsets import Moved, moved_of, told_moved
-from .pairs import Sums, pairs_piece, sums_of, told_together
+from .offsets import ValueOffsets, offset_rows, stored_offsets
+from .pairs import Sums, joint_rows, pairs_piece, sums_of
 from .statistics import (
     NEEDED,
     SCHEMA,
@@ -41,9 +41,9 @@ from .statistics import (
 
 FORMAT, VERSION = "naively counts", 6
 # A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
-# columns counted together the third, one that holds adjusted values the fourth, one with words the fifth, or the sixth
+# columns counted together the third, one that holds offsets the fourth, one with words the fifth, or the sixth
 # where they were found by the rules of Unicode.
-COUNTED_VERSION, EXPECTED_VERSION, TOGETHER_VERSION, MOVED_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
+COUNTED_VERSION, EXPECTED_VERSION, JOINT_VERSION, OFFSETS_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -65,15 +65,15 @@ def write_model(
     counts: Counts,
     about: JsonObject,
     expected: Counts | None = None,
-    moved: Moved | None = None,
+    offsets: ValueOffsets | None = None,
 ) -> None:
     """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
 
-    What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may how far
-    values were moved, [class, value] for each column.
+    What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
+    the offsets of values, [class, value] for each column.
     """
     try:
-        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, moved)))
+        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, offsets)))
     except InvalidInput as error:
         raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
@@ -106,7 +106,9 @@ def replace_file(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
-def parquet(counts: Counts, about: JsonObject, expected: Counts | None = None, moved: Moved | None = None) -> bytes:
+def parquet(
+    counts: Counts, about: JsonObject, expected: Counts | None = None, offsets: ValueOffsets | None = None
+) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
         if not isinstance(name, str):
@@ -118,12 +120,12 @@ def parquet(counts: Counts, about: JsonObject, expected: Counts | None = None, m
         if expected is not None:
             parts |= {"version": EXPECTED_VERSION, "expected": append_counts(writer, expected, EXPECTED)}
         if counts.joint is not None:
-            entry, rows = told_together(counts.joint)
+            entry, rows = joint_rows(counts.joint)
             for begin in range(0, len(rows), MOST_ROWS):
                 writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
-            parts |= {"version": TOGETHER_VERSION, "together": entry}
-        if moved:
-            parts |= {"version": MOVED_VERSION, "refined": append_offsets(writer, counts.classes, moved)}
+            parts |= {"version": JOINT_VERSION, "together": entry}
+        if offsets:
+            parts |= {"version": OFFSETS_VERSION, "refined": append_offsets(writer, counts.classes, offsets)}
         lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
         if lexicons:
             unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
@@ -145,11 +147,11 @@ def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = N
     return {"classes": classes, "rows": len(first), "columns": columns}
 
 
-def append_offsets(writer: pq.ParquetWriter, classes: Axis, moved: Moved) -> list[JsonObject]:
-    """Write how far values were moved, and return the footer's words."""
+def append_offsets(writer: pq.ParquetWriter, classes: Axis, offsets: ValueOffsets) -> list[JsonObject]:
+    """Write the offsets of values, and return the entries of the footer."""
     entries = []
-    for name in sorted(moved):
-        entry, rows = told_moved(name, classes, *moved[name])
+    for name in sorted(offsets):
+        entry, rows = offset_rows(name, classes, *offsets[name])
         append_rows(writer, rows)
         entries.append(entry)
     return entries
@@ -223,7 +225,7 @@ class StoredModel(NamedTuple):
     about: JsonObject
     expected: Counts | None
     together: Sums | None = None
-    moved: Moved | None = None
+    offsets: ValueOffsets | None = None
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
@@ -270,18 +272,18 @@ def model_of_bytes(data: bytes) -> StoredModel:
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
-    last = together_part(said, parts[0].classes)
-    adjusted = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
-    pieces = pieces_of(data, file.metadata, [*parts, *more, *last, *adjusted])
-    pieces, own = pieces[: len(pieces) - len(adjusted)], pieces[len(pieces) - len(adjusted) :]
+    last = joint_part(said, parts[0].classes)
+    refined = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
+    pieces = pieces_of(data, file.metadata, [*parts, *more, *last, *refined])
+    pieces, own = pieces[: len(pieces) - len(refined)], pieces[len(pieces) - len(refined) :]
     expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
     counts = stored_counts(said, parts, pieces[: len(parts)])
     together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
-    moved = moved_of(said["refined"], counts.classes, own) if adjusted else None
-    return StoredModel(counts, said["about"], expected, together, moved)
+    offsets = stored_offsets(said["refined"], counts.classes, own) if refined else None
+    return StoredModel(counts, said["about"], expected, together, offsets)
 
 
-def together_part(said: JsonObject, classes: Axis) -> list[StoredPart]:
+def joint_part(said: JsonObject, classes: Axis) -> list[StoredPart]:
     """Return the part of the table that holds columns counted together, if there is one."""
     return (
         [StoredPart("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []

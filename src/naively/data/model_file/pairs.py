@@ -45,7 +45,7 @@ def names_of(grid: Grid) -> tuple[list[Name], list[Name]]:
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def told_together(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
+def joint_rows(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about columns counted together, and their rows of the table."""
     features, bins = names_of(joint.grid)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):

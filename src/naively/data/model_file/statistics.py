@@ -202,7 +202,7 @@ def stored_tokens(entry: JsonObject) -> Tokens:
     except InvalidSetting as error:
         raise ValueError(str(error)) from None
     functions = (function for function in (tokens.preprocessor, tokens.tokenizer) if function is not None)
-    need(all(map(callable, functions)), "texts are taken apart by what is no function")
+    need(all(map(callable, functions)), "texts are split into words by what is no function")
     return tokens
 
 

@@ -73,7 +73,7 @@ class Screening(NamedTuple):
     def beside(self, schema: Schema, asked: Sequence[str] | None) -> list[str]:
         """Return the columns that are counted in pairs: those kept, and those asked for by name if they are few.
 
-        Columns that predict the class only together show no gain on their own; whoever names a few wants them all.
+        Columns that predict the class only jointly show no gain on their own, so all of a few named columns are used.
         """
         named = [] if asked is None else [column.name for column in schema.only(asked) if column.kind != "vectors"]
         return list(dict.fromkeys([*self.names, *(named if len(named) <= self.recipe.unscreened_columns else [])]))

@@ -106,9 +106,9 @@ class NaiveWeights(NamedTuple):
 class OffsetProblem:
     """Minimize the log loss of rows, each left out of naive Bayes, plus ridges.
 
-    The weights of naive Bayes are given, for columns whose values have offsets. Fitted along with them they would go
-    astray: of rows that share a label, left out one by one, naive Bayes expects less of the class that each has, and so
-    reveals which that is. With numbers no such thing happens, and their weight may change.
+    The weights of naive Bayes are given, for columns whose values have offsets. They cannot be fitted along with
+    the offsets: the leave-one-out log-likelihood of a label is lower for the class of the row, so it reveals that
+    class. This does not happen with numbers, whose weight may change.
     """
 
     blocks: RowBlocks

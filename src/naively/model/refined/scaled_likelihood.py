@@ -8,7 +8,7 @@ from scipy import sparse
 from ..._types import Codes, Floats, Matrix, SparseMatrix
 from ...families.wide import entries, known_by_this_row_alone, row_sums, weighted_row_sums
 from ...families.word_counts import WordWeights
-from ...stats.arithmetic import take_away
+from ...stats.arithmetic import subtract
 
 
 def scaled_words_left_out(
@@ -28,7 +28,7 @@ def scaled_words_left_out(
     parts = weighted_row_sums(scaled, logs, 1, threads) - row_sums(
         rows[gone], size[gone, None] * logs[columns[gone]], n_rows
     )
-    own = take_away(likelihood.n[y[rows], columns], taken) + pseudo[columns]
+    own = subtract(likelihood.n[y[rows], columns], taken) + pseudo[columns]
     change = np.where(gone, 0.0, size * (np.log(own) - logs[columns, y[rows]]))
     parts[np.arange(n_rows), y] += row_sums(rows, change, n_rows)
     lost = row_sums(rows[gone], pseudo[columns[gone]], n_rows)
