@@ -174,13 +174,15 @@ def test_rows_that_come_or_go_are_reported(tmp_path):
     table = pd.DataFrame({"x": rng.normal(size=600) + 2 * y, "label": np.where(y, "a", "b")})
     nb = nv.NaiveBayes(model="textbook").fit(table[:200], y[:200])
     before = bits(nb)[0]
-    assert "came or went" not in nb.summary()
+    assert "added or removed" not in nb.summary()
 
     nb.partial_fit(table[200:300], y[200:300])
     assert bits(nb)[0]["x"] == before["x"]
-    assert "The mutual information of numbers is that of the last `fit`; rows came or went since." in nb.summary()
+    assert (
+        "The mutual information of numbers is that of the last `fit`; rows were added or removed since." in nb.summary()
+    )
     nb.save(tmp_path / "m.parquet")
-    assert "came or went" in nv.load(tmp_path / "m.parquet").summary()
+    assert "added or removed" in nv.load(tmp_path / "m.parquet").summary()
     nb.partial_fit(table[300:], y[300:])
     assert np.isnan(bits(nb)[0]["x"])
     assert bits(nb)[0]["label"] == pytest.approx(entropy(np.bincount(y).astype(float)))
@@ -189,7 +191,7 @@ def test_rows_that_come_or_go_are_reported(tmp_path):
     with pytest.warns(nv.StaleWarning):
         auto.partial_fit(table[200:], y[200:])
     assert auto.importance()["rows"].tolist() == [600.0, 600.0]
-    assert "came or went" not in auto.summary()
+    assert "added or removed" not in auto.summary()
 
 
 def test_counts_made_elsewhere_have_figures_of_what_was_counted():

@@ -290,7 +290,7 @@ def learned(*pieces):
 @pytest.mark.parametrize(
     ("piece", "said"),
     [
-        (REST, "terms of all other columns together"),
+        (REST, "terms of all other columns"),
         (Term("rare", STUDENT_T), "terms of rare classes as in textbook naive Bayes"),
         (Term("linear", "bins"), "terms of all columns at once"),
     ],

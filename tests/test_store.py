@@ -425,9 +425,9 @@ def test_folders_and_other_files_are_refused(tmp_path):
 
 def test_parquet_of_others_is_refused(tmp_path):
     pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "m.parquet")
-    refused(tmp_path / "m.parquet", "its footer has no whole key 'naively'")
+    refused(tmp_path / "m.parquet", "its footer has no complete key 'naively'")
     (tmp_path / "short").write_bytes(b"PAR1PAR1")
-    refused(tmp_path / "short", "its footer has no whole key 'naively'")
+    refused(tmp_path / "short", "its footer has no complete key 'naively'")
 
 
 def test_a_copy_by_others_is_refused(tmp_path):

@@ -488,7 +488,7 @@ def test_rows_that_come_later_are_counted_and_what_was_expected_grows_old():
 
     assert nb.expected_.counts is before
     assert nb.expected_.stale
-    assert "rows have come or gone since" in nb.summary()
+    assert "rows were added or removed since" in nb.summary()
     rows = [*few_of(Y), *range(50, 100), 0]
     assert nb.counts_.agrees(nv.count(X.iloc[rows], Y[rows]))
     with pytest.warns(UserWarning, match="stays as it was"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,6 @@ from ..model.table_model import TableModel
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import numeric_classes, prior_pseudo_counts
 
-Answer = TypeVar("Answer", bound=np.generic)
 # Rows as a model reads them: a frame, or a few dicts.
 Source: TypeAlias = Frame | Sequence[Mapping[str, object]]
 Ask: TypeAlias = Callable[[TableModel, Source, int], AnyArray]

@@ -67,7 +67,7 @@ def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
 
 
 def outdated(state: FittedState) -> FittedState:
-    """Return the state after rows came or went; the same one, if it was out of date already."""
+    """Return the state after rows were added or removed; the same one, if it was out of date already."""
     information, tuning = state.information, state.tuning
     if information is not None and information.is_current:
         state = replace(state, information=information.outdated())
@@ -77,7 +77,7 @@ def outdated(state: FittedState) -> FittedState:
 
 
 def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
-    """Warn, once, that rows came or went since the model was tuned; not while first rows are kept."""
+    """Warn, once, that rows were added or removed since the model was tuned; not while first rows are kept."""
     newly = before.tuning.fresh and not fitted.state.tuning.fresh
     if newly and before.first_rows is None and depends_on_rows(fitted.parameters, fitted.state.tuning):
         _warn(ROWS, fitted)

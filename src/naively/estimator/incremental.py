@@ -111,7 +111,7 @@ def rows_to_count(
 
 
 def _outdated(state: FittedState) -> FittedState:
-    """Return the state after rows came or went: what was tuned, or learned without labels, is marked as out of date."""
+    """Return the state after rows were added or removed: what was tuned or learned by EM is marked as stale."""
     if state.expected is not None and not state.expected.stale:
         state = replace(state, expected=replace(state.expected, stale=True))
     return outdated(state)

@@ -72,7 +72,7 @@ def summary_of(fitted: FittedClassifier) -> str:
     expected, measured = fitted.state.expected, measured_information(fitted)
     remarks += [] if expected is None else [expected.describe()]
     if measured is not None and not measured.fresh and fitted.counts.joint is None:
-        remarks.append("The mutual information of numbers is that of the last `fit`; rows came or went since.")
+        remarks.append("The mutual information of numbers is that of the last `fit`; rows were added or removed since.")
     counts, told = fitted.all_counts, information_of_columns(fitted)
     return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *summary_of_tuning(fitted)])
 
@@ -97,7 +97,9 @@ def _summary_of_weights(fitted: FittedClassifier) -> list[str]:
     """Return which weights or offsets were fitted, and by how much they lower the log loss."""
     assert fitted.weights is not None
     if not fitted.has_weighted_columns:
-        return ["columns: each contributes by itself, for columns or classes have changed since weights were fitted"]
+        return [
+            "columns: each contributes by itself, because columns or classes have changed since weights were fitted"
+        ]
     stale = [] if fitted.is_calibrated else ["rows or settings have changed since the weights were fitted"]
     lines, tuning = fitted.model.summary_lines(), fitted.state.tuning
     return [*tuning.smoothing_lines(), *lines, *tuning.textbook_lines(fitted.parameters.has_empirical_prior), *stale]

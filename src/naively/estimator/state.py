@@ -41,7 +41,7 @@ class NumberInformation:
         return not self._rows.stale if self._measured is None and self._rows is not None else self.measured.fresh
 
     def outdated(self) -> NumberInformation:
-        """Return the same after rows came or went."""
+        """Return the same after rows were added or removed."""
         if self._measured is None and self._rows is not None:
             return NumberInformation(self._rows._replace(stale=True))
         return NumberInformation(measured=self.measured.stale)

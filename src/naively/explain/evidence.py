@@ -343,7 +343,7 @@ class Evidence:
         return "".join(html_bar_chart(*self._picture(row)) + self._html_texts(row) for row in self._drawn) + more
 
     def _html_texts(self, row: int) -> str:
-        """Return the texts of one row, their words coloured."""
+        """Return the texts of one row, their words colored."""
         pair = int(self.answer[row]), int(self.against[row])
         return "".join(highlighted_html(*texts.strengths(row, *pair)) for texts in self.behind.texts.values())
 

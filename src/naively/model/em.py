@@ -77,7 +77,7 @@ class Expected:
     def describe(self) -> str:
         """Return how many rows were used in which way, in words."""
         end = "" if self.converged else ", and was still changing"
-        old = "; rows have come or gone since" if self.stale else ""
+        old = "; rows were added or removed since" if self.stale else ""
         return (
             f"{self.labelled:.10g} rows had a label; {self.unlabelled:.10g} had none and were used by "
             f"expectation-maximization, which took {self.steps} steps{end}{old}."

@@ -22,7 +22,7 @@ from .recipe import RECIPE
 
 @dataclass(frozen=True)
 class MeasuredInformation:
-    """The mutual information of columns of numbers and the class, by name; stale once rows came or went."""
+    """The mutual information of columns of numbers and the class, by name; stale once rows were added or removed."""
 
     told: Mapping[str, Information]
     of: float  # the weight of all rows that were there to choose from
@@ -30,7 +30,7 @@ class MeasuredInformation:
 
     @property
     def stale(self) -> MeasuredInformation:
-        """The same, after rows came or went."""
+        """The same, after rows were added or removed."""
         return replace(self, fresh=False)
 
     def to_json(self) -> JsonObject:

@@ -15,7 +15,7 @@ from .. import _kernels
 from .._types import AnyArray, Codes, Floats
 from ..errors import InvalidInput
 from .axis import Axis
-from .counts import ColumnStatistic, Counts
+from .counts import Counts
 from .moments import Moments
 from .table import Table, Tables
 
@@ -28,20 +28,6 @@ class SparseRows(Protocol):
     indptr: AnyArray
     indices: AnyArray
     data: AnyArray
-
-
-class Accumulator(Protocol):
-    """Something that rows are counted into: matrices with as many columns as it is wide."""
-
-    @property
-    def width(self) -> int:
-        """How many columns the matrices have."""
-
-    def fresh(self) -> Accumulator:
-        """Return an empty one of the same kind."""
-
-    def value(self) -> ColumnStatistic:
-        """Return the statistic of all rows so far."""
 
 
 class TableAccumulator:

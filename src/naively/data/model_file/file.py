@@ -207,7 +207,9 @@ def check_seal(data: bytes) -> None:
     at = found + len(SEAL)
     seal = data[at : at + len(UNSEALED)]
     if found < 0 or not re.fullmatch(rb"[0-9a-f]{64}", seal):
-        raise Refused(f"it is Parquet, but its footer has no whole key {KEY!r}; give the path of a file Naively saved.")
+        raise Refused(
+            f"it is Parquet, but its footer has no complete key {KEY!r}; give the path of a file Naively saved."
+        )
     if seal != seal_digest(data, at):
         raise Refused("it is damaged, its bytes are not those that were saved; take another copy, or save it again.")
 

@@ -1,7 +1,7 @@
 """How far the weights of the terms would move without a row: leave-one-out for the weights themselves.
 
 Weights are fitted on rows that are left out of the counts, but each of these rows took part in fitting them. Without
-row i they would move by about (H - Hᵢ)⁻¹ gᵢ, with H the curvature of the penalised loss, and gᵢ and Hᵢ the slope and
+row i they would move by about (H - Hᵢ)⁻¹ gᵢ, with H the curvature of the penalized loss, and gᵢ and Hᵢ the slope and
 curvature of the row's own part: one step of Newton's method (approximate leave-one-out; the term that Takeuchi's
 estimate sums up). Only its effect on the row's own scores is needed, and that takes a matrix of classes by classes.
 """

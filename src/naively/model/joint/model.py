@@ -43,7 +43,7 @@ class JointModel(TableModel):
     Without a fit there are no weights yet: the model then computes the terms that weights are fitted to.
     """
 
-    joint_terms = "linear term of all columns together"
+    joint_terms = "linear term of all columns"
     no_interval = "has joint terms of several columns"
 
     def __init__(

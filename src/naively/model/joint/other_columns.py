@@ -76,7 +76,7 @@ class RestTerm(TermKind):
     """The log-likelihoods of all other columns."""
 
     name = "other columns"
-    beside = "all other columns together"
+    beside = "all other columns"
     screened = True
     sum_rank = 7
 

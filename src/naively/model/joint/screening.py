@@ -57,7 +57,7 @@ class Screening(NamedTuple):
         """Return which columns of a grid are shown in each row, [row, column].
 
         One that is on the grid from an earlier choice, and not kept by this one, is shown in all: nothing in these rows
-        has favoured it.
+        has favored it.
         """
         place = {name: at for at, name in enumerate(self.names)}
         known = [place.get(name, len(place)) for name in grid.names]

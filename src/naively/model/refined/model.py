@@ -55,7 +55,7 @@ class RefinedModel(TableModel):
     Without a fit there are no offsets yet: the model then computes what they are fitted to.
     """
 
-    joint_terms = "offsets of its values, fitted with all columns together"
+    joint_terms = "offsets of its values, fitted jointly"
     no_interval = "has offsets of values"
 
     def __init__(
