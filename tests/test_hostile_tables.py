@@ -704,7 +704,7 @@ def test_when_everything_is_forgotten_nothing_can_be_answered():
     """A model without rows and classes says so; it can learn again."""
     nb = NaiveBayes().fit(TABLE, LABELS).forget(TABLE, LABELS)
 
-    with refused("No rows are left to answer from"):
+    with refused("The model has no rows left"):
         nb.predict(TABLE)
     assert nb.partial_fit(TABLE, LABELS).counts_ == NaiveBayes().fit(TABLE, LABELS).counts_
 

@@ -422,12 +422,12 @@ def test_rows_cannot_weigh_less_than_nothing(kind: Kind, weight: float):
 # -- what does not fit --------------------------------------------------------------------------------------------
 
 UNLIKE = {
-    "words of texts that were taken apart otherwise": (
+    "words of texts that were split otherwise": (
         MAILS,
         WordTable(Axis(), TextReader(Tokens(lowercase=False)), np.zeros((0, 0)), np.zeros((0, 0))),
-        "Texts were taken apart in two ways",
+        "Texts were split in two ways",
     ),
-    "words and columns of a hash": (MAILS, HASHED, "Texts were taken apart in two ways"),
+    "words and columns of a hash": (MAILS, HASHED, "Texts were split in two ways"),
     "a vocabulary and all words": (
         KINDS["WordTable, a vocabulary"].zero,
         KINDS["WordTable"].zero,

@@ -82,7 +82,7 @@ def test_all_texts_may_be_forgotten_but_no_others():
     assert nb.counts_ == before
     nb.forget(TEXTS, Y)
     assert nb.counts_.rows.sum() == 0
-    with pytest.raises(InvalidInput, match="No rows are left"):
+    with pytest.raises(InvalidInput, match="The model has no rows left"):
         nb.predict(NEW)
 
 
