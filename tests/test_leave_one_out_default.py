@@ -174,7 +174,7 @@ def test_the_summary_names_what_its_losses_are():
     X, y = load_iris(return_X_y=True)
     said = nv.NaiveBayes().fit(X, y).summary()
     assert "leave-one-out log loss of 150 rows, corrected for weights fitted on these rows" in said
-    assert "cross_validate, which fits weights anew in each fold" in said
+    assert "cross_validate, which fits weights in each fold" in said
 
 
 def test_a_model_from_an_older_file_still_answers_and_says_fixed():

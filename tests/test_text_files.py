@@ -97,7 +97,7 @@ def test_where_blocks_end_does_not_matter(path, model, how, letters, monkeypatch
 
 def test_only_texts_are_gone_over_once(path, letters, monkeypatch):
     read = []
-    monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
+    monkeypatch.setattr(engine.FileRows, "report_progress", lambda self, part: read.append(part.frame.names))
     nb = nv.NaiveBayes(families={"body": "words"})
     done = nv.fit_files(nb, path, "label")
     assert (done.passes, len(read)) == (1, 1)
@@ -118,7 +118,7 @@ def test_the_second_pass_reads_no_texts(letters, tmp_path, monkeypatch):
     table = letters.append_column("n", pa.array(np.arange(ROWS) % 7 * 1.5)).append_column("of", letters["label"])
     pq.write_table(table, tmp_path / "mixed.parquet")
     read = []
-    monkeypatch.setattr(engine.FileRows, "tell", lambda self, part: read.append(part.frame.names))
+    monkeypatch.setattr(engine.FileRows, "report_progress", lambda self, part: read.append(part.frame.names))
     nb = nv.NaiveBayes(families={"body": "words"})
     done = nv.fit_files(nb, tmp_path / "mixed.parquet", "label")
     assert (done.passes, read) == (1, [("body", "n", "of")])

@@ -105,7 +105,7 @@ def test_negative_numbers_count_from_all_cpus_down(monkeypatch):
 
 
 def test_no_threads_at_all_are_refused():
-    with pytest.raises(InvalidSetting, match="n_jobs=0 is not a number of threads; give 1 or more, -1 for all CPUs"):
+    with pytest.raises(InvalidSetting, match="n_jobs=0 is not a number of threads; give 1 or more, or -1 for all CPUs"):
         allowed(0)
     for make in (GaussianNB, nv.NaiveBayes):
         with pytest.raises(InvalidSetting, match="n_jobs=0"):

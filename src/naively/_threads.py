@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 
 from .errors import InvalidSetting
@@ -27,9 +28,9 @@ def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
         n_jobs = from_environment()
         if n_jobs is None:
             return usable_cpus() if cells >= WORTHWHILE else 1
-    if n_jobs == 0:
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise InvalidSetting(
-            Setting("n_jobs", 0), " is not a number of threads; give 1 or more, -1 for all CPUs, or None."
+            Setting("n_jobs", n_jobs), " is not a number of threads; give 1 or more, or -1 for all CPUs."
         )
     return min(n_jobs, MOST) if n_jobs > 0 else max(1, usable_cpus() + 1 + n_jobs)
 

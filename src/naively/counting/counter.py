@@ -159,7 +159,12 @@ class TableCounter:
                 continue
             rows = np.flatnonzero(folds == at)
             own = None if weights is None else weights[rows]
-            counter._add_encoded(*block.take(rows), y[rows], own, threads)
+            try:
+                counter._add_encoded(*block.take(rows), y[rows], own, threads)
+            except RowRefused as error:
+                if error.row is None:
+                    raise
+                raise error.with_place(int(rows[error.row]) - error.row) from None  # the row of the block
 
     def _add_block(
         self,

@@ -172,6 +172,8 @@ def _fields_of(part: MessagePart) -> dict[str, Json]:
 
 
 def _part_of(fields: dict[str, Json]) -> MessagePart:
+    if fields.get("value") == ANY_VALUE:  # JSON knows no expressions
+        fields["value"] = ANY_VALUE
     return KINDS[fields.pop("kind")](**fields)
 
 

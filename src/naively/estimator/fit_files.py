@@ -85,7 +85,7 @@ class FileFit:
 
 def fit_files(
     nb: NaiveBayes,
-    file: File | str | PathLike[str] | Sequence[str],
+    file: File | str | PathLike[str],
     target: str,
     *,
     ignore: Sequence[str] = (),
@@ -170,7 +170,7 @@ def fit_files(
 
 def fit_model_to_files(
     parameters: Parameters,
-    file: File | str | PathLike[str] | Sequence[str],
+    file: File | str | PathLike[str],
     target: str,
     *,
     ignore: Sequence[str] = (),

@@ -47,7 +47,7 @@ class LiveCounts:
 
     def __init__(self, schema: Schema, *, counter: TableCounter | None = None, value: Counts | None = None) -> None:
         self.schema, self.version = schema, 0
-        self._counter, self._value, self._can_restore = counter, value, False
+        self._counter, self._value, self._can_restore, self._added = counter, value, False, False
 
     @property
     def counter(self) -> TableCounter:
@@ -74,6 +74,7 @@ class LiveCounts:
         self._value = None
         self.version += 1
         counter.add_row(row, label)
+        self._added = True
 
     def backup(self, *, copied: bool = False) -> CountsBackup:
         """Return what the counts are now, for `restore`, before rows are added to them.
@@ -83,7 +84,7 @@ class LiveCounts:
         """
         copies = self._value is None and (copied or _bytes_of(self.counter) <= COPIED)
         saved = CountsBackup(self._value, _copied_sums(self.counter) if copies else None)
-        self._can_restore = copies or saved.value is not None
+        self._can_restore, self._added = copies or saved.value is not None, False
         return saved
 
     def restore(self, saved: CountsBackup, error: BaseException) -> None:
@@ -91,7 +92,8 @@ class LiveCounts:
         self.version += 1
         if saved.sums is not None:
             self._counter = _with_sums(self.counter, saved.sums)
-        elif saved.value is not None and not isinstance(error, InvalidInput):  # a row that is refused changes nothing
+        elif saved.value is not None and (self._added or not isinstance(error, InvalidInput)):
+            # A row that is refused changes nothing; an error after rows were added must undo them.
             self._counter = None
         self._value = saved.value
 
@@ -110,6 +112,7 @@ class LiveCounts:
             self._add_whole(
                 lambda: count_rows(counter, rows, threads), lambda: _counted(counter.fresh(), rows, threads)
             )
+        self._added = True
 
     def _add_whole(self, add: Callable[[], None], part: Callable[[], TableCounter]) -> None:
         """Add a part to the counter; if there is nothing to restore it from, Ctrl-C has to wait, and undoes it."""

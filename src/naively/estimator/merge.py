@@ -57,10 +57,8 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
     >>> nv.merge(monday, tuesday).counts_
     Counts: 4 rows (in: 2, out: 2), 1 columns
     """
-    from .naive_bayes import NaiveBayes
-
     given = _listed_models(models)
-    return NaiveBayes.from_fitted(merge_models([model.fitted_ for model in given], names))
+    return type(given[0]).from_fitted(merge_models([model.fitted_ for model in given], names))
 
 
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:

@@ -229,7 +229,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             A fitted classifier.
         """
         nb = cls(**fitted.parameters.to_dict())
-        nb._fitted = fitted
+        nb._fitted = FittedClassifier(fitted.parameters, fitted.state.apart())  # rows are added to one of them alone
         return nb
 
     @classmethod
@@ -298,8 +298,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         """
         parameters = self.parameters
         parameters.check()
-        fitted = self._assign(fit_rows(parameters, rows_to_count(parameters, X, y, target, sample_weight)))
-        warn_of_target(fitted.all_counts)
+        state = fit_rows(parameters, rows_to_count(parameters, X, y, target, sample_weight))
+        counts = FittedClassifier(parameters, state).all_counts
+        self._assign(state)
+        warn_of_target(counts)
         return self
 
     def partial_fit(

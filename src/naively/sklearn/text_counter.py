@@ -80,7 +80,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         What a word is: by the pattern of scikit-learn, or as models of texts have it: marks belong to their word,
         emoji are words, and Thai, Lao, Khmer and Burmese are read as Chinese is. See `naively.text.Tokens`.
     preprocessor : callable, optional
-        A function from text to text that is called before all else.
+        A function from text to text that is called first; as in scikit-learn it replaces `lowercase`.
     tokenizer : callable, optional
         A function from text to its words, instead of the rules above.
     stop_words : "english" or list of str, optional
@@ -296,7 +296,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         return Tokens(
             unit=unit,
             ngram_range=self.ngram_range,
-            lowercase=self.lowercase,
+            lowercase=self.lowercase and self.preprocessor is None,
             cjk=self.cjk,
             marks=self.marks,
             rules=self.rules,

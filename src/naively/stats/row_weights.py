@@ -43,7 +43,9 @@ def checked_row_weights(weights: ColumnLike | None, rows: int, name: str = "samp
         raise InvalidInput(f"{name}.shape == {given.shape}, expected {(rows,)}!", setting=name)
     wrong = refused_weight(given)
     if wrong is not None:
-        raise InvalidInput(f"{name}[{wrong}] is {given[wrong]:g}; {WANTED}", setting=name)
+        raise InvalidInput(
+            f"{name}[{wrong}] is {given[wrong]:g}; {WANTED}", setting=name, row=wrong, value=float(given[wrong])
+        )
     if not given.any():
         raise InvalidInput("Sample weights must contain at least one non-zero number.", setting=name)
     return np.ascontiguousarray(given)
