@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InvalidInput
 from . import arguments, options
 from .render import print_json, printable
 
@@ -70,7 +71,10 @@ def explain_command(
     fitted = arguments.load_with_settings(model, settings)
     rival = None if against is None else arguments.LabelParser(fitted.classes.tolist()).parse(against, "--against")
     table = predict_files.row_of_file(fitted, arguments.open_files(files, reading), row - 1)
-    of_most_probable = evidence_of(fitted, table, rival)
+    try:
+        of_most_probable = evidence_of(fitted, table, rival)
+    except InvalidInput as error:
+        raise error.with_place(row - 1) from None  # the table is this row alone
     evidence, (answer,) = predict_files.evidence_of_decisions(fitted, of_most_probable, rival)
     likeliest = of_most_probable.classes[int(of_most_probable.answer[0])]
     if rival is not None and evidence.classes[int(evidence.answer[0])] == rival:

@@ -79,7 +79,8 @@ def load_model(
     try:
         return _fitted_model_of(stored, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting, ValueError) as error:
-        raise UnreadableFile(path, f"it holds counts, but what else it says makes no classifier ({error!r})") from None
+        found = f"it holds counts, but what else it says makes no classifier ({error!r})"
+        raise UnreadableFile(path, f"{found}; if another version of Naively wrote it, fit the model again") from None
 
 
 def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:

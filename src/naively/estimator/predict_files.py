@@ -24,6 +24,7 @@ from ..explain.evidence import Evidence
 from ..judge.decision import cost_and_choices, decide, expected_cost, most_probable
 from ..judge.score_inputs import matching_label
 from ..judge.scores import Scores
+from ..stats.row_weights import weights_of_column
 from .answers import evidence_of, probabilities_of
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, numeric_classes
@@ -263,7 +264,15 @@ def _check_labelled(codes: Codes, target: str) -> None:
 
 def _weights_of(batch: Batch, name: str | None) -> Floats:
     """Return the row weights in a column; none at all without a column."""
-    return np.zeros(0) if name is None else ColumnValues(name, _column_of(batch, name)).numbers(0, batch.num_rows)
+    if name is None:
+        return np.zeros(0)
+    try:
+        found = ColumnValues(name, _column_of(batch, name)).numbers(0, batch.num_rows)
+    except pa.ArrowInvalid:
+        raise InvalidInput(
+            f"Column {name!r} holds text, and weights must be numbers; name a column of numbers.", column=name
+        ) from None
+    return weights_of_column(found, name)
 
 
 def _column_of(batch: Batch, name: str) -> pa.ChunkedArray:

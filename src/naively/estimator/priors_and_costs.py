@@ -80,7 +80,7 @@ def numeric_classes(classes: AnyArray) -> AnyArray:
             Setting("cost", "squared"),
             " and ",
             Setting("cost", "absolute"),
-            f" need numbers as labels; found {list(classes[:3])}.",
+            f" need numbers as labels; found {classes[:3].tolist()}.",
             classes=list(classes),
         )
     return classes

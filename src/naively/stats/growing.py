@@ -58,11 +58,11 @@ class GrowingLabels:
             return
         old, offsets = self.n, self.offsets
         room = np.where(needed > self.sizes, np.maximum(needed, 2 * self.sizes), self.sizes)
-        self.offsets = offsets_of(room)
-        self.n = np.zeros((int(self.offsets[-1]), room_for(old.shape[1], classes)))
-        for begin, end, to in zip(offsets[:-1], offsets[1:], self.offsets[:-1], strict=True):
-            self.n[to : to + end - begin, : old.shape[1]] = old[begin:end]
-        self.sizes = room
+        made = offsets_of(room)
+        n = np.zeros((int(made[-1]), room_for(old.shape[1], classes)))
+        for begin, end, to in zip(offsets[:-1], offsets[1:], made[:-1], strict=True):
+            n[to : to + end - begin, : old.shape[1]] = old[begin:end]
+        self.offsets, self.n, self.sizes = made, n, room  # last, so that Ctrl-C before changes nothing
 
     def without(self, column: int) -> GrowingLabels:
         """Return the counts of all columns but one."""
