@@ -23,7 +23,7 @@ PAIRED = 1 << 26
 
 
 def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
-    """Return the schema with pairs of words where nobody said if they are counted; size tells the bytes of a column."""
+    """Return the schema with pairs of words set where that is open; `size` returns the bytes of a column."""
     families = {}
     for column in schema.of_kind("vectors"):
         if isinstance(column.family, Words) and column.type == "text" and column.family.may_pair:
@@ -32,7 +32,7 @@ def with_word_pairs(schema: Schema, size: Callable[[str], float]) -> Schema:
 
 
 def uncut_columns(schema: Schema) -> tuple[Column, ...]:
-    """Return the columns that are counted in bins nobody has cut yet, as columns of numbers."""
+    """Return the columns of bins without cuts, as columns of numbers."""
     found = (column for column in schema if isinstance(column.family, Bins) and column.family.cuts is None)
     return tuple(replace(column, family=Gaussian()) for column in found)
 

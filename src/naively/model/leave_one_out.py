@@ -219,7 +219,7 @@ def narrowest_codes(codes: Codes) -> AnyArray:
 
 
 def row_places(which: ColumnLike, n: int) -> Places:
-    """Return the places of some of n rows, which may be said by a mask."""
+    """Return the places of some of n rows, which may be given by a mask."""
     at = np.asarray(which)
     if at.dtype == bool and at.shape == (n,):
         return np.flatnonzero(at)
