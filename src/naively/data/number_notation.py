@@ -159,7 +159,7 @@ def notation(texts: pa.Array, decimal: str | None = None, thousands: str | None 
         if decimal in (None, point) and (thousands in (None, group) or not group) and point != thousands
     ]
     fit = [style for style in styles if all_are(texts, style) and (thousands or is_grouping(texts, style))]
-    if len(fit) > 1 and not is_settled(texts, fit):
+    if len(fit) > 1 and not is_settled(fit):
         sign = fit[0].decimal if fit[0].decimal == fit[1].thousands else fit[1].decimal
         return Unclear(texts[0].as_py() if sign in texts[0].as_py() else example(texts, sign), sign)
     return fit[0] if fit else None
@@ -197,7 +197,7 @@ def is_grouping(texts: pa.Array, written: CellFormat) -> bool:
     return bool(pc.any(pc.match_substring(texts, written.decimal)).as_py()) or len(pc.unique(groups)) > 1
 
 
-def is_settled(texts: pa.Array, fit: list[CellFormat]) -> bool:
+def is_settled(fit: list[CellFormat]) -> bool:
     """Return whether of two ways that fit the first is meant: a point before fractions, unless it may group money."""
     money = re.fullmatch(CURRENCIES, (fit[0].prefix + fit[0].suffix).strip()) is not None
     return fit[0].decimal == "." and not fit[0].thousands and not money
