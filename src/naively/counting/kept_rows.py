@@ -7,13 +7,14 @@ those of both, whatever the order, and rows can be taken away again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .._types import Hashes, Longs, Places
+from .._types import CellLike, Hashes, Longs, Places
 from ..data.frame import Frame
 from ..data.schema import Schema
 from ..data.values import ColumnValues
@@ -21,13 +22,13 @@ from ..errors import RowNotCounted
 from . import sample
 from .counter import TableCounter
 from .files import FileRows
-from .owned_rows import joined_rows, owned_column, owned_rows
+from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows
 from .rows import Rows
 from .sample import LARGEST_HASH, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part
 
 # Rows that came since are put to the others once they are so many, or came in so many calls.
-WAITING, CALLS = 1_000, 64
+WAITING, CALLS = 1_000, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,8 @@ class KeptRows:
             return self
         if not isinstance(rows.source, Frame):
             names = self.schema.names
-            own = replace(rows, source=[{name: row.get(name) for name in names} for row in rows.source])
+            cells = [{name: row.get(name) for name in names} for row in rows.source]
+            own = replace(rows, source=cells, weights=rows.own_weights, own=None, by_class=None, hashes=None)
         else:
             own = owned_rows(rows, self.schema, smallest_rows(rows, self.schema, self.limit, threads))
         kept = replace(self, waiting=(*self.waiting, own))
@@ -112,7 +114,7 @@ class KeptRows:
         if a.limit is not None or b.limit is not None:
             a, b = a.by_hash(), b.by_hash()
         limits = [part.limit for part in (a, b) if part.limit is not None]
-        return replace(a, limit=min(limits, default=None), **joined_contents(a, b)).shrunk()
+        return replace(with_contents(a, b), limit=min(limits, default=None)).shrunk()
 
     def __sub__(self, part: KeptRows) -> KeptRows:
         if not isinstance(part, KeptRows):
@@ -184,14 +186,13 @@ class KeptRows:
         """Return the same, rows that came since put to the others."""
         if not self.waiting:
             return self
-        parts = [part if isinstance(part.source, Frame) else owned_rows(part, self.schema) for part in self.waiting]
-        new = joined_rows(parts, self.schema)
+        new = joined_rows(owned_parts(self.waiting, self.schema), self.schema)
         if self.limit is None:
             held = new if self.held is None else joined_rows([self.held, new], self.schema)
             copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
             return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
-        return replace(self, waiting=(), **joined_contents(self, added)).shrunk(threads)
+        return replace(with_contents(self, added), waiting=()).shrunk(threads)
 
     def in_order(self, threads: int = 1) -> KeptRows:
         """Return the same in the order of their hashes."""
@@ -236,6 +237,20 @@ class KeptRows:
         return replace(self, held=self.held.take(order), copies=copies, hashes=hashes[order])
 
 
+def owned_parts(parts: Sequence[Rows], schema: Schema) -> list[Rows]:
+    """Return rows as frames; all that came as dicts are read at once."""
+    frames, dicts = [part for part in parts if isinstance(part.source, Frame)], list[Mapping[str, CellLike]]()
+    few = [part for part in parts if not isinstance(part.source, Frame)]
+    for part in few:
+        dicts += part.source  # type: ignore[arg-type]  # a list of dicts: it is no frame
+    if not few:
+        return frames
+    weights = [np.ones(part.target.rows) if part.weights is None else part.weights for part in few]
+    heavy = None if all(part.weights is None for part in few) else np.concatenate(weights)
+    whole = replace(few[0], source=dicts, target=joined_targets([part.target for part in few]), weights=heavy)
+    return [*frames, owned_rows(replace(whole, own=None, by_class=None, hashes=None), schema)]
+
+
 def smallest_rows(rows: Rows, schema: Schema, limit: np.uint64 | None, threads: int) -> Places | None:
     """Return the places of rows that may be kept where there are many more; None for all of them."""
     n = rows.target.rows
@@ -254,20 +269,19 @@ def smallest_rows(rows: Rows, schema: Schema, limit: np.uint64 | None, threads: 
     return np.flatnonzero(hashes <= limit)
 
 
-def joined_contents(a: KeptRows, b: KeptRows) -> dict[str, object]:
-    """Return what two hold, as fields: in the order of their hashes if both are."""
+def with_contents(a: KeptRows, b: KeptRows) -> KeptRows:
+    """Return the first one with what both hold, in the order of their hashes if both are."""
     assert a.held is not None
     assert b.held is not None
     held = joined_rows([a.held, b.held], a.schema)
     if a.hashes is None or b.hashes is None:
-        return {"held": held, "hashes": None, "copies": None}
+        return replace(a, held=held, hashes=None, copies=None)
     hashes = np.concatenate([a.hashes, b.hashes])
     order = np.argsort(hashes, kind="stable")
-    if a.copies is None and b.copies is None:
-        return {"held": held.take(order), "hashes": hashes[order], "copies": None}
-    assert a.copies is not None, "both lie by content"
-    assert b.copies is not None, "both lie by content"
-    return {"held": held.take(order), "hashes": hashes[order], "copies": np.append(a.copies, b.copies)[order]}
+    a = replace(a, held=held.take(order), hashes=hashes[order])
+    if a.copies is None or b.copies is None:
+        return replace(a, copies=None)
+    return replace(a, copies=np.append(a.copies, b.copies)[order])
 
 
 def remaining_copies(known: Hashes, copies: Longs | None, gone: Hashes) -> tuple[Longs, Hashes]:

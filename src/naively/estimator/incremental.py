@@ -156,7 +156,7 @@ def _number_of(rows: Rows | FileRows) -> float:
 def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows: Rows | FileRows) -> FittedState:
     """Return the state of rows that were all kept and some more: bins, pairs and weights are those of one fit."""
     assert state.kept is not None
-    threads, counter = parameters.threads, state.counts.counter.twin()
+    threads, counter, sample = parameters.threads, state.counts.counter.twin(), state.kept.rows()
     counter.schema, counter.together = replace(counter.schema, grid=None), None
     state = replace(state, schema=replace(state.schema, grid=None), counts=LiveCounts(counter.schema, counter=counter))
 
@@ -168,8 +168,7 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
         else:
             yield row_block(counter, rows)
 
-    sample = with_class_weights(state.kept.rows(), state.class_weights)
-    after = Tuner(parameters, state).fit(sample, all_rows)
+    after = Tuner(parameters, state).fit(with_class_weights(sample, state.class_weights), all_rows)
     return replace(after, fitted_rows=float(counter.rows.sum()), changed=0.0, due=False)
 
 

@@ -195,6 +195,10 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             self._fitted = current
         return current
 
+    @fitted_.setter
+    def fitted_(self, fitted: FittedClassifier) -> None:
+        self._fitted = fitted.under(self.parameters)
+
     def _under_settings(self) -> FittedClassifier:
         """Return the settings as they are now and the fitted state, whether it is current or not."""
         held = self._held()
@@ -204,10 +208,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                 held = self._fitted = held.under(self.parameters)
                 break
         return held
-
-    @fitted_.setter
-    def fitted_(self, fitted: FittedClassifier) -> None:
-        self._fitted = fitted.under(self.parameters)
 
     def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
