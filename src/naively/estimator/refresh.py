@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
-from ..counting.rows import Rows
+from ..counting.rows import Rows, count_rows, weightless
 from ..counting.weights import with_class_weights
 from ..data.schema import Schema
+from ..model.tuning import UNTUNED
 from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
+from .live_counts import LiveCounts
 from .settings import Parameters
 from .state import FittedState
 from .tuner import Tuner
@@ -58,6 +61,20 @@ def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fitte
     )
     after = fit_rows(how, rows, list(state.class_weights or ()), kept=state.kept)
     return replace(after, label_type=state.label_type, has_names=state.has_names)
+
+
+def recounted(parameters: Parameters, state: FittedState) -> FittedState:
+    """Return the state with nothing but the counts of single columns of the rows that are kept, which are all.
+
+    Everything else is chosen anew before the next answer.
+    """
+    assert state.kept is not None
+    kept = state.kept.in_order(parameters.threads)
+    rows = with_class_weights(kept.rows(), state.class_weights)
+    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), state.counts.counter.declared)
+    count_rows(counter, weightless(rows, counter.declared), parameters.threads)
+    counts = LiveCounts(counter.schema, counter=counter)
+    return replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None, due=True)
 
 
 def bare_schema(parameters: Parameters, schema: Schema) -> Schema:
