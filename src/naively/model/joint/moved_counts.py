@@ -106,17 +106,14 @@ class GridMove:
             return
         moved = self._unknown(bins) if before is None else self._known(bins, before)
         begin, flags = int(self.new.fine_offsets[at]), self.new.flags(at)
-        np.add.at(self.fine, (slice(None), begin + moved.to), moved.n)
-        whole = np.zeros((len(self.rows), self.old.features))
-        np.add.at(whole, (slice(None), moved.of), moved.n)
-        whole[:, 0] = self.rows
-        shares = divide(moved.n, whole[:, moved.of])
+        self.fine[:, begin : begin + len(bins.coarse)] += grouped(moved.n, moved.to, len(bins.coarse))
         if bins.size:
             own = flags.start + np.array(bins.coarse)[moved.to]
-            self._add(moved.of, own, shares)
-            np.add.at(self.flags, (slice(None), own), moved.n)
+            whole = grouped(moved.n, moved.of, self.old.features)[:, moved.of]
+            self._add(moved.of, own, divide(moved.n, self._whole(moved.of, whole)))
+            self.flags += grouped(moved.n, own, self.new.features)
         if bins.scale:
-            self._level(at, before, moved, shares)
+            self._level(at, before, moved)
 
     def _keep_number(self, at: int, before: int) -> None:
         """Leave a number as it is: it has the same bins on both grids."""
@@ -134,7 +131,7 @@ class GridMove:
         """Return where the fine bins of a number move to."""
         old, begin = self.old.numbers[before], int(self.old.fine_offsets[before])
         n = self.joint.fine[:, begin : begin + len(old.coarse)]
-        middles = original_middles(old, n.sum(axis=0), self._moments(old.name))
+        middles = original_middles(old)
         of = self.old.flags(before).start + np.array(old.coarse) if old.size else np.zeros(len(old.coarse), np.int64)
         return MovedNumber(np.searchsorted(bins.cuts, middles), of, n, level_of(bins, middles))
 
@@ -159,22 +156,28 @@ class GridMove:
             )
         return found.on(self.joint.classes)
 
-    def _level(self, at: int, before: int | None, moved: MovedNumber, shares: Floats) -> None:
-        """Move a number itself: to the new center and scale; from its bins where it had no scale."""
+    def _level(self, at: int, before: int | None, moved: MovedNumber) -> None:
+        """Move a number itself: within a coarse bin by the slope that its fine bins show, and by their means.
+
+        The slope is the ratio of the scales, unless the two grids clip numbers differently.
+        """
         bins, level = self.new.numbers[at], self.new.features - len(self.new.numbers) + at
+        of, groups = np.unique(moved.of, return_inverse=True)
+        n, after = grouped(moved.n, groups, len(of)), grouped(moved.n * moved.level, groups, len(of))
         if before is None or not self.old.numbers[before].scale:
-            self._add(moved.of, np.full(len(moved.of), level), shares * moved.level)
+            self._add(of, np.full(len(of), level), divide(after, self._whole(of, n)))
             self.apart[at] = moved.n @ moved.level**2
             return
         old, own = self.old.numbers[before], self.old.features - len(self.old.numbers) + before
-        self._add(np.array([own]), np.array([level]), np.full((1, 1), bins.scale / old.scale))
-        far = (old.center / 2 - bins.center / 2) * 2 * bins.scale
-        flags = self.old.flags(before)
-        if old.size:
-            self._add(np.arange(flags.start, flags.stop), np.full(old.size, level), np.full((1, 1), far))
-        else:
-            there = divide(moved.n.sum(axis=1), self.rows)[:, None]
-            self._add(np.zeros(1, np.int64), np.array([level]), far * there)
+        x = level_of(old, original_middles(old))
+        sums = grouped(moved.n * x, groups, len(of))
+        slope = slope_within(x, moved.level, moved.n.sum(axis=0), groups, bins.scale / old.scale)
+        self._add(np.array([own]), np.array([level]), np.full((1, 1), slope))
+        self._add(of, np.full(len(of), level), divide(after - slope * sums, self._whole(of, n)))
+
+    def _whole(self, of: Longs, n: Floats) -> Floats:
+        """Return the rows of old features that a number is part of, given those with the number: all rows for 1."""
+        return np.where(of == 0, self.rows[:, None], n)
 
     # -- labels ---------------------------------------------------------------------------------------------------
 
@@ -251,24 +254,35 @@ class GridMove:
             products[:, flags, level] = sums
 
 
-def original_middles(bins: NumberBins, n: Floats, moments: Moments) -> Floats:
-    """Return the middle of each fine bin as the number it was, given the rows of the bins and the moments of all.
+def original_middles(bins: NumberBins) -> Floats:
+    """Return the middle of each fine bin as the number it was.
 
-    Without a scale nearly all numbers are the same, their mean; others lie between cuts.
+    Without a scale nearly all rows have the number that is the center; others lie between cuts.
     """
-    if bins.scale:
-        return np.asarray(np.array(bins.middles) / bins.scale + bins.center)
-    mean = float(moments.overall().mean[0, 0])
+    if bins.scale or not bins.cuts:
+        return np.asarray(np.array(bins.middles) / (bins.scale or 1.0) + bins.center)
     cuts = np.array(bins.cuts)
-    if not len(cuts):
-        return np.array([mean])
     found = np.concatenate([cuts[:1], cuts[:-1] / 2 + cuts[1:] / 2, np.nextafter(cuts[-1:], np.inf)])
-    usual = int(np.argmax(n))
-    if np.searchsorted(cuts, mean) == usual:
-        found[usual] = mean
+    found[np.searchsorted(cuts, bins.center)] = bins.center
     return found
 
 
 def level_of(bins: NumberBins, numbers: Floats) -> Floats:
     """Return numbers on the common scale of a column."""
     return np.asarray((np.clip(numbers, bins.low, bins.high) - bins.center) * bins.scale)
+
+
+def grouped(n: Floats, groups: Longs, size: int) -> Floats:
+    """Return sums over bins of each of so many groups, [class, group]."""
+    out = np.zeros((len(n), size))
+    np.add.at(out.T, groups, n.T)
+    return out
+
+
+def slope_within(x: Floats, y: Floats, n: Floats, groups: Longs, usual: float) -> float:
+    """Return the slope of y on x by least squares within groups; the usual one where x does not vary there."""
+    size, sides = int(groups.max(initial=0)) + 1, np.stack([np.ones(len(n)), x, y])
+    whole, *sums = grouped(n * sides, groups, size)
+    x, y = (side - divide(of_group, whole)[groups] for side, of_group in zip((x, y), sums, strict=True))
+    square = float(n @ x**2)
+    return float(n @ (x * y)) / square if square > 1e-9 * n.sum() else usual
