@@ -327,7 +327,7 @@ FORGED_FOOTERS = {
 
 def refused(path):
     """Check that a file is refused in a sentence, by Python and so by the command."""
-    with pytest.raises(UnreadableFile, match="not what Naively writes|makes no classifier"):
+    with pytest.raises(UnreadableFile, match=r"not what Naively writes|makes no classifier"):
         nv.load(path)
 
 
@@ -351,7 +351,7 @@ def test_damaged_rows_are_refused(tmp_path):
     data = with_rows(tmp_path / "m.parquet").read_bytes()
     for at in range(4, len(data), len(data) // 60):
         (tmp_path / "damaged.parquet").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with pytest.raises(UnreadableFile, match="damaged|no complete key"):
+        with pytest.raises(UnreadableFile, match=r"damaged|no complete key"):
             nv.load(tmp_path / "damaged.parquet")
 
 

@@ -20,7 +20,7 @@ from ..errors import levels_to_caller
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
-from .refresh import bare_schema
+from .refresh import recounted
 from .settings import Parameters
 from .state import FittedState, NumberInformation
 from .tuner import Tuner
@@ -181,8 +181,4 @@ def _without_rows(parameters: Parameters, state: FittedState, rows: Rows | FileR
     else:
         kept = state.kept.without(rows, parameters.threads)
     state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
-    if not kept.complete or not kept.total:
-        return state
-    counter = TableCounter(bare_schema(parameters, state.schema), state.counts.counter.declared)
-    count_rows(counter, with_class_weights(kept.rows(), state.class_weights), parameters.threads)
-    return replace(state, counts=LiveCounts(counter.schema, counter=counter), schema=counter.schema)
+    return recounted(parameters, state) if kept.complete and kept.total else state

@@ -17,7 +17,7 @@ from ..data.schema import Schema
 from ..data.target import SoftLabels
 from ..data.values import ColumnValues
 from ..errors import InvalidSetting
-from ..errors.message import Message, Setting
+from ..errors.message import Setting
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier
 from .state import NumberInformation
@@ -75,13 +75,13 @@ def refuse_without_rows(fitted: FittedClassifier) -> None:
     """Refuse to write rows of a model that keeps none."""
     if fitted.state.kept is not None:
         return
-    why: tuple[str | Message, ...] = (
+    why = (
         ": the model keeps no row. It was read from a file without rows, made of counts, or its rows were dropped; "
-        "leave it out, or fit the model anew to all rows.",
+        "leave it out, or fit the model anew to all rows."
     )
     if not fitted.parameters.leaves_choices:
-        why = (": the textbook model needs no row, because its counts alone merge and forget exactly; leave it out.",)
-    raise InvalidSetting(Setting("rows", True), *why)
+        why = ": the textbook model needs no row, because its counts alone merge and forget exactly; leave it out."
+    raise InvalidSetting(Setting("rows", True), why)
 
 
 # -- to a file and back ------------------------------------------------------------------------------------------------

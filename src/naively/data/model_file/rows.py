@@ -233,7 +233,8 @@ def frame_in(said: JsonObject, parts: Sequence[pa.Table]) -> Frame:
 def check_type(kind: str | None, data: pa.Array | AnyArray) -> None:
     """Refuse values that are not what the footer says."""
     if isinstance(data, np.ndarray):
-        return need(kind == "text", "values are no texts")
+        need(kind == "text", "values are no texts")
+        return
     held = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
     found = type_of_arrow("", held)
     need(found is None or (kind in NOUNS and same_kind(found, kind)), f"values are {found}, and said to be {kind}")
