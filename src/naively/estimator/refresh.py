@@ -25,7 +25,7 @@ from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated
 from .live_counts import LiveCounts
-from .settings import Parameters
+from .settings import Parameters, families_of_counts
 from .state import FittedState
 from .tuner import Tuner
 
@@ -134,4 +134,4 @@ def bare_schema(parameters: Parameters, schema: Schema) -> Schema:
     """Return what the columns are, without what was laid out from the rows: bins are cut anew."""
     given = parameters.families
     bare = replace(schema, grid=None, hints=())
-    return bare.with_families(given) if isinstance(given, Mapping) else bare
+    return bare.with_families(families_of_counts(given, bare)) if isinstance(given, Mapping) else bare
