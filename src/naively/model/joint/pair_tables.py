@@ -81,7 +81,7 @@ class PairTermArrays(NamedTuple):
         level = np.array([widths.index(one) for one in width.tolist()], dtype=np.int64)
         cells = len(counts.joint.classes) * sizes[level, first] * sizes[level, second]
         bins = np.array([np.concatenate(line) for line in parts], dtype=np.int32)
-        return cls(bins, *(np.ascontiguousarray(part) for part in (first, second, level)), cells)
+        return cls(bins, np.ascontiguousarray(first), np.ascontiguousarray(second), level, cells)
 
     def in_parts(self) -> Iterator[slice]:
         """Give the terms, so many at once that their cells stay in the cache."""

@@ -68,7 +68,11 @@ class PairTerms(TermKind):
 
     def add_tables(self, tables: TableBuilder) -> None:
         """Add the weighted log ratios of each pair that has a weight."""
-        own = {(*t.columns, t.level): by for t, by in tables.weights.items() if self.holds(t) and type(t.level) is int}
+        own = {}
+        for term, by in tables.weights.items():
+            if self.holds(term) and isinstance(term.level, int):
+                i, j = term.columns
+                own[i, j, term.level] = by
         tables.set_pairs(pair_tables(tables.counts, own))
 
 
