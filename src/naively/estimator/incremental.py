@@ -15,8 +15,11 @@ from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, l
 from ..counting.second_pass import Blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
+from ..data.schema import Schema
 from ..data.target import ONE, Target
 from ..errors import levels_to_caller
+from ..model.tuning import UNTUNED
+from ..stats import Counts, WordTable
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
@@ -68,11 +71,31 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if isinstance(rows, FileRows):
         rows.sampling = state.kept is not None
     count_rows(part, rows, parameters.threads)
-    left = LiveCounts(state.schema, value=counts - part.value())
+    left = without_remains(counts - part.value(), state.schema)
     # No row is kept once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    after = _outdated(replace(state, counts=left, information=measured))
-    return _without_rows(parameters, after, rows)
+    after = replace(state, counts=left, schema=left.schema, information=measured, row_weights=_known(state, left.value))
+    return _without_rows(parameters, _outdated(after), rows)
+
+
+def without_remains(counts: Counts, schema: Schema) -> LiveCounts:
+    """Return counts after rows were subtracted: without words and labels that no row is left of.
+
+    Remarks go, too: they are about the rows of `fit`, and some name cells.
+    """
+    joint = None if counts.joint is None else counts.joint.without_unused_labels()
+    columns = {
+        name: part.without_unused_words() if isinstance(part, WordTable) else part
+        for name, part in counts.columns.items()
+    }
+    schema = replace(schema, hints=(), grid=schema.grid if joint is None else joint.grid)
+    return LiveCounts(schema, value=Counts(counts.classes, counts.rows, columns, schema, joint))
+
+
+def _known(state: FittedState, counts: Counts) -> Mapping[Label, float] | None:
+    """Return the weights of the heaviest rows, of the classes that are left."""
+    weights = state.row_weights
+    return None if weights is None else {k: w for k, w in weights.items() if k in set(counts.classes.labels)}
 
 
 def forget(
@@ -180,5 +203,5 @@ def _without_rows(parameters: Parameters, state: FittedState, rows: Rows | FileR
         kept = state.kept - KeptRows.of_file(rows, state.counts.counter, parameters.threads)
     else:
         kept = state.kept.without(rows, parameters.threads)
-    state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
+    state = replace(state, kept=kept, tuning=UNTUNED).changed_by(_number_of(rows), due=True)
     return recounted(parameters, state) if kept.complete and kept.total else state
