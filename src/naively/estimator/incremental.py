@@ -21,7 +21,7 @@ from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_if_outdated, warn_of_new_rows
 from .live_counts import LiveCounts
 from .settings import Parameters
-from .state import FittedState, NumberInformation
+from .state import FittedState, HeldOutCache, NumberInformation
 from .tuner import Tuner
 
 
@@ -65,9 +65,9 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     part = TableCounter(state.schema)
     count_rows(part, rows, parameters.threads)
     left = LiveCounts(state.schema, value=counts - part.value())
-    # No row is kept once it may be one to forget.
+    # No row is kept, nor any score of one, once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    after = _outdated(replace(state, counts=left, information=measured))
+    after = _outdated(replace(state, counts=left, information=measured, held_out=HeldOutCache()))
     return _with_fewer_rows(parameters, after, rows)
 
 

@@ -16,6 +16,7 @@ from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
+from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
 from ..model.refined.refined_fit import Offsets
@@ -27,6 +28,7 @@ from .models import estimated_model
 from .reports import measured_information
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
+from .uncertainty import scores_at_hand
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -94,6 +96,8 @@ def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
         if weights is not None:
             about[name] = [float(weights.get(label, 1.0)) for label in counts.classes.labels]
     about |= {"soft": True} if state.has_soft_labels else {}
+    if (scores := scores_at_hand(fitted)) is not None:
+        about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
@@ -142,13 +146,21 @@ def _fitted_model_of(
         information=_information_of(about),
     )
     if about.get("tuning") is None:
-        return FittedClassifier(parameters, state)
+        return _with_scores(FittedClassifier(parameters, state), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
+    return _with_scores(fitted, about)
+
+
+def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:
+    """Return the model with the held-out scores that a file holds."""
+    if "held_out" in about:
+        scores = HeldOutScores.from_json(about["held_out"], fitted.all_counts.classes)
+        fitted.state.held_out.keep(scores, fitted.parameters)
     return fitted
 
 

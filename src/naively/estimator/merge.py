@@ -14,6 +14,7 @@ from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .reports import measured_information
 from .state import FittedState, NumberInformation, state_of_counts
+from .uncertainty import merged_scores
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -81,6 +82,7 @@ def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | No
     state = replace(state, has_soft_labels=any(model.state.has_soft_labels for model in models))
     largest = max(models, key=lambda model: float(model.counts.rows.sum()))
     before = _with_tuning_of(state, largest)
+    before = replace(before, held_out=merged_scores(models, parameters))
     merged = FittedClassifier(parameters, outdated(before))
     warn_of_new_rows(before, merged)
     return merged
