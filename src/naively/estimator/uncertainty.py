@@ -74,10 +74,13 @@ def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | 
 
 def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
-    found = scores_at_hand(fitted)
+    state, found = fitted.state, scores_at_hand(fitted)
+    if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
+        found = held_out_scores(fitted, state.kept.rows())
+        state.held_out.keep(found, fitted.parameters)
     if found is not None:
         return found.of_classes(fitted.all_counts.classes.labels)
-    if fitted.state.held_out.scores is not None:
+    if state.held_out.scores is not None:
         raise InvalidInput(
             "The held-out scores of the model were made under other settings of estimating, and it has no rows to make "
             f"them anew. {HOW}"

@@ -41,6 +41,10 @@ class Counts:
     Counts of different rows add up, and counts of rows that were counted before can be subtracted:
     ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
 
+    Of rows whose weights are whole numbers, counts and joint counts are exact, in any order and any parts. Moments of
+    numbers agree up to rounding, which ``==`` allows for. With other weights, and where a subtraction leaves few of
+    many numbers, compare by `agrees`.
+
     Parameters
     ----------
     classes : sequence of labels
