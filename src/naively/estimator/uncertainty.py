@@ -16,7 +16,7 @@ import numpy as np
 from .._types import ColumnLike, Floats, Mask, Places, TableLike
 from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
-from ..data.files import file_of
+from ..data.files import File, file_of
 from ..data.frame import Frame
 from ..data.target import SoftLabels
 from ..errors import InvalidInput
@@ -40,8 +40,8 @@ from .settings import Parameters
 from .state import FittedState, HeldOutCache
 
 HOW = (
-    "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with labelled rows that "
-    "were not, before saving the model."
+    "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "
+    "model keeps the scores. At the command line: naively fit --conformalize."
 )
 
 
@@ -126,6 +126,17 @@ def conformalized_state(
         )
         scores = reduce(add, parts)
     return replace(fitted.state, held_out=HeldOutCache(scores, fitted.parameters.snapshot()))
+
+
+def with_scores_of_files(
+    fitted: FittedClassifier, file: File, target: str, weight: str | None = None
+) -> FittedClassifier:
+    """Return a model of files with its held-out scores; the files are read once more if no row of them was kept."""
+    if fitted.state.kept is not None:
+        scores_in_use(fitted)
+        return fitted
+    state = conformalized_state(fitted, file, None, weight, target, held_out=False)
+    return FittedClassifier(fitted.parameters, state)
 
 
 def _scores_of_table(
