@@ -23,6 +23,7 @@ from ..errors import InvalidInput
 from ..errors.message import Setting
 from ..families.family import row_weights
 from ..judge.held_out_scores import ClassCounts, HeldOutScores
+from ..judge.score_inputs import matching_label
 from ..model.leave_one_out import (
     check_not_more_rows,
     hard_labels,
@@ -191,7 +192,7 @@ def _log_probabilities(fitted: FittedClassifier, rows: Rows) -> Floats:
 def _scores_as_they_are(fitted: FittedClassifier, rows: Rows) -> HeldOutScores:
     """Return the scores of rows that were never counted; their labels may be soft."""
     classes, target = fitted.all_counts.classes, rows.target
-    places = classes.places(target.labels)
+    places = classes.places([matching_label(label, classes.labels) for label in target.labels])
     if (places < 0).any():
         label = target.labels[int(np.argmin(places))]
         raise InvalidInput(
