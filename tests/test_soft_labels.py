@@ -219,7 +219,7 @@ def fitted():
 
 
 def test_the_joint_model_is_better_than_the_textbook_model(fitted):
-    X, y, q, nb = fitted
+    X, _, q, nb = fitted
     fresh, truth = table(3_000, seed=9)
     labels = np.array(NAMES)[truth]
     textbook = nv.NaiveBayes(model="textbook").fit(X, q)
@@ -246,17 +246,24 @@ def test_saved_models_explanations_and_scores(fitted, tmp_path):
     assert nb.score(X, np.array(NAMES)[y]) > 0.7
 
 
-def test_rows_that_come_later_are_counted_in_pairs(fitted):
+def test_rows_that_come_and_go_leave_the_model_of_one_fit(fitted):
     X, _, q, nb = fitted
     more, truth = table(100, seed=4)
     soft = softened(truth, seed=2)
-    after = nv.NaiveBayes().fit(X, q)
-    with pytest.warns(nv.StaleWarning):
-        after.partial_fit(more, soft)
-    part = nv.count(more, soft, schema=nb.schema_)
-    assert after.counts_.joint.agrees((nb.counts_ + part).joint)
     both = [pd.concat(parts, ignore_index=True) for parts in ((X, more), (q, soft))]
-    assert after.calibrate(*both).calibrated_
+    whole = nv.NaiveBayes().fit(*both).predict_proba(X)
+    after = nv.NaiveBayes().fit(X, q).partial_fit(more, soft)
+    assert np.abs(after.predict_proba(X) - whole).max() < 1e-6
+    merged = nv.merge(nb, nv.NaiveBayes().fit(more, soft))
+    assert np.abs(merged.predict_proba(X) - whole).max() < 1e-6
+    assert np.abs(after.forget(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
+
+
+def test_weights_are_fitted_anew_by_calibrate(fitted):
+    X, _, q, nb = fitted
+    again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
+    assert again.calibrated_
+    assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
 
 
 def test_the_order_of_rows_does_not_matter(fitted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..stats import Axis, Counts
 from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
+from ..stats.pairs import JointCounts
 from ..text import TextRows
 from . import arrays
 from .column_moments import joined_moments, moments_of_column
@@ -321,6 +323,11 @@ class TableCounter:
         for name, theirs in other.vectors.items():
             fresh = empty_accumulator(self.schema[name], theirs.width, self.readers.get(name))
             absorb_accumulator(self.vectors.setdefault(name, fresh), theirs, classes)
+
+    def take_joint(self, joint: JointCounts) -> None:
+        """Hold what was counted of columns jointly elsewhere from now on."""
+        self.schema, self.together = replace(self.schema, grid=joint.grid), self.of_grid(joint.grid)
+        self.together.take(joint, list(self.classes.places))
 
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""

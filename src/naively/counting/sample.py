@@ -233,6 +233,13 @@ class RowSample:
             self._limit = part.hashes[kept - 1]
         self._parts = [part.take(np.arange(kept))]
 
+    def contents(self) -> tuple[SamplePart, np.uint64 | None]:
+        """Return each content once with its copies, and the largest hash that is kept; all rows while all are kept."""
+        if self._limit is None:
+            return SamplePart.joined(self._parts), None
+        self._shrink()
+        return self._parts[0], self._limit
+
     def rows(self) -> SamplePart:
         """Return the rows of the sample: all of them as they came, or in the order of their hashes."""
         if self._limit is None:

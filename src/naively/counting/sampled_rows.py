@@ -18,7 +18,7 @@ from .counter import TableCounter
 from .files import FileRows, measured_rows
 from .row_hash import RowHasher, frame_hashes
 from .rows import Rows, hashed_classes
-from .sample import KEPT, smallest_places
+from .sample import KEPT, SamplePart, smallest_places
 
 
 def sample_places(rows: Rows, most: int, schema: Schema, threads: int) -> Places:
@@ -45,10 +45,14 @@ def hashes_of_rows(rows: Rows, schema: Schema, threads: int) -> Hashes:
 def sampled_file(rows: FileRows, counter: TableCounter) -> Rows:
     """Return the sample of the rows of files, as a table in memory; each row has the weight that it has by itself."""
     assert rows.sample is not None, "a sample was kept"
-    part = rows.sample.rows()
+    return rows_of_part(rows, rows.sample.rows(), counter)
+
+
+def rows_of_part(rows: FileRows, part: SamplePart, counter: TableCounter) -> Rows:
+    """Return rows that were kept of files as a table in memory."""
     target = Target(list(counter.classes.places), part.y, rows.label_type)
     weights = None if rows.weight is None else part.weights
-    hashes = None if rows.sample.complete else part.hashes
+    hashes = None if rows.sample is None or rows.sample.complete else part.hashes
     return Rows(frame_of(part.table).on(counter.schema), target, weights, rows.of_target, hashes=hashes)
 
 

@@ -13,6 +13,13 @@ from .. import _kernels
 from .._types import Codes, Floats, Json, JsonObject, Label, Mask, Places
 from ..stats.accumulators import offsets_of
 
+# Numbers on the common scale are rounded to multiples of 1 / LEVEL_STEPS of a standard deviation, so that sums of them
+# and of their products are exact, in any order. They are less than 16 in size: at least 0.5 % of the rows are clipped
+# at either end (`clipped` of the recipe), and p · level² <= 1 for a share p of rows at a level. So a product is less
+# than 2**32 steps of 2**-24, and 2**53 is reached by no sum of less than 2**21 rows; of numbers that spread as those of
+# the sample, by none of less than 2**29.
+LEVEL_STEPS = 1 << 12
+
 
 @dataclass(frozen=True)
 class NumberBins:
@@ -122,7 +129,8 @@ class Grid:
 
     @cached_property
     def _scale(self) -> Floats:
-        return np.array([(b.low, b.high, b.center, b.scale) for b in self.numbers]).reshape(-1, 4).T
+        """The bounds, the center, and how many steps a unit is, of each number."""
+        return np.array([(b.low, b.high, b.center, b.scale * LEVEL_STEPS) for b in self.numbers]).reshape(-1, 4).T
 
     def encode(self, numbers: Floats, labels: Codes, threads: int = 1) -> Cells:
         """Return rows as they are counted together, given their numbers and the codes of their labels."""
@@ -138,7 +146,9 @@ class Grid:
         level = np.clip(numbers, low, high)
         level -= center
         level *= scale
-        np.nan_to_num(level, copy=False)
+        np.rint(level, out=level)
+        level *= 1 / LEVEL_STEPS
+        np.copyto(level, 0.0, where=np.isnan(level))
         return Cells(fine, codes, np.ascontiguousarray(level, dtype=np.float64))
 
     def to_json(self) -> JsonObject:

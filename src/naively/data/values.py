@@ -98,7 +98,7 @@ class ColumnValues:
         """Return the same values, texts as codes if few are different: quicker where they are read again and again."""
         if self.type != "text" or not len(self):
             return self
-        array = self._arrow(0, len(self))
+        array = self.arrow(0, len(self))
         if pa.types.is_dictionary(array.type):
             return self
         coded = pc.dictionary_encode(array.cast(pa.large_string()))
@@ -111,14 +111,14 @@ class ColumnValues:
     def written(self) -> TypeGuess | None:
         """Return how texts are numbers, if all of them are; soon None, for labels."""
         for end in (min(len(self), LOOKED_AT), len(self)):
-            found = guess_type(plain_texts(self._arrow(0, end)))
+            found = guess_type(plain_texts(self.arrow(0, end)))
             if not found.kinds & {"DOUBLE"}:
                 return None
         return found
 
     def as_in(self, column: Column) -> ColumnValues:
         """Return texts as what a column holds: numbers, times or booleans."""
-        array = plain_texts(self._arrow(0, len(self)))
+        array = plain_texts(self.arrow(0, len(self)))
         try:
             found, none = convert_cells(array, CellType(kind_for(column, array), column.written or USUAL))
         except NotRead as error:
@@ -142,7 +142,7 @@ class ColumnValues:
 
     def labels(self, begin: int, end: int) -> ColumnLabels:
         """Return the labels of some rows."""
-        array = self._arrow(begin, end)
+        array = self.arrow(begin, end)
         if pa.types.is_temporal(array.type):
             array = time_texts(array)
         if pa.types.is_float16(array.type):  # older Arrows cannot look for equal ones among these
@@ -158,19 +158,19 @@ class ColumnValues:
         """Return some rows as an Arrow array of texts, None if that is not what they are."""
         if self.type != "text":
             return None
-        array = self._arrow(begin, end)
+        array = self.arrow(begin, end)
         return array if is_text_type(array.type) else None
 
     def prose(self, column: Column, begin: int, end: int) -> AnyArray | pa.Array:
         """Return some rows as texts to be tokenized: as they lie, for halves of surrogate pairs are let in there."""
         self.check(column)
-        return self.data[begin:end] if isinstance(self.data, np.ndarray) else self._arrow(begin, end)
+        return self.data[begin:end] if isinstance(self.data, np.ndarray) else self.arrow(begin, end)
 
     def numbers(self, begin: int, end: int) -> Floats:
         """Return some rows as numbers."""
         if isinstance(self.data, np.ndarray) and self.data.dtype.kind in "biuf":
             return self.data[begin:end].astype(np.float64, copy=False)
-        array = self._arrow(begin, end)
+        array = self.arrow(begin, end)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         if pa.types.is_temporal(array.type):
@@ -181,8 +181,9 @@ class ColumnValues:
             array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
 
-    def _arrow(self, begin: int, end: int) -> pa.Array:
-        """Return some rows as one Arrow array."""
+    def arrow(self, begin: int = 0, end: int | None = None) -> pa.Array:
+        """Return the values, or those of some rows, as one Arrow array."""
+        end = len(self) if end is None else end
         if isinstance(self.data, np.ndarray):
             return arrow_values_of(self.name, self.data[begin:end])
         array = self.data.slice(begin, end - begin)

@@ -224,6 +224,20 @@ class NotAPart(InvalidInput):
         return NotAPart(column, self.label, self.value, self.counted, self.taken, self.what)
 
 
+class RowNotCounted(NotAPart):
+    """A row to forget that was never counted, or not so often."""
+
+    def __init__(self, row: int) -> None:
+        InvalidInput.__init__(
+            self,
+            RowNumber(row),
+            " is not among the rows that were counted, or not so often. Nothing was changed; check which rows are "
+            "meant, with their labels and weights.",
+            row=row,
+        )
+        self.label, self.counted, self.taken, self.what = None, 0.0, 1.0, "number of rows"
+
+
 class DoesNotFit(InvalidInput):
     """Two statistics of different kinds or columns, which cannot be added or subtracted."""
 

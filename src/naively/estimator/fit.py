@@ -9,7 +9,7 @@ from dataclasses import replace
 from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.first_rows import FirstRows
+from ..counting.kept_rows import KeptRows
 from ..counting.notes import about_target, is_doubtful
 from ..counting.rows import Rows, checked_classes, count_rows, weightless, with_hints
 from ..counting.sampled_rows import numbers_to_measure, sampled_file
@@ -24,7 +24,6 @@ from ..counting.weights import (
 from ..data.target import SoftLabels
 from ..errors import TargetWarning, levels_to_caller
 from ..model.em import EMSettings, Expected, fit_em
-from ..model.joint.binning import most_features
 from ..model.recipe import RECIPE
 from ..stats import Counts
 from .live_counts import LiveCounts
@@ -39,12 +38,20 @@ MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
 
 
 def fit_rows(
-    parameters: Parameters, rows: Rows | FileRows, to_come: Sequence[Label] = (), *, normalize_weight: bool = False
+    parameters: Parameters,
+    rows: Rows | FileRows,
+    to_come: Sequence[Label] = (),
+    *,
+    normalize_weight: bool = False,
+    kept: KeptRows | None = None,
 ) -> FittedState:
-    """Return the state of these rows; classes that are to come may have weights already."""
+    """Return the state of these rows; classes that are to come may have weights already.
+
+    What is kept of the rows may be given, if they were kept before.
+    """
     if isinstance(rows, FileRows):
         return _fit_file(parameters, rows, to_come, normalize_weight)
-    declared = checked_classes(parameters.classes, rows)
+    declared, given = checked_classes(parameters.classes, rows), rows
     check_scale(rows.weights)
     rows = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
@@ -52,7 +59,12 @@ def fit_rows(
     sampling = parameters.leaves_choices or bool(counter.of_numbers)
     count_rows(counter, labelled, parameters.threads, sampling=sampling)
     expected = _expected(parameters, rows, counter.value(), declared) if parameters.unlabelled == "em" else None
-    return counted_state(parameters, counter, labelled, expected)
+    state = counted_state(parameters, counter, labelled, expected)
+    if parameters.leaves_choices:
+        kept = kept or KeptRows.of(replace(given, hashes=labelled.hashes), state.schema, parameters.threads)
+        if expected is None or kept.complete:  # of rows without a label, all are needed to learn from them anew
+            state = replace(state, kept=kept)
+    return state
 
 
 def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], normalize_weight: bool) -> FittedState:
@@ -63,6 +75,8 @@ def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], 
     rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
     count_rows(counter, rows, parameters.threads)
     state = counted_state(parameters, counter, rows)
+    if rows.sampling:
+        state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, parameters.threads))
     rows.finish()
     check_scale_of_file(rows)
     return state
@@ -109,16 +123,7 @@ def counted_state(
         state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
     some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
     information = None if some is None else NumberInformation(some)
-    return replace(state, information=information, first_rows=_first_rows(parameters, state, rows))
-
-
-def _first_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FirstRows | None:
-    """Return the rows themselves, to be kept until there are enough to fit weights; None if there are enough."""
-    if not isinstance(rows, Rows) or rows.target.rows >= RECIPE.fewest_rows or state.expected is not None:
-        return None
-    narrow = len(state.schema.of_kind("numbers")) < most_features(2, RECIPE)
-    affordable = parameters.model == "auto" or (parameters.model == "refined" and narrow)
-    return FirstRows((), RECIPE.fewest_rows).more(rows, state.schema) if affordable else None
+    return replace(state, information=information, fitted_rows=float(counter.rows.sum()))
 
 
 def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:

@@ -36,6 +36,8 @@ class ModelCache:
     version: int = -1  # of the counts
     counts: Counts | None = None  # of all rows, those without a label included
     model: TableModel | None = None
+    changed: float = 0.0  # rows that came since something was tuned, when the model was made
+    tuning: Tuning | None = None  # that the model was made with
     parameters: Parameters | None = None  # that the model was estimated with, copied
     unchanging: Parameters | None = None  # the same as they were given, if nobody can change them in place
 
@@ -63,6 +65,12 @@ class FittedClassifier:
     def under(self, parameters: Parameters) -> FittedClassifier:
         """Return the same state under other settings; what they do not change is not made anew."""
         other = FittedClassifier(parameters, self.state)
+        object.__setattr__(other, "cache", self.cache)
+        return other
+
+    def followed_by(self, state: FittedState) -> FittedClassifier:
+        """Return the model after rows came; as long as they are very few, the same tables answer."""
+        other = FittedClassifier(self.parameters, state)
         object.__setattr__(other, "cache", self.cache)
         return other
 
@@ -108,10 +116,20 @@ class FittedClassifier:
 
     def _current_cache(self) -> ModelCache:
         """Return the cache, emptied if rows were counted since."""
-        if self.cache.version != self.state.counts.version:
-            self.cache.version = self.state.counts.version
-            self.cache.counts = self.cache.model = None
-        return self.cache
+        cache, state = self.cache, self.state
+        if cache.version != state.counts.version or cache.tuning is not state.tuning:
+            if cache.tuning is not state.tuning or not self._may_lag():
+                cache.model, cache.changed, cache.tuning = None, state.changed, state.tuning
+            cache.version, cache.counts = state.counts.version, None
+        return cache
+
+    def _may_lag(self) -> bool:
+        """Tell whether rows that came since are so few that the model as it is may answer: no class is new."""
+        cache, state = self.cache, self.state
+        if cache.model is None or state.kept is None or self.weights is None:
+            return False
+        few = state.changed - cache.changed <= self.parameters.recipe.answer_lag * state.fitted_rows
+        return few and len(state.counts.counter.classes) == len(cache.model.classes)
 
     def __getstate__(self) -> dict[str, object]:
         return {"parameters": self.parameters, "state": self.state, "cache": ModelCache()}  # models are made anew

@@ -67,19 +67,22 @@ def has_weighted_columns(parameters: Parameters, state: FittedState) -> bool:
 
 
 def outdated(state: FittedState) -> FittedState:
-    """Return the state after rows were added or removed; the same one, if it was out of date already."""
+    """Return the state after rows were added or removed; the same one, if it was out of date already.
+
+    Where rows are kept, what was tuned is not out of date: it is tuned anew when enough rows came or went.
+    """
     information, tuning = state.information, state.tuning
     if information is not None and information.is_current:
         state = replace(state, information=information.outdated())
-    if tuning.fresh and (tuning.calibrated or tuning.declined is not None):
+    if state.kept is None and tuning.fresh and (tuning.calibrated or tuning.declined is not None):
         state = replace(state, tuning=replace(tuning, fresh=False))
     return state
 
 
 def warn_of_new_rows(before: FittedState, fitted: FittedClassifier) -> None:
-    """Warn, once, that rows were added or removed since the model was tuned; not while first rows are kept."""
+    """Warn, once, that rows were added or removed since the model was tuned; not if rows are kept to tune it anew."""
     newly = before.tuning.fresh and not fitted.state.tuning.fresh
-    if newly and before.first_rows is None and depends_on_rows(fitted.parameters, fitted.state.tuning):
+    if newly and depends_on_rows(fitted.parameters, fitted.state.tuning):
         _warn(ROWS, fitted)
 
 
@@ -87,7 +90,7 @@ def warn_if_outdated(fitted: FittedClassifier) -> None:
     """Warn if rows or settings have changed since the model was tuned, and no warning was given yet."""
     parameters, state = fitted.parameters, fitted.state
     used = tuning_in_use(parameters, state.tuning)
-    if depends_on_rows(parameters, state.tuning) and not used.fresh and state.first_rows is None:
+    if depends_on_rows(parameters, state.tuning) and not used.fresh:
         _warn(ROWS, fitted)
     elif used.calibrated and not is_tuned_with(parameters, state):
         _warn(SETTINGS, fitted)

@@ -10,16 +10,17 @@ from .._threads import allowed
 from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.first_rows import MOST, FirstRows
-from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
+from ..counting.kept_rows import KeptRows
+from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, row_block
+from ..counting.second_pass import Blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
+from ..data.target import ONE, Target
 from ..errors import levels_to_caller
-from ..model.recipe import RECIPE
-from ..model.tuning import UNTUNED
 from .fitted_classifier import FittedClassifier
-from .freshness import outdated, warn_if_outdated, warn_of_new_rows
+from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
+from .refresh import recounted
 from .settings import Parameters
 from .state import FittedState, NumberInformation
 from .tuner import Tuner
@@ -30,10 +31,9 @@ def add_row(fitted: FittedClassifier, row: Mapping[str, object], label: Label) -
     state = fitted.state
     after = _outdated(state)
     state.counts.add_row(row, label)
-    if state.first_rows is None:
+    if after.kept is None:
         return after
-    rows = labeled_rows(row, [label], None, None, fitted.parameters.unlabelled, state.counts.counter.schema)
-    return _with_more_rows(fitted.parameters, after, rows)
+    return _with_rows(fitted.parameters, after, Rows([row], Target([label], ONE, state.label_type), None))
 
 
 def add_rows_to_state(
@@ -46,13 +46,15 @@ def add_rows_to_state(
     """
     parameters, state = fitted.parameters, fitted.state
     rows, counter = weighed_as_counted(rows, state), state.counts.counter
+    if isinstance(rows, FileRows):
+        rows.sampling = state.kept is not None
     if classes is not None:
         check_new_classes(counter, [*classes, *rows.target.labels])
     state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
     if classes is not None:
         counter.classes.codes(classes)
         counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
-    return _with_more_rows(parameters, _outdated(state), rows)
+    return _with_rows(parameters, _outdated(state), rows)
 
 
 def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
@@ -63,12 +65,14 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if isinstance(rows.source, Frame):
         check_widths(rows.source, state.schema, counts)
     part = TableCounter(state.schema)
+    if isinstance(rows, FileRows):
+        rows.sampling = state.kept is not None
     count_rows(part, rows, parameters.threads)
     left = LiveCounts(state.schema, value=counts - part.value())
     # No row is kept once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
     after = _outdated(replace(state, counts=left, information=measured))
-    return _with_fewer_rows(parameters, after, rows)
+    return _without_rows(parameters, after, rows)
 
 
 def forget(
@@ -82,7 +86,7 @@ def forget(
     """Return the model without rows that were counted before; warn of what does not know of it."""
     rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, fitted.state)
     after = FittedClassifier(fitted.parameters, forget_rows(fitted, rows))
-    warn_of_change(fitted.state, after, forgotten=True)
+    warn_of_change(fitted.state, after)
     return after
 
 
@@ -112,12 +116,12 @@ def rows_to_count(
 
 def _outdated(state: FittedState) -> FittedState:
     """Return the state after rows were added or removed: what was tuned or learned by EM is marked as stale."""
-    if state.expected is not None and not state.expected.stale:
+    if state.kept is None and state.expected is not None and not state.expected.stale:
         state = replace(state, expected=replace(state.expected, stale=True))
     return outdated(state)
 
 
-def warn_of_change(before: FittedState, fitted: FittedClassifier, *, forgotten: bool = False) -> None:
+def warn_of_change(before: FittedState, fitted: FittedClassifier) -> None:
     """Warn, once, of what does not know of rows that came or went; to be called when the change is complete."""
     expected = fitted.state.expected
     if expected is not None and before.expected is not None and expected.stale and not before.expected.stale:
@@ -126,43 +130,55 @@ def warn_of_change(before: FittedState, fitted: FittedClassifier, *, forgotten: 
             stacklevel=levels_to_caller(),
         )
     warn_of_new_rows(before, fitted)
-    if forgotten and before.first_rows is not None and fitted.state.first_rows is None:
-        warn_if_outdated(fitted)
 
 
-# -- the first rows of a model -----------------------------------------------------------------------------------------
+# -- rows that are kept ------------------------------------------------------------------------------------------------
 
 
-def _with_more_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
-    """Keep more of the first rows; once they are enough, and each time they have doubled, fit weights on all."""
-    if state.first_rows is None:
+def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
+    """Keep more rows; once they are too many to keep all, lay out bins from all while they are at hand."""
+    before, threads = state.kept, parameters.threads
+    if before is None:
         return state
-    first = state.first_rows.more(rows, state.schema) if isinstance(rows, Rows) else None
-    state = replace(state, first_rows=first)
-    return state if first is None or len(first.rows) < first.due else _fit_first_rows(parameters, state, first)
+    if isinstance(rows, FileRows):
+        kept = before + KeptRows.of_file(rows, state.counts.counter, threads)
+    else:
+        kept = before.plus(rows, threads)
+    after = replace(state, kept=kept).changed_by(_number_of(rows))
+    return _laid_out(parameters, after, before, rows) if before.complete and not kept.complete else after
 
 
-def _with_fewer_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
-    """Drop rows that were forgotten from the first ones, and fit weights on those that are left."""
-    if state.first_rows is None:
+def _number_of(rows: Rows | FileRows) -> float:
+    """Return how many rows there are."""
+    return float(rows.counted if isinstance(rows, FileRows) else rows.target.rows)
+
+
+def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows: Rows | FileRows) -> FittedState:
+    """Return the state of rows that were all kept and some more: bins, pairs and weights are those of one fit."""
+    assert state.kept is not None
+    threads, counter, sample = parameters.threads, state.counts.counter.twin(), state.kept.rows()
+    counter.schema, counter.together = replace(counter.schema, grid=None), None
+    state = replace(state, schema=replace(state.schema, grid=None), counts=LiveCounts(counter.schema, counter=counter))
+
+    def all_rows() -> Blocks:
+        earlier = with_class_weights(before.rows(), state.class_weights)
+        yield row_block(counter, earlier)
+        if isinstance(rows, FileRows):
+            yield from rows.again(counter, threads, wide=parameters.model == "refined")
+        else:
+            yield row_block(counter, rows)
+
+    after = Tuner(parameters, state).fit(with_class_weights(sample, state.class_weights), all_rows)
+    return replace(after, fitted_rows=float(counter.rows.sum()), changed=0.0, due=False)
+
+
+def _without_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
+    """Drop rows that are forgotten; where all others are kept, count these anew, so that nothing stays of the rest."""
+    if state.kept is None:
         return state
-    first = state.first_rows.less(rows, state.schema) if isinstance(rows, Rows) else None
-    state = replace(state, first_rows=first)
-    if first is None:
-        return state
-    if len(first.rows) >= RECIPE.fewest_rows:
-        return _fit_first_rows(parameters, state, first)
-    return replace(state, tuning=UNTUNED, first_rows=first._replace(due=RECIPE.fewest_rows))
-
-
-def _fit_first_rows(parameters: Parameters, state: FittedState, first: FirstRows) -> FittedState:
-    """Fit weights on the rows that are kept, if they suffice."""
-    table, labels, weights = first.columns(state.schema)
-    every = labeled_rows(table, labels, None, weights, schema=state.schema)
-    if not Tuner(parameters, state).fits_weights(every):
-        return state
-    counter = state.counts.counter.twin()
-    counter.together = None  # bins are laid out anew
-    state = Tuner(parameters, replace(state, counts=LiveCounts(state.schema, counter=counter))).fit(every)
-    due = None if first.full else first._replace(due=min(2 * len(first.rows), MOST))
-    return replace(state, first_rows=due)
+    if isinstance(rows, FileRows):
+        kept = state.kept - KeptRows.of_file(rows, state.counts.counter, parameters.threads)
+    else:
+        kept = state.kept.without(rows, parameters.threads)
+    state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
+    return recounted(parameters, state) if kept.complete and kept.total else state

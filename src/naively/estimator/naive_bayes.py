@@ -29,6 +29,7 @@ from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .incremental import rows_to_count
 from .load import save_model
+from .refresh import current_model, times_weight
 from .settings import (
     NAMES,
     ClassesLike,
@@ -188,6 +189,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def fitted_(self) -> FittedClassifier:
         """The settings as they are now and the fitted state as one value; rows that come later are added to it."""
+        held = self._under_settings()
+        current = current_model(held)
+        if current is not held:
+            self._fitted = current
+        return current
+
+    @fitted_.setter
+    def fitted_(self, fitted: FittedClassifier) -> None:
+        self._fitted = fitted.under(self.parameters)
+
+    def _under_settings(self) -> FittedClassifier:
+        """Return the settings as they are now and the fitted state, whether it is current or not."""
         held = self._held()
         own, known = vars(self), vars(held.parameters)
         for name in NAMES:
@@ -195,10 +208,6 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                 held = self._fitted = held.under(self.parameters)
                 break
         return held
-
-    @fitted_.setter
-    def fitted_(self, fitted: FittedClassifier) -> None:
-        self._fitted = fitted.under(self.parameters)
 
     def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
@@ -347,20 +356,18 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
         single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
-        if single_row and before.first_rows is None:  # at once, for those who learn row by row
+        if single_row and before.kept is None:  # at once, for those who learn row by row
             after = incremental.add_row(held, X, label)
             if after is not before:
-                incremental.warn_of_change(before, self._assign(after))
+                self._fitted = held.followed_by(after)
+                incremental.warn_of_change(before, self._fitted)
             return self
-        fitted, declared = self.fitted_, None if classes is None else list(classes)
-        rows = None if single_row else rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
-        saved = counts.backup(copied=before.first_rows is not None)
+        fitted, declared = self._under_settings(), None if classes is None else list(classes)
+        rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
+        saved = counts.backup()
         try:
-            if rows is None:
-                after = incremental.add_row(fitted, X, label)
-            else:
-                after = incremental.add_rows_to_state(fitted, rows, declared)
-            self._fitted = FittedClassifier(fitted.parameters, after)
+            after = incremental.add_rows_to_state(fitted, rows, declared)
+            self._fitted = fitted.followed_by(after)
         except BaseException as error:
             counts.restore(saved, error)
             raise
@@ -420,11 +427,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> nb.forget({"sky": ["rain"]}, ["in"]).counts_
         Counts: 2 rows (in: 1, out: 1), 1 columns
         """
-        fitted = self.fitted_
+        fitted = self._under_settings()
         before = fitted.state
         rows = rows_to_count(fitted.parameters, X, y, target, sample_weight, before)
         after = self._assign(incremental.forget_rows(fitted, rows))
-        incremental.warn_of_change(before, after, forgotten=True)
+        incremental.warn_of_change(before, after)
         return self
 
     def calibrate(
@@ -823,6 +830,31 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             If the file cannot be written, or cannot hold the model.
         """
         save_model(self.fitted_, path)
+
+    def __mul__(self, weight: float) -> Self:
+        """Return the model of the same rows, each weighing so many times as much: old rows can fade.
+
+        Parameters
+        ----------
+        weight : float
+            What every row is multiplied by, such as 0.9.
+
+        Returns
+        -------
+        NaiveBayes
+            A new classifier; this one stays as it is.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> old = nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> new = nv.NaiveBayes().fit({"sky": ["rain", "rain"]}, ["in", "out"])
+        >>> nv.merge(0.5 * old, new).counts_
+        Counts: 3 rows (in: 1.5, out: 1.5), 1 columns
+        """
+        return type(self).from_fitted(times_weight(self.fitted_, weight))
+
+    __rmul__ = __mul__
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._types import Label
-from ..counting.first_rows import FirstRows
+from ..counting.kept_rows import KeptRows
 from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..data.target import check_kinds
@@ -76,12 +76,23 @@ class FittedState:
     expected: Expected | None = None  # counts that are expected of rows without a label
     information: NumberInformation | None = None  # of numbers, where their bins are not counted
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
-    first_rows: FirstRows | None = None  # while they are kept, weights are fitted anew as rows come
+    kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
+    fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
+    changed: float = 0.0  # how many rows came or went since
+    due: bool = False  # whether it is to be chosen anew before the next answer, however few they are
     notice: StaleNotice = field(default_factory=StaleNotice)
 
     def tuned(self, tuning: Tuning, parameters: Parameters) -> FittedState:
         """Return the same state with what was chosen on top of the counts, under these settings."""
         return replace(self, tuning=tuning, tuned_with=parameters.snapshot(), notice=StaleNotice())
+
+    def changed_by(self, rows: float, *, due: bool = False) -> FittedState:
+        """Return the same state after so many rows came or went."""
+        return replace(self, changed=self.changed + rows, due=self.due or due)
+
+    def is_due(self, share: float) -> bool:
+        """Tell whether what was chosen is to be chosen anew: more than such a share of the rows came or went."""
+        return self.kept is not None and (self.due or self.changed > share * self.fitted_rows)
 
     def apart(self) -> FittedState:
         """Return a state to which rows can be added without changing this one."""

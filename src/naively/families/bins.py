@@ -10,14 +10,13 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _kernels
 from .._types import Codes, Floats
 from ..errors import DoesNotFit, InvalidSetting
 from ..errors.message import Setting
 from ..stats import Axis, Table
-from ..stats.quantiles import ordered_groups, quantile_groups, value_weights
+from ..stats.quantiles import cuts_after, ordered_groups, quantile_groups, value_weights
 from .categorical import Categorical, LogTable, scored_values
 from .family import Settings, rounded_number, shown_label
 
@@ -171,12 +170,6 @@ def quantile_cuts(column: Floats, weights: Floats, bins: int | None = None) -> l
     if len(values) < 2:
         return []
     most = bins or int(np.clip(met.sum() / ROWS_OF_A_BIN, FEWEST, MOST))
-    return cuts_between(values, quantile_groups(met, most, TINY, ordered_groups))
-
-
-def cuts_between(values: Floats, groups: npt.NDArray[np.int64]) -> list[float]:
-    """Return the cuts between groups of ordered numbers: halfway from the last of one to the first of the next."""
-    at = np.flatnonzero(np.diff(groups))
-    cuts = np.minimum(values[at] / 2 + values[at + 1] / 2, np.nextafter(values[at + 1], -np.inf))
-    found: list[float] = np.unique(cuts).tolist()
+    groups = quantile_groups(met, most, TINY, ordered_groups)
+    found: list[float] = cuts_after(np.flatnonzero(np.diff(groups)), values, met).tolist()
     return found

@@ -128,6 +128,12 @@ class Recipe:
     most_classes: int = 300
     # The same for a fold of a table that has enough rows, so that scores are those of the model that is kept.
     fewest_rows_in_folds: int = 10
+    # All is fitted anew where more than this share of the rows came or went since. Measured on 14 tables, 20 batches,
+    # against one fit: 5 % 1.011 times the log loss, 10 % 1.019.
+    refit_share: float = 0.05
+    # Answers lag behind the counts by no more than this share of the rows: a row in a thousand moves a probability by
+    # less than the counts are uncertain. A limit of time.
+    answer_lag: float = 0.001
     # What the joint model may lose against textbook naive Bayes on the rows it was fitted on, in nats, and still be
     # kept: one nat, by Akaike's criterion.
     textbook_price: float = 1.0

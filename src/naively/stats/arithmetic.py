@@ -10,6 +10,9 @@ from .._types import Floats
 from ..errors import InvalidSetting
 from .axis import Axis
 
+# Whole numbers up to this are all floating-point numbers: sums of them are exact.
+MOST_EXACT = 2.0**53
+
 
 def on_axes(array: Floats, old: tuple[Axis, ...], new: tuple[Axis, ...]) -> Floats:
     """Return the array laid out for other axes: every label at its new place, zero where there was none."""
@@ -31,14 +34,17 @@ def frozen(array: npt.ArrayLike) -> Floats:
     return out
 
 
-def subtract(before: Floats, taken: Floats) -> Floats:
-    """Return before - taken; of fractions, what rounding alone can leave is nothing. Whole numbers are exact."""
+def subtract(before: Floats, taken: Floats, unit: float = 1.0) -> Floats:
+    """Return before - taken; of fractions, what rounding alone can leave is nothing.
+
+    Whole numbers, or multiples of a smaller unit, are exact as long as they have digits for it.
+    """
     rest = before - taken
     little = (np.abs(rest) <= SUM_ROUNDING * np.abs(before)) & (rest != 0)
     if little.any():
-        some, gone = before[little], taken[little]
-        whole = (some == np.floor(some)) & (gone == np.floor(gone))
-        rest[little] = np.where(whole, rest[little], 0.0)
+        some, gone = before[little] / unit, taken[little] / unit
+        exact = (some == np.floor(some)) & (gone == np.floor(gone)) & (np.abs(some) <= MOST_EXACT)
+        rest[little] = np.where(exact, rest[little], 0.0)
     return rest
 
 

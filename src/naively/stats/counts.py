@@ -41,6 +41,10 @@ class Counts:
     Counts of different rows add up, and counts of rows that were counted before can be subtracted:
     ``monday + tuesday``, ``week - leavers``, ``old * 0.9 + new``, ``sum(parts)``.
 
+    Of rows whose weights are whole numbers, counts and joint counts are exact, in any order and any parts. Moments of
+    numbers agree up to rounding, which ``==`` allows for. With other weights, and where a subtraction leaves few of
+    many numbers, compare by `agrees`.
+
     Parameters
     ----------
     classes : sequence of labels
@@ -98,7 +102,7 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
-        self._check_columns(other)
+        self.check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
         both = self._together_with(other)
@@ -111,7 +115,7 @@ class Counts:
     def __sub__(self, part: Counts) -> Counts:
         if not isinstance(part, Counts):
             return NotImplemented
-        self._check_columns(part)
+        self.check_columns(part)
         classes = self.classes | part.classes
         before, taken = self.on(classes), part.on(classes)
         rows = subtract(before, taken)
@@ -191,7 +195,19 @@ class Counts:
         )
         return None
 
-    def _check_columns(self, other: Counts) -> None:
+    def check_columns(self, other: Counts) -> None:
+        """Refuse counts of other columns, or of columns that were counted otherwise.
+
+        Parameters
+        ----------
+        other : Counts
+            What is to be combined with these.
+
+        Raises
+        ------
+        DoesNotFit
+            If they cannot be combined.
+        """
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
             raise DoesNotFit(
                 f"Column {name!r} is counted on one side only; count the same columns to combine them.", column=name

@@ -16,6 +16,9 @@ from .axis import Axis
 # `data.grid.Grid`, which knows columns and so cannot be named here.
 AnyGrid: TypeAlias = Any
 
+# Products of two numbers are multiples of this: numbers are counted in steps of 2**-12 (`data.grid.LEVEL_STEPS`).
+PRODUCT_UNIT = 2.0**-24
+
 
 @dataclass(frozen=True, eq=False)
 class JointCounts:
@@ -23,6 +26,9 @@ class JointCounts:
 
     Features are 1, a flag for each value or bin, and the numbers themselves, all as the grid lays them out. Products of
     two flags are the counts of pairs of values; those with 1 are the counts of single values.
+
+    Sums of rows whose weights are whole numbers are exact: in any order and any parts they are the same to the last
+    bit, and what is subtracted again leaves what was there before. Of other weights they agree up to rounding.
     """
 
     classes: Axis
@@ -71,7 +77,7 @@ class JointCounts:
         self._check(part)
         classes = self.classes | part.classes
         a, b = self.on(classes), part.on(classes)
-        products = subtract(a.products, b.products)
+        products = subtract(a.products, b.products, PRODUCT_UNIT)
         products[subtract(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
         return JointCounts(classes.declaring(self.classes), self.grid, subtract(a.fine, b.fine), products)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._types import Floats, Label, Longs, Mask
 from ...data.grid import Grid, LabelValues, NumberBins
-from ...stats.quantiles import quantile_groups, value_weights
+from ...stats.quantiles import cuts_after, point_between, quantile_groups, value_weights
 from ..recipe import Recipe
 
 # Bytes that products of features may take.
@@ -85,8 +85,7 @@ def fine_bins(column: Floats, weights: Floats, recipe: Recipe) -> Floats:
     borders = {int(at) for at in np.flatnonzero(np.diff(groups))}
     last = tail_cuts(met[::-1], (groups == groups[-1])[::-1], recipe)
     borders |= tail_cuts(met, groups == 0, recipe) | {len(met) - 2 - at for at in last}
-    at = np.array(sorted(borders), dtype=np.intp)
-    return np.asarray(values[at] / 2 + values[at + 1] / 2)
+    return cuts_after(np.array(sorted(borders), dtype=np.intp), values, met)
 
 
 def tail_cuts(met: Floats, outermost: Mask, recipe: Recipe) -> set[int]:
@@ -131,9 +130,17 @@ def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
 
 
 def clipping_range(x: Floats, weights: Floats, clipped: float) -> tuple[float, float]:
-    """Return the numbers beyond which such a proportion of the rows lies, at either end."""
-    if not len(x):
-        return 0.0, 0.0
+    """Return the numbers beyond which such a proportion of the rows lies, at either end.
+
+    They lie between a number and its neighbor further in: so they are the number of no row, and there always is such a
+    neighbor. Where all but so few rows have the same number, all are clipped to 0.
+    """
     values, met = value_weights(x, weights)
+    if len(values) < 2:
+        return 0.0, 0.0
     low, high = (int(np.searchsorted(np.cumsum(part), clipped * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
-    return float(values[low]), float(values[-1 - high])
+    high = len(values) - 1 - high
+    if low >= high:
+        return 0.0, 0.0
+    least, most = point_between(values[[low, high]], values[[low + 1, high - 1]]).tolist()
+    return least, max(least, most)

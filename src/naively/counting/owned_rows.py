@@ -1,0 +1,157 @@
+"""Rows in memory of their own: copied out of the tables they came in, and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from .._types import AnyArray, Floats, Label, Matrix, Places
+from ..data.frame import Frame, FrameColumn, frame_of
+from ..data.schema import Schema
+from ..data.target import SoftLabels, Target
+from ..data.values import ColumnValues
+from ..errors import InvalidInput
+from .rows import Rows
+
+
+def owned_rows(rows: Rows, schema: Schema, at: Places | None = None) -> Rows:
+    """Return rows, or some of them, that share no memory with the table they came in; values lie as Arrow arrays.
+
+    Their weights are their own, without those of their classes.
+    """
+    frame = frame_of(rows.source).on(schema)
+    rows = replace(rows, source=frame, weights=rows.own_weights, own=None, by_class=None)
+    rows = rows.take(np.arange(frame.rows) if at is None else at)
+    assert isinstance(rows.source, Frame)
+    if rows.source.matrix is not None:  # a copy, as it lies
+        return rows
+    columns = {name: owned_column(values) for name, values in rows.source.columns.items()}
+    return replace(rows, source=Frame(columns, rows.source.rows, named=frame.named))
+
+
+def owned_column(values: FrameColumn) -> FrameColumn:
+    """Return a column that was copied, as an Arrow array; texts that repeat lie as codes."""
+    if not isinstance(values, ColumnValues):
+        return values
+    try:
+        array = values.arrow()
+    except InvalidInput:  # halves of surrogate pairs, which Arrow cannot hold
+        return values
+    return values.on(array).coded()
+
+
+def joined_rows(parts: Sequence[Rows], schema: Schema) -> Rows:
+    """Return the rows of several parts, one after the other; the type of the labels is that of the first."""
+    if len(parts) == 1:
+        return parts[0]
+    frame = joined_frames([frame_of(part.source).on(schema) for part in parts])
+    every = [np.ones(part.target.rows) if part.weights is None else part.weights for part in parts]
+    weights = None if all(part.weights is None for part in parts) else np.concatenate(every)
+    hashes = [part.hashes for part in parts if part.hashes is not None]
+    return Rows(
+        frame,
+        joined_targets([part.target for part in parts]),
+        weights,
+        next((part.called for part in parts if part.called is not None), None),
+        hashes=np.concatenate(hashes) if len(hashes) == len(parts) else None,
+    )
+
+
+def joined_frames(frames: Sequence[Frame]) -> Frame:
+    """Return the rows of several frames of the same columns; matrices of numbers stay matrices."""
+    first, rows, named = frames[0], sum(frame.rows for frame in frames), all(frame.named for frame in frames)
+    matrices = [frame.matrix for frame in frames if frame.matrix is not None]
+    if len(matrices) == len(frames) and matrices[0].shape[1] == len(first.columns):
+        matrix = np.concatenate(matrices)
+        own = {name: joined_types(frames, name).on(matrix[:, at]) for at, name in enumerate(first.names)}
+        return Frame(own, rows, named=named, matrix=matrix)
+    columns = {name: joined_columns([frame.columns[name] for frame in frames]) for name in first.names}
+    return Frame(columns, rows, named=named)
+
+
+def joined_types(frames: Sequence[Frame], name: str) -> ColumnValues:
+    """Return a column of the first frame in which it has a type: one without any value has none."""
+    return next((f.columns[name] for f in frames if f.columns[name].type is not None), frames[0].columns[name])
+
+
+def joined_columns(parts: Sequence[FrameColumn]) -> FrameColumn:
+    """Return the values of several parts of a column, one after the other."""
+    values = [part for part in parts if isinstance(part, ColumnValues)]
+    if len(values) < len(parts):
+        return joined_vectors([part for part in parts if not isinstance(part, ColumnValues)])
+    first = next((part for part in values if part.type is not None), values[0])
+    if any(isinstance(part.data, np.ndarray) and part.data.dtype.kind == "O" for part in values):
+        return first.on(np.concatenate([objects_of(part) for part in values]))
+    return first.on(joined_arrays([part.arrow() for part in values])).coded()
+
+
+def joined_vectors(parts: Sequence[Matrix]) -> Matrix:
+    """Return the vectors of several parts, dense only if all are."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts]))
+    return np.concatenate(parts)
+
+
+def joined_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Return Arrow arrays in one: of their common type, of numbers as floating-point numbers if they differ."""
+    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if any(pa.types.is_dictionary(kind) for kind in kinds) and len(kinds) > 1:
+        arrays = [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
+        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if len(kinds) > 1:
+        common = pa.float64() if all(map(is_numeric, kinds)) else pa.large_string()
+        kinds = {common if all(map(is_numeric, kinds)) or all(map(is_text, kinds)) else sorted(kinds, key=str)[0]}
+    kind = next(iter(kinds), pa.null())
+    whole = pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
+    if pa.types.is_dictionary(kind):
+        whole = whole.unify_dictionaries()
+    found = whole.combine_chunks()
+    return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def objects_of(values: ColumnValues) -> AnyArray:
+    """Return values as Python objects."""
+    if isinstance(values.data, np.ndarray):
+        return values.data.astype(object)
+    listed = values.arrow().to_pylist()
+    return np.fromiter(listed, dtype=object, count=len(listed))
+
+
+def joined_targets(parts: Sequence[Target | SoftLabels]) -> Target | SoftLabels:
+    """Return the classes of several parts; soft labels if one of them has such."""
+    labels = list(dict.fromkeys(label for part in parts for label in part.labels))
+    place = {label: at for at, label in enumerate(labels)}
+    dtype = next((part.dtype for part in parts if part.labels), parts[0].dtype)
+    if any(isinstance(part, SoftLabels) for part in parts):
+        return SoftLabels(labels, np.concatenate([proportions_of(part, place) for part in parts]), dtype)
+    codes = []
+    for part in parts:
+        assert isinstance(part, Target)
+        codes.append(np.array([*(place[label] for label in part.labels), -1], dtype=np.int32)[part.codes])
+    return Target(labels, np.concatenate(codes), dtype)
+
+
+def proportions_of(target: Target | SoftLabels, place: dict[Label, int]) -> Floats:
+    """Return soft labels over other classes; a plain label is that of one class alone."""
+    found = np.zeros((target.rows, len(place)))
+    at = np.array([place[label] for label in target.labels], dtype=np.intp)
+    if isinstance(target, SoftLabels):
+        found[:, at] = target.proportions
+    else:
+        there = np.flatnonzero(target.codes >= 0)
+        found[there, at[target.codes[there]]] = 1.0
+    return found

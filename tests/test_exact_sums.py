@@ -1,0 +1,131 @@
+"""Joint counts are exact: the same to the last bit in any order, in any parts, with any number of threads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naively as nv
+from naively.data.grid import LEVEL_STEPS, Grid
+from naively.model.joint.binning import bins_of_column, fine_bins
+from naively.model.recipe import RECIPE
+from naively.stats.arithmetic import subtract
+from naively.stats.pairs import PRODUCT_UNIT
+
+from .strategies import checked
+
+
+def table_of(rows, seed, missing=0.1):
+    """Return a table of numbers and labels, some missing, and its classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["no", "yes", "perhaps"], rows)
+    x = pd.DataFrame(rng.normal(size=(rows, 3)) * [1, 1e-7, 1e9] + [0, 5, -1e12]).add_prefix("n")
+    x["n3"] = rng.exponential(size=rows) ** 3
+    x["l0"], x["l1"] = rng.choice(["a", "b", "c"], rows), rng.choice(["u", "v"], rows)
+    return x.mask(rng.random(x.shape) < missing), y
+
+
+@pytest.fixture(scope="module")
+def laid_out():
+    """Return a table, its classes and its schema with a grid."""
+    X, y = table_of(600, 0)
+    X["n0"] += 2 * (y == "yes")
+    return X, y, nv.NaiveBayes().fit(X, y).schema_
+
+
+def counted(laid_out, rows, **how):
+    X, y, schema = laid_out
+    weights = {name: by[rows] for name, by in how.items()}
+    return nv.count(X.iloc[rows], y[rows], schema=schema, **weights)
+
+
+def same_bits(a, b):
+    """Tell whether the joint counts are the same to the last bit."""
+    return a.fine.tobytes() == b.fine.tobytes() and (a.products + 0.0).tobytes() == (b.products + 0.0).tobytes()
+
+
+@checked
+@given(st.lists(st.integers(0, 4), min_size=600, max_size=600), st.permutations(range(5)), st.booleans())
+def test_any_order_and_grouping_of_parts_gives_the_same_counts(laid_out, parts, order, weighted):
+    part, whole = np.array(parts), np.arange(600)
+    how = {"sample_weight": np.random.default_rng(1).integers(1, 6, 600).astype(float)} if weighted else {}
+    once = counted(laid_out, whole, **how)
+    few = [counted(laid_out, whole[part == at][::-1], **how) for at in order if (part == at).any()]
+    left, right = few[0], few[-1]
+    for other in few[1:]:
+        left = left + other
+    for other in few[-2::-1]:
+        right = other + right
+    assert left == right == once
+    assert same_bits(left.joint, right.joint)
+    assert same_bits(left.joint, once.joint)
+
+
+@checked
+@given(st.integers(0, 2**32 - 1), st.integers(1, 599))
+def test_subtraction_gives_back_the_rest_to_the_bit(laid_out, seed, size):
+    """Of joint counts and labels; moments keep 1e-12 of the squares of the whole."""
+    order = np.random.default_rng(seed).permutation(600)
+    a, b = counted(laid_out, order[:size]), counted(laid_out, order[size:])
+    for part, other in ((a, b), (b, a)):
+        rest = (a + b) - other
+        assert rest.joint == part.joint
+        assert same_bits(rest.joint, part.joint)
+        assert np.array_equal(rest.rows, part.rows)
+        for name, found in rest.columns.items():
+            if name.startswith("l"):
+                assert found == part.columns[name]
+            else:
+                whole = (a + b).columns[name].on(found.classes)
+                assert np.array_equal(found.n, part.columns[name].n)
+                assert (np.abs(found.ssd - part.columns[name].ssd) <= 1e-12 * whole.squares).all()
+
+
+def test_other_weights_agree_up_to_rounding(laid_out):
+    weights = np.random.default_rng(3).random(600)
+    a, b = (counted(laid_out, rows, sample_weight=weights) for rows in (np.arange(300), np.arange(300, 600)))
+    once = counted(laid_out, np.arange(600), sample_weight=weights)
+    assert (a + b).agrees(once)
+    assert (b + a).agrees(once)
+
+
+def test_threads_change_no_bit(laid_out):
+    X, y, _ = laid_out
+    one, two = (nv.NaiveBayes(n_jobs=threads).fit(X, y).counts_ for threads in (1, 2))
+    assert same_bits(one.joint, two.joint)
+
+
+def test_batches_change_no_bit(laid_out):
+    X, y, schema = laid_out
+    batches = nv.count(X.iloc[:1], y[:1], schema=schema)
+    for begin in range(1, 600, 37):
+        batches = batches + counted(laid_out, np.arange(begin, min(begin + 37, 600)))
+    assert same_bits(batches.joint, counted(laid_out, np.arange(600)).joint)
+
+
+# -- why sums are exact ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [2, 40, 199, 200, 201, 5000])
+@pytest.mark.parametrize("tail", [1.0, 1e6])
+def test_levels_are_whole_steps_and_bounded(rows, tail):
+    """However heavy the tail: the clipped rows bound the level."""
+    rng = np.random.default_rng(rows)
+    x = rng.normal(size=rows)
+    x[: max(rows // 100, 1)] *= tail
+    weights = np.ones(rows)
+    grid = Grid((bins_of_column("x", fine_bins(x, weights, RECIPE), x, weights, 8, RECIPE),), ())
+    asked = np.concatenate([x, [-1e300, 1e300, -np.inf, np.inf, np.nan]])[:, None]
+    level = grid.encode(np.asfortranarray(asked), np.zeros((len(asked), 0), np.int32)).level
+    assert np.array_equal(level * LEVEL_STEPS, np.rint(level * LEVEL_STEPS))
+    assert np.abs(level).max() < 16
+    assert level[-1] == 0
+    assert PRODUCT_UNIT == LEVEL_STEPS**-2
+
+
+def test_a_small_rest_of_whole_steps_is_kept():
+    """Rounding leaves nothing of them, so a small rest is one; of fractions it is rounding."""
+    before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
+    taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
+    assert subtract(before, taken, PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]

@@ -1,0 +1,150 @@
+"""The unit and the sign of numbers change no answer: cuts lie on no number, whatever the rounding."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naively as nv
+from naively.families.bins import Bins
+from naively.model.joint.binning import bins_of_column, clipping_range, fine_bins
+from naively.model.recipe import RECIPE
+from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between
+
+from .strategies import checked
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SETS = json.loads((DATA / "datasets.json").read_text("utf-8")) if (DATA / "datasets.json").exists() else {}
+REAL = [name for name in ("waveform", "segment", "vehicle", "pima", "wine", "glass") if name in SETS]
+# A factor, and what is added: a number that is added must not take digits from numbers that lie close together.
+UNITS = [(2.54, 0.0), (1 / 3, 0.0), (1000.0, 0.0), (-1.0, 0.0), (0.4536, 0.5)]
+SAME = 1e-9
+
+
+def simulated(kind):
+    """Return a table of numbers with few decimals, whose values lie on each other's midpoints, and its classes."""
+    rng = np.random.default_rng(17)
+    rows, y = 900, rng.integers(0, 3, 900)
+    x = rng.normal(size=(rows, 5)) + 0.7 * y[:, None] * rng.normal(size=5)
+    if kind == "two decimals":
+        return pd.DataFrame(x.round(2)).add_prefix("x"), y
+    if kind == "whole numbers":
+        return pd.DataFrame((x * 20).round()).add_prefix("x"), y
+    if kind == "skewed":
+        return pd.DataFrame(np.exp(2 * x).round(1)).add_prefix("x"), y
+    holes = np.where(rng.random(x.shape) < 0.2, np.nan, x.round(1))
+    return pd.DataFrame(holes).add_prefix("x").assign(city=rng.choice(["Rome", "Oslo", "Bern"], rows)), y
+
+
+def real(name):
+    """Return a real table and its classes."""
+    table = pd.read_csv(DATA / SETS[name]["file"])
+    y = table.pop(SETS[name]["target"])
+    return table, y.to_numpy()
+
+
+def in_other_units(table, by, plus):
+    """Return the table with its numbers in other units."""
+    numbers = table.select_dtypes("number").columns
+    return table.assign(**{name: by * table[name].astype(float) + plus for name in numbers})
+
+
+def check_units(table, y, **settings):
+    """Check that two thirds of the rows answer for the last third as they do in other units."""
+    learned = np.arange(len(y)) % 3 > 0
+    asked = ~learned
+
+    def answers(rows):
+        return nv.NaiveBayes(**settings).fit(rows[learned], y[learned]).predict_proba(rows[asked])
+
+    before = answers(table)
+    for by, plus in UNITS:
+        assert np.abs(answers(in_other_units(table, by, plus)) - before).max() <= SAME, (by, plus)
+
+
+@pytest.mark.parametrize("kind", ["two decimals", "whole numbers", "skewed", "missing values"])
+def test_units_change_no_answer(kind):
+    check_units(*simulated(kind))
+
+
+@pytest.mark.skipif(not REAL, reason="needs the data sets of ../shared/data beside the repository")
+@pytest.mark.parametrize("name", REAL)
+def test_units_change_no_answer_of_a_real_table(name):
+    check_units(*real(name))
+
+
+@pytest.mark.parametrize("kind", ["two decimals", "whole numbers"])
+def test_units_change_no_bin_of_the_family(kind):
+    """All but the sign: the bins of the family are counted from the lowest number on."""
+    table, y = simulated(kind)
+    learned = np.arange(len(y)) % 3 > 0
+    for name in table:
+        x = table[name].to_numpy()
+        family = Bins().cut(x[learned], np.ones(learned.sum()))
+        for by, plus in UNITS:
+            if by > 0:
+                other = Bins().cut(by * x[learned] + plus, np.ones(learned.sum()))
+                assert np.array_equal(other.codes(by * x + plus), family.codes(x)), (name, by)
+
+
+# -- where cuts lie --------------------------------------------------------------------------------------------------
+
+numbers = st.floats(-1e150, 1e150) | st.floats(-10, 10) | st.integers(-1000, 1000).map(lambda n: n / 100)
+
+
+@checked
+@given(st.lists(numbers, min_size=2, max_size=40, unique=True), st.integers(0, 2**32 - 1))
+def test_cuts_lie_between_neighbors_and_on_no_number(found, seed):
+    values = np.unique(np.array(found) + 0.0)
+    weights = np.random.default_rng(seed).integers(1, 5, len(values)).astype(float)
+    cuts = cuts_after(np.arange(len(values) - 1), values, weights)
+    for low, cut, high in zip(values[:-1], cuts, values[1:], strict=True):
+        adjacent = np.nextafter(low, np.inf) == high
+        assert cut == low if adjacent else low < cut < high
+
+
+def test_neighboring_floats_are_told_apart():
+    low = np.array([1.0, -2.0, 0.0, 1e150])
+    high = np.nextafter(low, np.inf)
+    cuts = point_between(low, high)
+    assert np.array_equal(cuts, low)  # a number on a cut lies below it
+    assert np.array_equal(point_between(high, low), low)
+    for cut, a, b in zip(cuts, low, high, strict=True):
+        assert Bins(cuts=[cut]).codes(np.array([a, b])).tolist() == [0, 1]
+
+
+def test_huge_numbers_do_not_overflow():
+    low, high = np.array([-1.7e308]), np.array([1.7e308])
+    with np.errstate(all="raise"):
+        assert low < point_between(low, high) < high
+
+
+def test_the_same_share_from_either_end():
+    values, weights = np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.ones(5)
+    cuts = cuts_after(np.arange(4), values, weights)
+    assert np.allclose(cuts, [CUT_SHARE, 1 + CUT_SHARE, 3 - CUT_SHARE, 4 - CUT_SHARE])
+    assert np.allclose(cuts_after(np.arange(4), -values[::-1], weights), -cuts[::-1])
+
+
+@pytest.mark.parametrize("rows", [2, 3, 30, 1000])
+def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
+    x = np.random.default_rng(rows).normal(size=rows).round(3)
+    weights = np.ones(rows)
+    low, high = clipping_range(x, weights, RECIPE.clipped)
+    assert x.min() < low < high < x.max()
+    bins = bins_of_column("x", fine_bins(x, weights, RECIPE), x, weights, 8, RECIPE)
+    held = {*bins.cuts, bins.low, bins.high, bins.center}
+    assert held.isdisjoint(x.tolist())
+
+
+@pytest.mark.parametrize("x", [[], [7.5], [7.5] * 30, [7.5] * 995 + [1.0, 2.0, 9.0]])
+def test_a_number_that_says_nothing_leaves_no_trace_in_the_common_scale(x):
+    """A constant column, or one with fewer other numbers than are clipped."""
+    column = np.array(x, dtype=float)
+    bins = bins_of_column("x", fine_bins(column, np.ones(len(x)), RECIPE), column, np.ones(len(x)), 8, RECIPE)
+    assert (bins.low, bins.high, bins.center, bins.scale) == (0.0, 0.0, 0.0, 0.0)
+    assert not any(bins.middles)
