@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import naively as nv
 from naively.counting import sample
@@ -51,7 +48,17 @@ def with_secrets(at, number, label=None):
     X.loc[at, "when"] = when = pd.Timestamp("1923-04-05 06:07:08.910")
     y[at] = y[at] if label is None else label
     seconds = when.timestamp()
-    cells = [number, "zinnober", "9.876,5", "xylophone", 40_961_723.0, seconds, seconds * 1e3, seconds * 1e6, "1923-04-05"]
+    cells = [
+        number,
+        "zinnober",
+        "9.876,5",
+        "xylophone",
+        40_961_723.0,
+        seconds,
+        seconds * 1e3,
+        seconds * 1e6,
+        "1923-04-05",
+    ]
     return X, y, [*cells, *([] if label is None else [label])]
 
 

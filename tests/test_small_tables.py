@@ -162,7 +162,7 @@ def test_rows_that_are_dropped_leave_weights_as_they_are():
 
 
 def test_rows_of_one_class_are_kept_until_another_comes():
-    X, y = either_or(120)
+    X, _ = either_or(120)
     nb = nv.NaiveBayes()
     for begin in range(0, 100, 20):
         nb.partial_fit(X[begin : begin + 20], ["even"] * 20)

@@ -6,6 +6,7 @@ import gc
 import pickle
 import types
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -93,11 +94,10 @@ def traces(nb: object, cells: Sequence[float | str]) -> list[str]:
     return found + [f"{cell!r} in the pickle" for cell, needle in wanted if needle in pickled]
 
 
-def traces_in_file(path: object, cells: Sequence[float | str]) -> list[str]:
+def traces_in_file(path: Path, cells: Sequence[float | str]) -> list[str]:
     """Return where cells are found in a model file: in its bytes, and in all columns once they are unpacked."""
     wanted = [(cell, needle) for cell in cells for needle in needles(cell)]
-    with open(path, "rb") as file:
-        parts = {"bytes": file.read()}
+    parts = {"bytes": path.read_bytes()}
     parts |= {key.decode(): value for key, value in (pq.read_metadata(path).metadata or {}).items()}
     found = [f"{cell!r} in {name}" for name, held in parts.items() for cell, needle in wanted if needle in held]
     table = pq.read_table(path)

@@ -11,21 +11,20 @@ from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
-from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, row_block
+from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
+from ..counting.soft_rows import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
-from ..data.schema import Schema
 from ..data.target import ONE, Target
 from ..errors import levels_to_caller
-from ..model.tuning import UNTUNED
-from ..stats import Counts, WordTable
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
 from .refresh import recounted
+from .remains import with_middles_of_rest, without_remains
 from .settings import Parameters
-from .state import FittedState, NumberInformation
+from .state import FittedState, HeldOutCache, NumberInformation
 from .tuner import Tuner
 
 
@@ -71,31 +70,11 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if isinstance(rows, FileRows):
         rows.sampling = state.kept is not None
     count_rows(part, rows, parameters.threads)
-    left = without_remains(counts - part.value(), state.schema)
-    # No row is kept once it may be one to forget.
+    gone = part.value()
+    # No row is kept, nor any score of one, once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    after = replace(state, counts=left, schema=left.schema, information=measured, row_weights=_known(state, left.value))
+    after = without_remains(replace(state, information=measured, held_out=HeldOutCache()), counts - gone, gone)
     return _without_rows(parameters, _outdated(after), rows)
-
-
-def without_remains(counts: Counts, schema: Schema) -> LiveCounts:
-    """Return counts after rows were subtracted: without words and labels that no row is left of.
-
-    Remarks go, too: they are about the rows of `fit`, and some name cells.
-    """
-    joint = None if counts.joint is None else counts.joint.without_unused_labels()
-    columns = {
-        name: part.without_unused_words() if isinstance(part, WordTable) else part
-        for name, part in counts.columns.items()
-    }
-    schema = replace(schema, hints=(), grid=schema.grid if joint is None else joint.grid)
-    return LiveCounts(schema, value=Counts(counts.classes, counts.rows, columns, schema, joint))
-
-
-def _known(state: FittedState, counts: Counts) -> Mapping[Label, float] | None:
-    """Return the weights of the heaviest rows, of the classes that are left."""
-    weights = state.row_weights
-    return None if weights is None else {k: w for k, w in weights.items() if k in set(counts.classes.labels)}
 
 
 def forget(
@@ -185,11 +164,11 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
 
     def all_rows() -> Blocks:
         earlier = with_class_weights(before.rows(), state.class_weights)
-        yield row_block(counter, earlier)
+        yield from counted_blocks(counter, earlier)
         if isinstance(rows, FileRows):
             yield from rows.again(counter, threads, wide=parameters.model == "refined")
         else:
-            yield row_block(counter, rows)
+            yield from counted_blocks(counter, rows)
 
     after = Tuner(parameters, state).fit(with_class_weights(sample, state.class_weights), all_rows)
     return replace(after, fitted_rows=float(counter.rows.sum()), changed=0.0, due=False)
@@ -203,5 +182,5 @@ def _without_rows(parameters: Parameters, state: FittedState, rows: Rows | FileR
         kept = state.kept - KeptRows.of_file(rows, state.counts.counter, parameters.threads)
     else:
         kept = state.kept.without(rows, parameters.threads)
-    state = replace(state, kept=kept, tuning=UNTUNED).changed_by(_number_of(rows), due=True)
-    return recounted(parameters, state) if kept.complete and kept.total else state
+    state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
+    return recounted(parameters, state) if kept.complete and kept.total else with_middles_of_rest(state, kept)

@@ -8,21 +8,25 @@ products of features move along: P' = Mᵀ P M. What the counts of single column
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
-from ..._types import Floats, Longs
+from ..._types import Codes, Floats, Longs
 from ...data.grid import Grid, LabelValues, NumberBins
 from ...errors import DoesNotFit
 from ...stats import Counts, Moments, Table
 from ...stats.arithmetic import divide
 from ...stats.pairs import JointCounts
 
+# A bin is split for each class as its own rows are, and as those of all classes, which count as so many rows of it.
+SPLIT_ROWS = 2.0
 
-def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
+
+def moved_counts(counts: Counts, grid: Grid, rows: KnownRows | None = None) -> JointCounts:
     """Return the joint counts of the same rows on another grid, as near as counts alone can tell.
 
     Rows, the values of single columns, and the mean and variance of numbers are preserved. A column that was not
@@ -35,6 +39,8 @@ def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
         What was counted, of single columns and of columns jointly.
     grid : Grid
         The grid to move to.
+    rows : KnownRows, optional
+        Some of the rows, which tell how the numbers in a bin are spread.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
     joint = joint_or_rows(counts)
     if joint.grid == grid:
         return joint
-    move = GridMove(counts, joint, grid)
+    move = GridMove(counts, joint, grid, rows)
     for at in range(len(grid.numbers)):
         move.number(at)
     for at in range(len(grid.labels)):
@@ -64,6 +70,14 @@ def joint_or_rows(counts: Counts) -> JointCounts:
     return JointCounts(counts.classes, Grid((), ()), np.zeros((len(counts.rows), 0)), counts.rows[:, None, None])
 
 
+class KnownRows(NamedTuple):
+    """Some of the rows that were counted: their numbers by column, the places of their classes, their weights."""
+
+    numbers: Mapping[str, Floats]
+    y: Codes
+    weights: Floats
+
+
 class MovedNumber(NamedTuple):
     """The fine bins that a number was counted in: the bin of the new grid, the old feature and the level of each."""
 
@@ -71,12 +85,14 @@ class MovedNumber(NamedTuple):
     of: Longs  # features of the old grid: the flag of the coarse bin, or 1
     n: Floats  # [class, fine bin of the old grid]
     level: Floats  # on the scale of the new grid
+    before: Floats  # the same on the scale of the old one
 
 
 class GridMove:
     """The way from one grid to another: which new features are made of which old ones, by class."""
 
-    def __init__(self, counts: Counts, joint: JointCounts, grid: Grid) -> None:
+    def __init__(self, counts: Counts, joint: JointCounts, grid: Grid, rows: KnownRows | None) -> None:
+        self.rows_known = rows
         self.counts, self.joint, self.old, self.new = counts, joint, joint.grid, grid
         self.rows = joint.products[:, 0, 0]
         self.fine = np.zeros((len(self.rows), grid.fine_bins))
@@ -133,7 +149,9 @@ class GridMove:
         n = self.joint.fine[:, begin : begin + len(old.coarse)]
         middles = original_middles(old)
         of = self.old.flags(before).start + np.array(old.coarse) if old.size else np.zeros(len(old.coarse), np.int64)
-        return MovedNumber(np.searchsorted(bins.cuts, middles), of, n, level_of(bins, middles))
+        levels = level_of(bins, middles), level_of(old, middles)
+        moved = MovedNumber(np.searchsorted(bins.cuts, middles), of, n, *levels)
+        return moved if self.rows_known is None else split_bins(moved, old, bins, self.rows_known)
 
     def _unknown(self, bins: NumberBins) -> MovedNumber:
         """Return a number that was not counted jointly: as a normal distribution in each class fills the new bins."""
@@ -144,9 +162,8 @@ class GridMove:
             below = np.where(spread > 0, ndtr((cuts - mean) / spread), mean <= cuts)
         shares = np.diff(below, prepend=0.0, append=1.0, axis=1)
         size = len(bins.coarse)
-        return MovedNumber(
-            np.arange(size), np.zeros(size, np.int64), moments.n * shares, np.array(bins.middles, dtype=np.float64)
-        )
+        level = np.array(bins.middles, dtype=np.float64)
+        return MovedNumber(np.arange(size), np.zeros(size, np.int64), moments.n * shares, level, level)
 
     def _moments(self, name: str) -> Moments:
         found = self.counts.columns.get(name)
@@ -169,7 +186,7 @@ class GridMove:
             self.apart[at] = moved.n @ moved.level**2
             return
         old, own = self.old.numbers[before], self.old.features - len(self.old.numbers) + before
-        x = level_of(old, original_middles(old))
+        x = moved.before
         sums = grouped(moved.n * x, groups, len(of))
         slope = slope_within(x, moved.level, moved.n.sum(axis=0), groups, bins.scale / old.scale)
         self._add(np.array([own]), np.array([level]), np.full((1, 1), slope))
@@ -270,6 +287,30 @@ def original_middles(bins: NumberBins) -> Floats:
 def level_of(bins: NumberBins, numbers: Floats) -> Floats:
     """Return numbers on the common scale of a column."""
     return np.asarray((np.clip(numbers, bins.low, bins.high) - bins.center) * bins.scale)
+
+
+def split_bins(moved: MovedNumber, old: NumberBins, new: NumberBins, rows: KnownRows) -> MovedNumber:
+    """Return fine bins that are split as some of their rows are: a class as its own rows, the fewer the more as all."""
+    x = rows.numbers[old.name]
+    there = ~np.isnan(x)
+    x, y, w = x[there], rows.y[there], rows.weights[there]
+    before, size = np.searchsorted(old.cuts, x), len(new.coarse)
+    pairs, which = np.unique(before * size + np.searchsorted(new.cuts, x), return_inverse=True)
+    bin_of, to = pairs // size, pairs % size
+    own = np.zeros((len(moved.n), len(pairs)))
+    np.add.at(own, (y, which), w)
+    cells = own.sum(axis=0)
+    level, earlier = (np.bincount(which, w * level_of(bins, x), len(pairs)) / cells for bins in (new, old))
+    in_bin = grouped(own, bin_of, len(old.coarse))[:, bin_of]
+    shares = (own + SPLIT_ROWS * cells / in_bin.sum(axis=0)) / (in_bin + SPLIT_ROWS)
+    unknown = np.setdiff1d(np.arange(len(old.coarse)), bin_of)  # bins without any of these rows move whole
+    return MovedNumber(
+        np.concatenate([to, moved.to[unknown]]),
+        np.concatenate([moved.of[bin_of], moved.of[unknown]]),
+        np.concatenate([moved.n[:, bin_of] * shares, moved.n[:, unknown]], axis=1),
+        np.concatenate([level, moved.level[unknown]]),
+        np.concatenate([earlier, moved.before[unknown]]),
+    )
 
 
 def grouped(n: Floats, groups: Longs, size: int) -> Floats:
