@@ -67,7 +67,6 @@ def looks(nb, rows):
         state = nb.fitted_.state
         figures = nb.predict_proba(rows).tobytes(), nb.summary(), str(nb.schema_), nb.counts_.rows.tobytes()
         tuned = nb.tuning_.to_json(nb.counts_.classes), nb.tuning_.fresh, nb.classes_.tolist()
-        first = None if state.first_rows is None else (len(state.first_rows.rows), state.first_rows.due)
         again = state.counts.counter.value() == nb.counts_  # both ways in which counts are held
     return *figures, repr(tuned), first, again, repr(nb.get_params())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..stats import Axis, Counts
 from ..stats.arithmetic import subtract
 from ..stats.counts import ColumnStatistic
 from ..stats.growing import GrowingLabels, GrowingMoments, Vocabulary
+from ..stats.pairs import JointCounts
 from ..text import TextRows
 from . import arrays
 from .column_moments import joined_moments, moments_of_column
@@ -322,6 +324,11 @@ class TableCounter:
             fresh = empty_accumulator(self.schema[name], theirs.width, self.readers.get(name))
             absorb_accumulator(self.vectors.setdefault(name, fresh), theirs, classes)
 
+    def take_joint(self, joint: JointCounts) -> None:
+        """Hold what was counted of columns jointly elsewhere from now on."""
+        self.schema, self.together = replace(self.schema, grid=joint.grid), self.of_grid(joint.grid)
+        self.together.take(joint, list(self.classes.places))
+
     def less(self, part: TableCounter) -> Counts:
         """Return the counts without those of a part that was absorbed before."""
         rest = self.fresh()
@@ -352,7 +359,7 @@ class TableCounter:
         rows[axis.places(seen)] = self.rows[: len(seen)]
         found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, list(words.places), seen, axis, declared_levels(column))
+            found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
         moments = self.numbers.moments(seen, axis)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from .._types import Label
+from ..data.schema import Schema
 from ..errors import DoesNotFit, InvalidInput
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
+from .merged_state import merged_state
+from .refresh import bare_schema
 from .reports import measured_information
-from .state import FittedState, NumberInformation, state_of_counts
+from .state import FittedState, NumberInformation
 from .uncertainty import merged_scores
 
 if TYPE_CHECKING:
@@ -65,27 +68,35 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
     first, called = models[0], list(names or range(len(models)))
-    counts = first.counts
+    every = all(model.state.kept is not None and model.state.kept.complete for model in models)
+    schema = _schema_of(first, every)
     for other, name in zip(models[1:], called[1:], strict=True):
         try:
             _check_targets(first, other)
-            first.schema.beside(other.schema)
-            counts = counts + other.counts
+            schema = schema.beside(_schema_of(other, every))
+            first.counts.check_columns(other.counts)
         except DoesNotFit as error:
             raise DoesNotFit(
                 f"{called[0]} and {name} do not fit together. ", error.message, column=error.column
             ) from None
-    parameters = replace(first.parameters, families=first.schema.unusual() or None)
-    state = state_of_counts(parameters, counts, first.schema)
-    if counts.classes == first.counts.classes:
+    families = first.parameters.families if every else first.schema.unusual() or None
+    parameters = replace(first.parameters, families=families)
+    state = merged_state(parameters, [model.state for model in models], schema)
+    if state.counts.value.classes == first.counts.classes:
         state = replace(state, label_type=first.state.label_type)
-    state = replace(state, has_soft_labels=any(model.state.has_soft_labels for model in models))
+    if state.kept is not None:
+        return FittedClassifier(parameters, state)
     largest = max(models, key=lambda model: float(model.counts.rows.sum()))
     before = _with_tuning_of(state, largest)
     before = replace(before, held_out=merged_scores(models, parameters))
     merged = FittedClassifier(parameters, outdated(before))
     warn_of_new_rows(before, merged)
     return merged
+
+
+def _schema_of(model: FittedClassifier, every: bool) -> Schema:
+    """Return what the columns of a model are; where every row is kept, bins are cut anew."""
+    return bare_schema(model.parameters, model.schema) if every else model.schema
 
 
 def _with_tuning_of(state: FittedState, other: FittedClassifier) -> FittedState:

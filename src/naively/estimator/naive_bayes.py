@@ -29,7 +29,8 @@ from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .incremental import rows_to_count
 from .load import save_model
-from .refresh import current_model
+from .refresh import current_model, times_weight, up_to_date
+from .rows_in_files import KeptRowCount, kept_row_count, without_kept_rows
 from .settings import (
     NAMES,
     ClassesLike,
@@ -117,6 +118,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         What was chosen on top of the counts.
     fitted_ : FittedClassifier
         Settings and fitted state as one value.
+    kept_rows_ : KeptRowCount
+        How many rows are kept beside the counts, to fit weights anew when rows come or go.
     n_features_in_ : int
         The number of columns, as in scikit-learn.
     feature_names_in_ : array
@@ -899,20 +902,95 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
 
     # -- files and copies -----------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one Parquet file: its counts, its schema, its settings.
+    def save(self, path: str | PathLike[str], *, rows: bool = False) -> None:
+        """Write the model to one Parquet file: its counts, its schema, its settings, what was fitted.
+
+        The model is brought up to date first: rows that came by `partial_fit` or went by `forget` are all taken in.
 
         Parameters
         ----------
         path : str or Path
             The file; `nv.load` reads it. An existing file is replaced when the new one is complete.
+        rows : bool, default=False
+            Whether the file also holds the rows that the model keeps, as they are: up to 20,000. The model that is
+            loaded from it then learns, forgets and merges exactly as this one. By default a file holds no row.
 
         Raises
         ------
         UnwritableFile
             If the file cannot be written, or cannot hold the model.
+        InvalidSetting
+            If rows are to be written, and the model keeps none.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import naively as nv
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.parquet"
+        >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> nb.save(path, rows=True)
+        >>> nv.load(path).kept_rows_.rows
+        2
+        >>> nb.save(path)
+        >>> nv.load(path).kept_rows_.rows
+        0
         """
-        save_model(self.fitted_, path)
+        self._fitted = up_to_date(self._under_settings())
+        save_model(self._fitted, path, rows=rows)
+
+    @property
+    def kept_rows_(self) -> KeptRowCount:
+        """How many rows the model keeps beside its counts, whether they are all, and how much memory they take."""
+        return kept_row_count(self._under_settings())
+
+    def drop_rows(self) -> Self:
+        """Drop the rows that the model keeps beside its counts; the model answers as before.
+
+        Up to 20,000 rows are kept so that weights can be fitted anew when rows come or go. Without them, counts are
+        still added and subtracted exactly, but the weights stay as they are. Pickles and copies hold the rows that are
+        kept; after this they hold none.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> nb = nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> print(nb.kept_rows_)
+        all 2 rows, as they are
+        >>> print(nb.drop_rows().kept_rows_)
+        no row
+        """
+        self._fitted = without_kept_rows(up_to_date(self._under_settings()))
+        return self
+
+    def __mul__(self, weight: float) -> Self:
+        """Return the model of the same rows, each weighing so many times as much: old rows can fade.
+
+        Parameters
+        ----------
+        weight : float
+            What every row is multiplied by, such as 0.9.
+
+        Returns
+        -------
+        NaiveBayes
+            A new classifier; this one stays as it is.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> old = nv.NaiveBayes().fit({"sky": ["rain", "sunny"]}, ["in", "out"])
+        >>> new = nv.NaiveBayes().fit({"sky": ["rain", "rain"]}, ["in", "out"])
+        >>> nv.merge(0.5 * old, new).counts_
+        Counts: 3 rows (in: 1.5, out: 1.5), 1 columns
+        """
+        return type(self).from_fitted(times_weight(self.fitted_, weight))
+
+    __rmul__ = __mul__
 
     def __copy__(self) -> Self:
         other = type(self).__new__(type(self))

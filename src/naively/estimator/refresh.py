@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
+from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
-from ..counting.rows import Rows
+from ..counting.rows import Rows, count_rows, weightless
 from ..counting.weights import with_class_weights
+from ..data.frame import Frame, frame_of
+from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
+from ..model.joint.fitting import enough, fitted_grid, known_rows
+from ..model.joint.moved_counts import moved_counts
+from ..model.tuning import UNTUNED
 from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
-from .settings import Parameters
+from .freshness import outdated
+from .live_counts import LiveCounts
+from .settings import Parameters, families_of_counts
 from .state import FittedState
 from .tuner import Tuner
 
@@ -34,6 +44,16 @@ def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
     return FittedClassifier(fitted.parameters, refitted(fitted.parameters, state, state.kept))
 
 
+def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
+    """Return the model of the same rows, each weighing so many times as much."""
+    state = fitted.state
+    counts = LiveCounts(state.schema, value=state.counts.value * weight)
+    if state.kept is None:
+        return FittedClassifier(fitted.parameters, outdated(replace(state, counts=counts)))
+    faded = replace(state, counts=counts, kept=state.kept * weight, row_weights=None)
+    return FittedClassifier(fitted.parameters, replace(faded, due=True))
+
+
 def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> FittedState:
     """Return the state with everything chosen anew on the rows that are kept."""
     kept = kept.in_order(parameters.threads)
@@ -42,9 +62,45 @@ def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> Fitt
     if kept.complete:
         return fitted_anew(parameters, replace(state, kept=kept), kept.rows())
     rows = with_class_weights(kept.rows(), state.class_weights)
-    after = Tuner(parameters, state).fit(rows)
+    after = Tuner(parameters, laid_out_anew(parameters, state, rows)).fit(rows)
     total = float(after.counts.counter.rows.sum())
     return replace(after, kept=kept, fitted_rows=total, changed=0.0, due=False)
+
+
+def laid_out_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
+    """Return the state with counts of pairs moved onto other bins, if the kept rows fill those that there are badly."""
+    joint = state.counts.value.joint
+    if joint is None or not joint.grid.columns or not enough(rows, recipe=parameters.recipe):
+        return state
+    counter = state.counts.counter.twin()
+    anew, _ = fitted_grid(counter, rows, parameters.threads, joint.grid.names, parameters.recipe)
+    grid = with_better_columns(joint.grid, anew, frame_of(rows.source))
+    if grid == joint.grid:
+        return state
+    counter.take_joint(moved_counts(state.counts.value, grid, known_rows(rows, state.counts.value)))
+    schema = replace(state.schema, grid=grid)
+    return replace(state, counts=LiveCounts(schema, counter=counter), schema=schema)
+
+
+def with_better_columns(grid: Grid, anew: Grid, frame: Frame) -> Grid:
+    """Return a grid in which columns that rows fill badly are laid out anew; moving the others would only blur them."""
+    numbers = [
+        after if is_crowded(before, after, frame) else before
+        for before, after in zip(grid.numbers, anew.numbers, strict=True)
+    ]
+    labels = [
+        before if set(before.labels) >= set(after.labels) else after
+        for before, after in zip(grid.labels, anew.labels, strict=True)
+    ]
+    return Grid(tuple(numbers), tuple(labels))
+
+
+def is_crowded(before: NumberBins, after: NumberBins, frame: Frame) -> bool:
+    """Tell whether a bin of numbers holds more than twice as many rows as any would that is laid out anew."""
+    numbers = frame.columns[before.name].numbers(0, frame.rows)
+    there = numbers[~np.isnan(numbers)]
+    most = [np.bincount(np.searchsorted(bins.cuts, there)).max(initial=0) for bins in (before, after)]
+    return bool(most[0] > 2 * most[1])
 
 
 def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
@@ -60,8 +116,22 @@ def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fitte
     return replace(after, label_type=state.label_type, has_names=state.has_names)
 
 
+def recounted(parameters: Parameters, state: FittedState) -> FittedState:
+    """Return the state with nothing but the counts of single columns of the rows that are kept, which are all.
+
+    Everything else is chosen anew before the next answer.
+    """
+    assert state.kept is not None
+    kept = state.kept.in_order(parameters.threads)
+    rows = with_class_weights(kept.rows(), state.class_weights)
+    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), state.counts.counter.declared)
+    count_rows(counter, weightless(rows, counter.declared), parameters.threads)
+    counts = LiveCounts(counter.schema, counter=counter)
+    return replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None, due=True)
+
+
 def bare_schema(parameters: Parameters, schema: Schema) -> Schema:
     """Return what the columns are, without what was laid out from the rows: bins are cut anew."""
     given = parameters.families
     bare = replace(schema, grid=None, hints=())
-    return bare.with_families(given) if isinstance(given, Mapping) else bare
+    return bare.with_families(families_of_counts(given, bare)) if isinstance(given, Mapping) else bare

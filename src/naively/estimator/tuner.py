@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from .._types import Codes, ColumnLike, Floats, TableLike
-from ..counting.rows import Rows, check_widths, labeled_rows
+from ..counting.counter import TableCounter
+from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
+from ..data.grid import Grid
 from ..data.target import SoftLabels
-from ..errors import InvalidInput, InvalidSetting
-from ..errors.message import Setting
+from ..errors import InvalidInput, InvalidSetting, NotAPart
+from ..errors.message import RowNumber, Setting
 from ..judge.scores import Scores
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
-from ..model.joint.fitting import count_together, enough, fit_joint, weight_sample
+from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
 from ..model.joint.other_columns import REST
 from ..model.joint.screening import screened_of, without_screening_remarks
 from ..model.leave_one_out import empirical_without, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
@@ -33,6 +36,8 @@ from ..model.tuning import (
     tune_smoothing_and_temperature,
     tuning_sample,
 )
+from ..stats import Counts
+from ..stats.pairs import JointCounts
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
 from .models import joint_model, refined_model, untuned_model
@@ -40,21 +45,31 @@ from .priors_and_costs import prior_without_row
 from .settings import Parameters
 from .state import FittedState
 
+JointOnGrid = Callable[[Grid], JointCounts]  # what was counted of pairs of columns, on some bins
+
 
 class Tuner:
     """Chooses from rows what the settings leave open; the state it was given stays as it is."""
 
     def __init__(self, parameters: Parameters, state: FittedState) -> None:
         self.parameters, self.state = parameters, state
+        self.joint_on: JointOnGrid | None = None
 
     # -- what is to be chosen -------------------------------------------------------------------------------------
 
-    def fit(self, rows: Rows, again: Again | None = None, fewest: int = RECIPE.fewest_rows) -> FittedState:
+    def fit(
+        self,
+        rows: Rows,
+        again: Again | None = None,
+        fewest: int = RECIPE.fewest_rows,
+        joint_on: JointOnGrid | None = None,
+    ) -> FittedState:
         """Return the state with what the settings leave to the rows that were just counted.
 
-        The rows may be a sample; then `again` gives all of them. Weights are fitted from so many rows on: a fold has
-        fewer of them than its table.
+        The rows may be a sample; then `again` gives all of them, or `joint_on` what was counted of pairs of columns.
+        Weights are fitted from so many rows on: a fold has fewer of them than its table.
         """
+        self.joint_on = joint_on
         rows = rows if isinstance(rows.target, SoftLabels) else rows_with_weight(rows)
         weighted = self.fits_weights(rows, fewest)
         calibrated = self.parameters.chooses_temperature and not weighted
@@ -186,8 +201,12 @@ class Tuner:
     def _count_pairs(self, rows: Rows, used: list[str] | None, again: Again | None) -> None:
         """Count pairs of columns, of the used columns if not of all, by a counter beside the one of the state."""
         counter, schema = self.state.counts.counter.twin(), self.state.schema
-        blocks = None if again is None else again()
-        remark = count_together(counter, rows, self.parameters.threads, blocks, used, self.parameters.recipe)
+        if self.joint_on is not None:
+            grid, remark = fitted_grid(counter, rows, self.parameters.threads, used, self.parameters.recipe)
+            counter.take_joint(self.joint_on(grid))
+        else:
+            blocks = None if again is None else again()
+            remark = count_together(counter, rows, self.parameters.threads, blocks, used, self.parameters.recipe)
         hints = tuple(dict.fromkeys([*schema.hints, *([] if remark is None else [remark])]))
         schema = replace(schema, grid=counter.schema.grid, hints=hints)
         self.state = replace(self.state, counts=LiveCounts(schema, counter=counter), schema=schema)
@@ -245,4 +264,39 @@ def calibrated_state(
     if isinstance(rows.source, Frame):
         check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
     tuner = Tuner(parameters, state)
-    return tuner.calibrate_held_out(rows) if held_out else tuner.calibrate(rows)
+    if held_out:
+        return tuner.calibrate_held_out(rows)
+    _check_counted(fitted_model, given, rows)
+    return tuner.calibrate(rows)
+
+
+def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> None:
+    """Refuse rows that were never counted: each is left out of the counts, so it must be among them."""
+    state, threads = fitted_model.state, fitted_model.parameters.threads
+    first = None if state.kept is None else state.kept.first_unknown(given, threads)
+    if first is None:
+        part = TableCounter(replace(state.schema, grid=None))
+        count_rows(part, rows, threads)
+        counts = state.counts.value
+        try:
+            Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()
+        except NotAPart as error:
+            raise InvalidInput(
+                "Calibration leaves each row out of the counts, but some of these rows were never counted. ",
+                error.message,
+                *_for_others(fitted_model.parameters.model),
+                column=error.column,
+            ) from None
+        return
+    raise InvalidInput(
+        RowNumber(first),
+        " was never counted, and calibration leaves each row out of the counts.",
+        *_for_others(fitted_model.parameters.model),
+    )
+
+
+def _for_others(model: str) -> list[str]:
+    """Return what to do with rows that were never counted."""
+    if model == "textbook":
+        return [" For rows that were held out: calibrate(X, y, held_out=True)."]
+    return [" To learn from these rows, too: partial_fit(X, y)."]

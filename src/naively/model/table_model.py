@@ -79,8 +79,10 @@ class LabelColumn:
 
 def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
     """Return the table with its rarest values as one, if it has more than so many; and which those are."""
+    if most is None or len(table.values) <= most:
+        return table, []
     known = [at for at, label in enumerate(table.values.labels) if label is not None]
-    if most is None or len(known) <= most:
+    if len(known) <= most:
         return table, []
     mantissa, power = np.frexp(table.n.sum(axis=0))
     often = np.ldexp(np.round(np.ldexp(mantissa, 40)), power)  # shares of rows add up to whole ones but for rounding

@@ -102,7 +102,7 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
-        self._check_columns(other)
+        self.check_columns(other)
         classes = self.classes | other.classes
         columns = {name: statistic + other.columns[name] for name, statistic in self.columns.items()}
         both = self._together_with(other)
@@ -115,7 +115,7 @@ class Counts:
     def __sub__(self, part: Counts) -> Counts:
         if not isinstance(part, Counts):
             return NotImplemented
-        self._check_columns(part)
+        self.check_columns(part)
         classes = self.classes | part.classes
         before, taken = self.on(classes), part.on(classes)
         rows = subtract(before, taken)
@@ -195,7 +195,19 @@ class Counts:
         )
         return None
 
-    def _check_columns(self, other: Counts) -> None:
+    def check_columns(self, other: Counts) -> None:
+        """Refuse counts of other columns, or of columns that were counted otherwise.
+
+        Parameters
+        ----------
+        other : Counts
+            What is to be combined with these.
+
+        Raises
+        ------
+        DoesNotFit
+            If they cannot be combined.
+        """
         for name in sorted(self.columns.keys() ^ other.columns.keys(), key=str):
             raise DoesNotFit(
                 f"Column {name!r} is counted on one side only; count the same columns to combine them.", column=name

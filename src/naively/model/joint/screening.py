@@ -179,8 +179,7 @@ def narrow_counter(counter: TableCounter, used: Used) -> Counts:
     before = counter.value()
     joint = narrowed_counts(before, used).joint
     if joint is not None:
-        counter.schema, counter.together = replace(counter.schema, grid=joint.grid), counter.of_grid(joint.grid)
-        counter.together.take(joint, list(counter.classes.places))
+        counter.take_joint(joint)
     return before
 
 
