@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.rows import Rows, check_widths, labeled_rows
-from ..counting.soft_rows import most_probable
+from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame

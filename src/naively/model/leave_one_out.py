@@ -175,7 +175,7 @@ def rows_with_weight(rows: Rows) -> Rows:
     """Return the rows that weigh something: a row of no weight is no row."""
     there = None if rows.weights is None or rows.weights.all() else rows.weights > 0
     if isinstance(rows.target, SoftLabels):
-        some = rows.target.proportions.any(axis=1)
+        some: Mask = np.asarray(rows.target.proportions.any(axis=1))
         there = some if there is None else there & some
     return rows if there is None or there.all() else rows.take(np.flatnonzero(there))
 
