@@ -9,10 +9,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from naively.counting.first_rows import MOST, FirstRows
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
-from naively.counting.first_rows import MOST, FirstRows
 from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
 from naively.estimator import folds, tuner
 from naively.estimator.fitted_classifier import FittedClassifier

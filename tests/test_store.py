@@ -478,11 +478,11 @@ def test_a_forged_file_is_read_if_nothing_is_wrong_with_it(tmp_path):
 
 
 def test_a_newer_file_is_distinguished_from_a_damaged_one(tmp_path):
-    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=7))
+    path = forged(tmp_path / "m.parquet", said=lambda said: said.update(version=8))
     with pytest.raises(UnreadableFile) as caught:
         store.read_counts(path)
     assert str(caught.value) == (
-        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 7, and this one reads up to 6; "
+        f"Cannot load a model from {str(path)!r}: a newer Naively wrote it, in format 8, and this one reads up to 7; "
         "update it by: pip install --upgrade naively"
     )
 

@@ -104,9 +104,12 @@ def _warn(what: str, fitted: FittedClassifier) -> None:
     notice.given = True
     used = tuning_in_use(fitted.parameters, fitted.state.tuning)
     done = "calibrated" if used.calibrated else "compared with the joint model"
+    # Rows are kept to fit weights anew; a model from a file has none, unless they were saved with it.
+    without = " It holds no row to do so by itself, as one from a file of save(path, rows=True) does."
+    kept = what == SETTINGS or fitted.state.kept is not None
     warnings.warn(
         f"{what} have changed since the model was {done}. {_used_meanwhile(fitted)} still used; call "
-        "calibrate(X, y) with the rows that are counted now to fit it anew.",
+        f"calibrate(X, y) with the rows that are counted now to fit it anew.{'' if kept else without}",
         StaleWarning,
         stacklevel=levels_to_caller(),
     )

@@ -16,6 +16,7 @@ from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
+from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
 from ..model.refined.refined_fit import Offsets
@@ -24,9 +25,12 @@ from ..stats import Counts, WordTable
 from ..stats.counts import Statistic
 from .fitted_classifier import FittedClassifier
 from .models import estimated_model
+from .refresh import up_to_date
 from .reports import measured_information
+from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_file
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
+from .uncertainty import scores_at_hand
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -75,7 +79,15 @@ def load_model(
     path: str | PathLike[str], functions: Mapping[str, Callable[..., object] | None] | None = None
 ) -> FittedClassifier:
     """Return the fitted model that a file holds."""
-    stored = model_file.read_model(path)
+    return model_of_file(path, model_file.read_model(path), functions)
+
+
+def model_of_file(
+    path: str | PathLike[str],
+    stored: model_file.StoredModel,
+    functions: Mapping[str, Callable[..., object] | None] | None = None,
+) -> FittedClassifier:
+    """Return the fitted model of what was read from a file."""
     try:
         return _fitted_model_of(stored, functions or {})
     except (LookupError, TypeError, AttributeError, InvalidSetting, ValueError) as error:
@@ -83,8 +95,16 @@ def load_model(
         raise UnreadableFile(path, f"{found}; if another version of Naively wrote it, fit the model again") from None
 
 
-def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
-    """Write a fitted model to one Parquet file."""
+def save_model(
+    fitted: FittedClassifier, path: str | PathLike[str], *, rows: bool = False, beside: JsonObject | None = None
+) -> None:
+    """Write a fitted model to one Parquet file, with the rows that it keeps if they are asked for.
+
+    It is brought up to date first. The caller may put more beside it, under names that are not used here.
+    """
+    if rows:
+        refuse_without_rows(fitted)
+    fitted = up_to_date(fitted)
     state, counts = fitted.state, fitted.counts
     settings = {name: _setting_to_json(name, value) for name, value in sorted(fitted.parameters.to_dict().items())}
     settings.pop("families")  # the schema says it
@@ -94,14 +114,18 @@ def save_model(fitted: FittedClassifier, path: str | PathLike[str]) -> None:
         if weights is not None:
             about[name] = [float(weights.get(label, 1.0)) for label in counts.classes.labels]
     about |= {"soft": True} if state.has_soft_labels else {}
+    about |= beside or {}
+    kept = rows_for_file(state.kept) if rows and state.kept is not None else None
+    if (scores := scores_at_hand(fitted)) is not None:
+        about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
         refined = state.tuning.refined
         offsets = None if refined is None or not fitted.has_weighted_columns else dict(refined.offsets)
-        model_file.write_model(path, counts, about, None, offsets)
+        model_file.write_model(path, counts, about, None, offsets, kept)
     else:
-        model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts)
+        model_file.write_model(path, counts, about | {"expected": expected.about()}, expected.counts, None, kept)
 
 
 def _tuning_to_json(fitted: FittedClassifier) -> JsonObject | None:
@@ -119,7 +143,7 @@ def _fitted_model_of(
     stored: model_file.StoredModel, functions: Mapping[str, Callable[..., object] | None]
 ) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
-    counts, about, expected, together, value_offsets, expected_together = stored
+    counts, about, expected, together, value_offsets, kept, expected_together = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
@@ -143,15 +167,25 @@ def _fitted_model_of(
         expected=None if expected is None else Expected.of(expected, about["expected"]),
         has_soft_labels=bool(about.get("soft", False)),
         information=_information_of(about),
+        kept=None if kept is None else rows_of_file(kept, schema, counts, state.class_weights),
+        fitted_rows=float(counts.rows.sum()),
     )
     if about.get("tuning") is None:
-        return FittedClassifier(parameters, state)
+        return _with_scores(FittedClassifier(parameters, state), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
+    return _with_scores(fitted, about)
+
+
+def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:
+    """Return the model with the held-out scores that a file holds."""
+    if "held_out" in about:
+        scores = HeldOutScores.from_json(about["held_out"], fitted.all_counts.classes)
+        fitted.state.held_out.keep(scores, fitted.parameters)
     return fitted
 
 

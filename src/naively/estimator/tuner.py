@@ -8,15 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Codes, ColumnLike, Floats, TableLike
-from ..counting.rows import Rows, check_widths, labeled_rows
+from ..counting.counter import TableCounter
+from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
 from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
 from ..data.grid import Grid
 from ..data.target import SoftLabels
-from ..errors import InvalidInput, InvalidSetting
-from ..errors.message import Setting
+from ..errors import InvalidInput, InvalidSetting, NotAPart
+from ..errors.message import RowNumber, Setting
 from ..judge.scores import Scores
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
 from ..model.joint.associations import HeldOutRows
@@ -46,6 +47,7 @@ from ..model.tuning import (
     tune_smoothing_and_temperature,
     tuning_sample,
 )
+from ..stats import Counts
 from ..stats.pairs import JointCounts
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
@@ -283,4 +285,39 @@ def calibrated_state(
     if isinstance(rows.source, Frame):
         check_widths(rows.source, fitted_model.model.schema, fitted_model.counts)
     tuner = Tuner(parameters, state)
-    return tuner.calibrate_held_out(rows) if held_out else tuner.calibrate(rows)
+    if held_out:
+        return tuner.calibrate_held_out(rows)
+    _check_counted(fitted_model, given, rows)
+    return tuner.calibrate(rows)
+
+
+def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> None:
+    """Refuse rows that were never counted: each is left out of the counts, so it must be among them."""
+    state, threads = fitted_model.state, fitted_model.parameters.threads
+    first = None if state.kept is None else state.kept.first_unknown(given, threads)
+    if first is None:
+        part = TableCounter(replace(state.schema, grid=None))
+        count_rows(part, rows, threads)
+        counts = state.counts.value
+        try:
+            Counts(counts.classes, counts.rows, counts.columns, state.schema) - part.value()
+        except NotAPart as error:
+            raise InvalidInput(
+                "Calibration leaves each row out of the counts, but some of these rows were never counted. ",
+                error.message,
+                *_for_others(fitted_model.parameters.model),
+                column=error.column,
+            ) from None
+        return
+    raise InvalidInput(
+        RowNumber(first),
+        " was never counted, and calibration leaves each row out of the counts.",
+        *_for_others(fitted_model.parameters.model),
+    )
+
+
+def _for_others(model: str) -> list[str]:
+    """Return what to do with rows that were never counted."""
+    if model == "textbook":
+        return [" For rows that were held out: calibrate(X, y, held_out=True)."]
+    return [" To learn from these rows, too: partial_fit(X, y)."]

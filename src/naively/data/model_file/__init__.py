@@ -30,6 +30,9 @@ the column; ``n`` is then what is added to the score of the class, and may lie b
 One with the words of texts is of version 5, or 6 if they were found by ``rules="unicode"``, and one with none of these
 of version 1.
 
+Rows that a model keeps, if the caller gives them, are the last, with the mark ``(rows)``; the module ``rows`` says how
+they lie. Such a file is of version 7.
+
 The footer's key ``naively`` is JSON: what the table cannot say (types of labels, labels without rows, those declared,
 the order of the columns), whatever the caller adds (``about``), and last the SHA-256 of all other bytes of the file.
 This seal is found and checked before anything is read, so no damaged byte reaches Arrow's reader. It stays where
@@ -46,5 +49,6 @@ it is in every version of the format, so that a newer file can be told from a da
 
 from .file import StoredModel, read_counts, read_model, write_model
 from .pairs import EXPECTED_MARK, joint_counts
+from .rows import StoredRows
 
-__all__ = ["EXPECTED_MARK", "StoredModel", "joint_counts", "read_counts", "read_model", "write_model"]
+__all__ = ["EXPECTED_MARK", "StoredModel", "StoredRows", "joint_counts", "read_counts", "read_model", "write_model"]

@@ -24,6 +24,7 @@ from ...stats import Axis, Counts, WordTable
 from ...stats.pairs import JointCounts
 from .offsets import ValueOffsets, offset_rows, stored_offsets
 from .pairs import EXPECTED_MARK, MARK, Sums, joint_rows, pairs_piece, sums_of
+from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
     SCHEMA,
@@ -40,11 +41,12 @@ from .statistics import (
     stored_statistic,
 )
 
-FORMAT, VERSION = "naively counts", 6
+FORMAT, VERSION = "naively counts", 7
 # A file is of the oldest version that can read it: one that holds what is expected needs the second, one that holds
 # columns counted together the third, one that holds offsets the fourth, one with words the fifth, or the sixth
-# where they were found by the rules of Unicode.
+# where they were found by the rules of Unicode, and one with rows the seventh.
 COUNTED_VERSION, EXPECTED_VERSION, JOINT_VERSION, OFFSETS_VERSION, WORDS_VERSION, UNICODE_VERSION = 1, 2, 3, 4, 5, 6
+ROWS_VERSION = 7
 EXPECTED = "(expected)"
 KEY = "naively"
 SEAL = b'"sha256":"'  # ends the JSON, so that nothing a caller can choose comes behind it
@@ -67,14 +69,15 @@ def write_model(
     about: JsonObject,
     expected: Counts | None = None,
     offsets: ValueOffsets | None = None,
+    kept: StoredRows | None = None,
 ) -> None:
     """Leave the counts in a file at this path, whole or not at all; ``about`` is JSON that is kept beside them.
 
     What is only expected of rows without a label may stand beside what was counted, as rows of its own; so may
-    the offsets of values, [class, value] for each column.
+    the offsets of values, [class, value] for each column, and rows that the model keeps.
     """
     try:
-        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, offsets)))
+        replace_file(Path(os.path.realpath(path)), sealed(parquet(counts, about, expected, offsets, kept)))
     except InvalidInput as error:
         raise UnwritableFile(path, error.message) from error
     except FileNotFoundError as error:
@@ -108,7 +111,11 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def parquet(
-    counts: Counts, about: JsonObject, expected: Counts | None = None, offsets: ValueOffsets | None = None
+    counts: Counts,
+    about: JsonObject,
+    expected: Counts | None = None,
+    offsets: ValueOffsets | None = None,
+    kept: StoredRows | None = None,
 ) -> bytes:
     """Return the file as bytes, not sealed yet."""
     for name in counts.columns:
@@ -130,6 +137,11 @@ def parquet(
         if lexicons:
             unicode = any(lexicon.tokens.rules == "unicode" for lexicon in lexicons)
             parts |= {"version": UNICODE_VERSION if unicode else WORDS_VERSION}
+        if kept is not None:
+            said, tables = kept_row_parts(kept)
+            for rows in tables:
+                append_slices(writer, rows)
+            parts |= {"version": ROWS_VERSION, "kept": said}
         writer.add_key_value_metadata({KEY: footer(parts, about)})
     data: bytes = sink.getvalue().to_pybytes()
     return data
@@ -150,8 +162,7 @@ def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = N
 def append_joint(writer: pq.ParquetWriter, joint: JointCounts, mark: str) -> JsonObject:
     """Write counts of pairs of columns, and return the entry of the footer."""
     entry, rows = joint_rows(joint, mark)
-    for begin in range(0, len(rows), MOST_ROWS):
-        writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
+    append_slices(writer, rows)
     return entry
 
 
@@ -174,6 +185,12 @@ def append_rows(writer: pq.ParquetWriter, rows: pa.Table) -> None:
     """Write rows as a row group of their own, or as several."""
     for group in row_groups(rows, MOST_ROWS):
         writer.write_table(group, row_group_size=len(group))
+
+
+def append_slices(writer: pq.ParquetWriter, rows: pa.Table) -> None:
+    """Write rows as row groups that may begin anywhere."""
+    for begin in range(0, len(rows), MOST_ROWS):
+        writer.write_table(group := rows.slice(begin, MOST_ROWS), row_group_size=len(group))
 
 
 def footer(parts: JsonObject, about: JsonObject) -> str:
@@ -226,7 +243,7 @@ def check_seal(data: bytes) -> None:
 
 
 class StoredModel(NamedTuple):
-    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label.
+    """What a file holds: counts, what the caller kept beside them, what is expected of rows without a label, rows.
 
     What was counted of columns jointly stands apart: how they are laid out is for the caller to say.
     """
@@ -236,6 +253,7 @@ class StoredModel(NamedTuple):
     expected: Counts | None
     together: Sums | None = None
     offsets: ValueOffsets | None = None
+    kept: StoredRows | None = None
     expected_together: Sums | None = None
 
 
@@ -285,14 +303,18 @@ def model_of_bytes(data: bytes) -> StoredModel:
     parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
     joint = joint_parts(said, parts[0].classes, more[0].classes if more else None)
     refined = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
-    pieces = pieces_of(data, file.metadata, [*parts, *more, *joint.values(), *refined])
+    every, sizes = [*parts, *more, *joint.values(), *refined], row_part_sizes(said["kept"]) if "kept" in said else []
+    groups = groups_of(file.metadata, [*(part.rows for part in every), *sizes])
+    pieces = pieces_of(data, file.metadata, every, groups[: len(every)])
     pieces, own = pieces[: len(pieces) - len(refined)], pieces[len(pieces) - len(refined) :]
     expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
     counts = stored_counts(said, parts, pieces[: len(parts)])
     found = dict(zip(joint, pieces[len(parts) + len(more) :], strict=True))
     sums = {name: sums_of(said[name], part.classes, found[name]) for name, part in joint.items()}
     offsets = stored_offsets(said["refined"], counts.classes, own) if refined else None
-    return StoredModel(counts, said["about"], expected, sums.get("together"), offsets, sums.get("expected together"))
+    kept = stored_rows(said["kept"], file, groups[len(every) :]) if sizes else None
+    together, beside = (sums.get(name) for name in ("together", "expected together"))
+    return StoredModel(counts, said["about"], expected, together, offsets, kept, beside)
 
 
 def joint_parts(said: JsonObject, classes: Axis, expected: Axis | None) -> dict[str, StoredPart]:
@@ -343,21 +365,22 @@ class StoredPart(NamedTuple):
     about: Json = None
 
 
-def pieces_of(data: bytes, metadata: pq.FileMetaData, parts: list[StoredPart]) -> list[list[RowGroup]]:
+def pieces_of(
+    data: bytes, metadata: pq.FileMetaData, parts: list[StoredPart], groups: list[range]
+) -> list[list[RowGroup]]:
     """Return the rows of each part, row group by row group, by several threads."""
-    own = threading.local()  # a reader serves one thread
+    reader = threading.local()  # a reader serves one thread
 
     def read_group(part: StoredPart, group: int) -> RowGroup:
-        if not hasattr(own, "file"):
-            own.file = parquet_file(data, metadata)
-        rows = own.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
+        if not hasattr(reader, "file"):
+            reader.file = parquet_file(data, metadata)
+        rows = reader.file.read_row_group(group, columns=NEEDED[part.kind], use_threads=False)
         if part.kind == "pairs":
             return pairs_piece(rows.unify_dictionaries(), part.about, part.classes)
         return row_group(rows.unify_dictionaries(), part.name, part.classes)
 
-    groups = zip(parts, groups_of(metadata, [part.rows for part in parts]), strict=True)
     with ThreadPoolExecutor(allowed(cells=metadata.num_rows)) as pool:
-        waiting = [[pool.submit(read_group, part, at) for at in group] for part, group in groups]
+        waiting = [[pool.submit(read_group, part, at) for at in own] for part, own in zip(parts, groups, strict=True)]
         return [[done.result() for done in group] for group in waiting]
 
 

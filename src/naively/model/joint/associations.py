@@ -85,11 +85,6 @@ def value_scores(n: Floats, pseudo: float) -> Floats:
     return value_ratios(n, n.sum(axis=1)[:, None], n.sum(axis=0), n.sum(), pseudo).T
 
 
-def pair_scores(n: Floats, pseudo: float) -> Floats:
-    """Return the log ratio of each pair of values, [class, value, value], given its counts."""
-    return pair_ratios(n, *margins(n), pseudo=pseudo)
-
-
 def margins(n: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the counts of the first value, of the second, and of any, as they fit [class, value, value]."""
     return n.sum(axis=2)[:, :, None], n.sum(axis=1)[:, None, :], n.sum(axis=(1, 2))[:, None, None]

@@ -21,12 +21,14 @@ from ...data.grid import Grid
 from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting
-from ..leave_one_out import rows_at
+from ...stats import Counts
+from ..leave_one_out import hard_labels, rows_at
 from ..recipe import RECIPE, Recipe
 from .associations import HeldOutRows
 from .binning import grid_of, most_features
 from .joint_fit import JointFit
 from .model import JointModel
+from .moved_counts import KnownRows
 from .pair_terms import column_pairs
 from .screening import Screening
 from .soft_rows import RowClasses, SoftRows
@@ -163,6 +165,15 @@ def grid_of_sample(
         labels.append((column.name, order, np.array([known[label] for label in order])))
     names = [column.name for column in of_numbers]
     return grid_of(names, numbers, weights, labels, len(counter.classes), recipe)
+
+
+def known_rows(rows: Rows, counts: Counts) -> KnownRows:
+    """Return rows that were counted, to tell how the numbers in a bin of these counts are spread."""
+    grid, frame, target = None if counts.joint is None else counts.joint.grid, frame_of(rows.source), hard_labels(rows)
+    names = [] if grid is None else [bins.name for bins in grid.numbers]
+    numbers = {name: frame.columns[name].numbers(0, frame.rows) for name in names}
+    y = counts.classes.places(target.labels)[target.codes].astype(np.int32)
+    return KnownRows(numbers, y, np.ones(len(y)) if rows.weights is None else rows.weights)
 
 
 def weight_sample(

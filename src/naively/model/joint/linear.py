@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
-from ..._types import Floats, Places, Singles
+from ..._types import Floats, Longs, Places, Singles
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
 from ..recipe import Recipe
@@ -28,21 +29,35 @@ MIXED_ROWS = 1 << 10
 class Centring:
     """Flags of a column, centred at their proportions among the rows that have a value: a missing one is 0 then."""
 
-    columns: tuple[tuple[slice, Floats], ...]  # the flags of each column, and their proportions
+    starts: Longs  # where the flags of each column begin; all columns lie side by side
+    sizes: Longs  # how many there are
+    shares: Floats  # the proportion of each flag
+
+    @property
+    def flags(self) -> slice:
+        """Which features are flags."""
+        begin = int(self.starts[0]) if len(self.starts) else 0
+        return slice(begin, begin + len(self.shares))
 
     def of(self, x: Floats) -> Floats:
-        """Return features [..., feature] with the flags of each column centred."""
-        out = np.array(x, dtype=np.float64)
-        for flags, shares in self.columns:
-            out[..., flags] -= out[..., flags].sum(axis=-1, keepdims=True) * shares
-        return out
+        """Return features [row, feature] with the flags of each column centred."""
+        out = np.array(x.T, dtype=np.float64, order="C")  # sums of whole lines are the quickest
+        flags = out[self.flags]
+        flags -= self._by_flag(flags) * self.shares[:, None]
+        return out.T
 
     def back(self, slopes: Floats) -> Floats:
-        """Return the slopes [feature, ...] of the features as they are, given those of the centred ones."""
+        """Return the slopes [feature, class] of the features as they are, given those of the centred ones."""
         out = np.array(slopes)
-        for flags, shares in self.columns:
-            out[flags] -= np.tensordot(shares, out[flags], 1)
+        flags = out[self.flags]
+        flags -= self._by_flag(flags * self.shares[:, None])
         return out
+
+    def _by_flag(self, x: Floats) -> Floats:
+        """Return the sum over the flags of each column, for each of them."""
+        if not len(self.starts):
+            return x
+        return np.repeat(np.add.reduceat(x, self.starts - self.starts[0], axis=0), self.sizes, axis=0)
 
 
 class RotatedRows(NamedTuple):
@@ -81,14 +96,12 @@ class LinearScores:
     @cached_property
     def centring(self) -> Centring:
         """How flags are centred."""
-        grid, first, columns = self.joint.grid, int(self.features[0]), []
-        met = self.joint.products[:, 0].sum(axis=0)
-        for at in range(len(grid.names)):
-            flags = grid.flags(at)
-            if flags.start >= first and flags.stop > flags.start:
-                shares = met[flags] / max(met[flags].sum(), 1e-300)
-                columns.append((slice(flags.start - first, flags.stop - first), shares))
-        return Centring(tuple(columns))
+        offsets, first = 1 + self.joint.grid.offsets, int(self.features[0])
+        known = np.flatnonzero((offsets[:-1] >= first) & (np.diff(offsets) > 0))
+        starts, sizes = offsets[known], np.diff(offsets)[known]
+        met = self.joint.products[:, 0, first : int(offsets[-1])].sum(axis=0)
+        sums = np.add.reduceat(met, starts - first) if len(starts) else met
+        return Centring(starts - first, sizes, met / np.repeat(np.maximum(sums, 1e-300), sizes))
 
     @cached_property
     def means(self) -> Floats:
@@ -99,13 +112,18 @@ class LinearScores:
         return np.where(enough, sums / np.where(enough, self.rows[:, None], 1.0), overall)
 
     @cached_property
+    def _scatter(self) -> Floats:
+        """The scatter within classes, [feature, feature]."""
+        enough, part = self.rows >= 2, slice(int(self.features[0]), int(self.features[-1]) + 1)
+        all_products = self.joint.products if enough.all() else self.joint.products[enough]
+        products = self.centring.of(all_products[:, part, part].sum(axis=0))
+        means, rows = self.means[enough], self.rows[enough]
+        return self.centring.of(products.T) - (means * rows[:, None]).T @ means
+
+    @cached_property
     def _axes(self) -> tuple[Floats, Floats]:
         """The scatter within classes, by its own axes: how wide each is, and which features it is made of."""
-        inner, enough = np.ix_(self.features, self.features), self.rows >= 2
-        products = self.centring.of(self.joint.products[enough].sum(axis=0)[inner])
-        means, rows = self.means[enough], self.rows[enough]
-        scatter = self.centring.of(products.T) - (means * rows[:, None]).T @ means
-        width, axes = np.linalg.eigh(scatter)
+        width, axes = np.linalg.eigh(self._scatter)
         return np.maximum(width, 0.0), axes
 
     def rotated(self, x: Singles | Floats, missing: Floats) -> RotatedRows:
@@ -167,9 +185,19 @@ class LinearScores:
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
         """Return the slope of each feature and its constant, [feature, class]."""
-        width, axes = self._axes
-        slopes = self.rows.sum() * axes @ (self.means @ axes / (width + ridge)).T
+        slopes = self.rows.sum() * self._narrowed_means(ridge)
         return self.centring.back(slopes), -0.5 * self.means.T * slopes
+
+    def _narrowed_means(self, ridge: float) -> Floats:
+        """Return the means divided by the scatter with a ridge, [feature, class]."""
+        if "_axes" not in vars(self):  # rows that are left out need the axes; without them, Cholesky is much quicker
+            scatter = self._scatter.copy(order="F")
+            scatter.reshape(-1, order="F")[:: len(scatter) + 1] += ridge
+            _, found, failed = dposv(scatter, self.means.T, overwrite_a=True)
+            if not failed:
+                return np.asarray(found)
+        width, axes = self._axes  # also where rounding leaves a scatter that is not positive
+        return np.asarray(axes @ (self.means @ axes / (width + ridge)).T)
 
     def by_column(self, constants: Floats) -> Floats:
         """Return the constant of each column, [column, class], given those of its features."""

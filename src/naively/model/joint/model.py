@@ -46,7 +46,7 @@ class JointModel(TableModel):
     """
 
     joint_terms = "linear term of all columns"
-    no_interval = "has joint terms of several columns"
+    has_credible_interval = False
 
     def __init__(
         self,

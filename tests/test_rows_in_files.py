@@ -1,0 +1,384 @@
+"""A model file with rows: learning, forgetting and merging go on exactly as if it had never been saved."""
+
+from __future__ import annotations
+
+import copy
+import decimal
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import naively as nv
+from naively.counting import kept_rows, sample
+from naively.data import model_file
+from naively.data.frame import Frame
+from naively.errors import InvalidSetting, UnreadableFile, UnwritableFile
+
+from .test_store import reforged
+
+N = 160
+RNG = np.random.default_rng(0)
+Y = np.array(["no", "yes"])[(np.arange(N) * 7 % 10 > 4).astype(int)]
+
+
+def with_gaps(values):
+    """Return a list with some missing values."""
+    return [None if at % 11 == 3 else value for at, value in enumerate(values)]
+
+
+COLUMNS = {
+    "texts": with_gaps(["a", "b", "字", ""] * (N // 4)),
+    "many texts": with_gaps([f"v{at}" for at in range(N)]),
+    "numbers": with_gaps((np.arange(N) * 0.37 % 5).tolist()),
+    "halves": (np.arange(N) % 9).astype(np.float16),
+    "floats": (np.arange(N) / 3 % 9).astype(np.float32),
+    "extremes": [5e-324, -0.0, 1e140, float("nan")] * (N // 4),
+    "whole": np.arange(N, dtype=np.int16) % 13,
+    "large": [2**62 + at for at in range(N)],
+    "unsigned": np.arange(N, dtype=np.uint64) + np.uint64(2**63),
+    "booleans": with_gaps([True, False] * (N // 2)),
+    "dates": pd.date_range("2026-01-01", periods=N).date,
+    "times": pd.date_range("2026-01-01", periods=N, freq="h"),
+    "fine times": pd.date_range("2026-01-01", periods=N, freq="37ns"),
+    "zoned": pd.date_range("2026-01-01", periods=N, freq="h", tz="Asia/Shanghai"),
+    "durations": pd.to_timedelta(np.arange(N) % 17, unit="min"),
+    "decimals": [decimal.Decimal(at % 7) / 4 for at in range(N)],
+    "levels": pd.Categorical(with_gaps(["low", "high"] * (N // 2)), ["low", "mid", "high"], ordered=True),
+    "categories": pd.Categorical([3, 1, 2, 1] * (N // 4)),
+    "arrow codes": pa.array(["x", None, "y", "x"] * (N // 4)).dictionary_encode(),
+    "written numbers": [f"${at % 7}.50" for at in range(N)],
+    "nothing": [None] * N,
+    "dense": (np.arange(4 * N).reshape(N, 4) % 5).astype(np.int8),
+    "large vectors": np.arange(2 * N).reshape(N, 2) + 2**60,
+    "sparse": sparse.csr_array(np.where(np.arange(3 * N).reshape(N, 3) % 4 == 0, 2, 0)),
+}
+WORDS = ["cheap pills \U0001f600", "see you soon", "", "win cheap \ud83d now"] * (N // 4)
+
+LABELS = {
+    "texts": Y,
+    "whole": (Y == "yes").astype(int),
+    "small": (Y == "yes").astype(np.int8),
+    "booleans": Y == "yes",
+    "floats": (Y == "yes") + 1.0,
+    "objects": Y.astype(object),
+}
+
+
+def saved(nb, tmp_path, rows=True):
+    """Return the model, saved and loaded."""
+    nb.save(tmp_path / "m.parquet", rows=rows)
+    return nv.load(tmp_path / "m.parquet")
+
+
+def taken(X, at):
+    """Return some rows of a dict of columns or of an array."""
+    at = np.asarray(at)
+    if not isinstance(X, dict):
+        return X[at]
+    some = {name: [values[i] for i in at] for name, values in X.items() if isinstance(values, list)}
+    arrow = {name: values.take(pa.array(at)) for name, values in X.items() if isinstance(values, pa.Array)}
+    return {name: values[at] for name, values in X.items() if name not in some | arrow} | some | arrow
+
+
+def same(one, other, X):
+    """Compare two models to the last bit."""
+    assert_array_equal(one.classes_, other.classes_)
+    assert one.classes_.dtype == other.classes_.dtype
+    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert one.counts_ == other.counts_
+    assert one.schema_ == other.schema_
+    assert one.schema_.hints == other.schema_.hints
+
+
+def goes_on(nb, tmp_path, X, y, weights=None):
+    """Check that a model and its copy from a file learn and forget alike, to the last bit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        back = saved(nb, tmp_path)
+        assert back.kept_rows_.complete == nb.kept_rows_.complete
+        assert back.kept_rows_.rows == nb.kept_rows_.rows > 0
+        same(back, nb, X)
+        for at, step in ((np.arange(0, N, 3), "forget"), (np.arange(5, N, 2), "partial_fit")):
+            own = None if weights is None else weights[at]
+            for model in (nb, back):
+                getattr(model, step)(taken(X, at), y[at] if hasattr(y, "dtype") else y.iloc[at], sample_weight=own)
+            same(back, nb, X)
+        again = saved(back, tmp_path)
+        same(again, nb, X)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_every_type_go_on_exactly(name, tmp_path):
+    X = {"size": RNG.normal(size=N) + (Y == "yes"), name: COLUMNS[name]}
+    goes_on(nv.NaiveBayes().fit(X, Y), tmp_path, X, Y)
+
+
+def test_all_columns_at_once_go_on_exactly(tmp_path):
+    goes_on(nv.NaiveBayes().fit(COLUMNS, Y), tmp_path, COLUMNS, Y)
+
+
+@pytest.mark.parametrize("model", ["auto", "refined"])
+def test_texts_go_on_exactly_even_where_arrow_cannot_hold_them(model, tmp_path):
+    X = {"body": WORDS, "size": np.arange(N) % 7.0}
+    goes_on(nv.NaiveBayes(model=model, families={"body": "words"}).fit(X, Y), tmp_path, X, Y)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_of_every_type_go_on_exactly(name, tmp_path):
+    X = {"size": RNG.normal(size=N) + (Y == "yes"), "colour": ["red", "blue"] * (N // 2)}
+    goes_on(nv.NaiveBayes().fit(X, LABELS[name]), tmp_path, X, LABELS[name])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.int64])
+def test_columns_without_names_go_on_exactly(dtype, tmp_path):
+    X = (RNG.normal(size=(N, 3)) * 10 + 3 * (Y == "yes")[:, None]).astype(dtype)
+    nb = nv.NaiveBayes().fit(X, Y)
+    goes_on(nb, tmp_path, X, Y)
+    assert saved(nb, tmp_path).fitted_.state.kept.held.source.matrix.dtype == dtype
+
+
+@pytest.mark.parametrize("how", [{}, {"class_weight": {"yes": 3.0}}, {"model": "textbook", "smoothing": "auto"}])
+def test_weights_of_rows_and_classes_go_on_exactly(how, tmp_path):
+    X, weights = {"size": RNG.normal(size=N) + (Y == "yes")}, RNG.integers(0, 4, size=N) / 2
+    goes_on(nv.NaiveBayes(**how).fit(X, Y, sample_weight=weights), tmp_path, X, Y, weights)
+
+
+def test_soft_labels_go_on_exactly(tmp_path):
+    X, p = {"size": RNG.normal(size=N), "sky": ["a", "b"] * (N // 2)}, RNG.integers(1, 9, size=N) / 10
+    goes_on(nv.NaiveBayes().fit(X, soft := pd.DataFrame({"no": p, "yes": 1 - p})), tmp_path, X, soft)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_part_of_the_rows_goes_on_exactly(copies, tmp_path, monkeypatch):
+    """Beyond what is kept: the same rows, their copies and the largest hash come back."""
+    monkeypatch.setattr(sample, "KEPT", 40)
+    size = np.tile(RNG.normal(size=N // 2), copies)
+    y = np.where(size + np.sin(np.arange(len(size)) % 80) > 0, "yes", "no")
+    X = {"size": size, "sky": np.tile(np.array(["a", "b", None, "d"], dtype=object), len(size) // 4)}
+    nb = nv.NaiveBayes().fit(X, y)
+    back = saved(nb, tmp_path)
+    one, other = (model.fitted_.state.kept for model in (nb, back))
+    assert not other.complete
+    assert one.limit == other.limit
+    assert_array_equal(one.in_order().hashes, other.hashes)
+    assert_array_equal(one.copies, other.copies)
+    for at, step in ((np.arange(0, 80, 3), "forget"), (np.arange(5, 80, 2), "partial_fit")):
+        for model in (nb, back):
+            getattr(model, step)(taken(X, at), y[at])
+        same(back, nb, X)
+
+
+def test_rows_that_came_since_are_taken_in_first(tmp_path):
+    X = {"size": RNG.normal(size=N) + (Y == "yes")}
+    nb = nv.NaiveBayes().fit(X, Y)
+    for at in range(5):  # too few for a new fit
+        nb.partial_fit({"size": float(at)}, "yes")
+    back = saved(nb, tmp_path)
+    whole = nv.NaiveBayes().fit({"size": np.append(X["size"], np.arange(5.0))}, np.append(Y, ["yes"] * 5))
+    assert back.kept_rows_.rows == N + 5
+    assert np.abs(back.predict_proba(X) - whole.predict_proba(X)).max() < 1e-9
+    assert_array_equal(back.predict_proba(X), nb.predict_proba(X))
+
+
+# -- what a file holds -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_holds_no_row_unless_asked(tmp_path):
+    nb = nv.NaiveBayes().fit({"name": [f"secret-{at}" for at in range(N)], "size": np.arange(N) % 5.0}, Y)
+    back = saved(nb, tmp_path, rows=False)
+    assert json.loads(pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"])["version"] < 7
+    assert back.fitted_.state.kept is None
+    assert str(back.kept_rows_) == "no row"
+    assert str(saved(nb, tmp_path).kept_rows_) == f"all {N} rows, as they are"
+    assert json.loads(pq.ParquetFile(tmp_path / "m.parquet").metadata.metadata[b"naively"])["version"] == 7
+
+
+def test_a_model_from_a_file_without_rows_says_so(tmp_path):
+    X = {"size": RNG.normal(size=N) + 2 * (Y == "yes")}
+    back = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False)
+    with pytest.warns(nv.StaleWarning, match=r"holds no row.* save\(path, rows=True\)"):
+        back.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("how", [{}, {"model": "textbook"}])
+def test_rows_that_are_not_there_are_not_written(how, tmp_path):
+    X = {"size": RNG.normal(size=N)}
+    nb = nv.NaiveBayes(**how).fit(X, Y).drop_rows()
+    with pytest.raises(InvalidSetting, match="textbook model needs no row" if how else "keeps no row"):
+        nb.save(tmp_path / "m.parquet", rows=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_dropped_rows_are_gone_and_the_model_answers_as_before(tmp_path):
+    X = {"name": [f"secret-{at}" for at in range(N)], "size": RNG.normal(size=N) + (Y == "yes")}
+    nb = nv.NaiveBayes(families={"name": "words"}).fit(X, Y)
+    before = nb.predict_proba(X)
+    assert nb.kept_rows_.nbytes > 0
+    assert nb.drop_rows() is nb
+    assert nb.kept_rows_.rows == nb.kept_rows_.nbytes == 0
+    assert_array_equal(nb.predict_proba(X), before)
+    with pytest.warns(nv.StaleWarning):
+        nb.partial_fit(taken(X, [0]), Y[:1])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb))])
+def test_copies_and_pickles_keep_rows(copied):
+    X = COLUMNS | {"body": WORDS}
+    nb = nv.NaiveBayes(families={"body": "words"}).fit(X, Y)
+    other = copied(nb)
+    assert other.kept_rows_.rows == N
+    for model in (nb, other):
+        model.forget(taken(X, np.arange(40)), Y[:40])
+    same(other, nb, X)
+    assert copied(nb.drop_rows()).kept_rows_.rows == 0
+
+
+def test_a_pickle_of_dropped_rows_holds_none():
+    X = {"name": [f"secret-{at}" for at in range(N)], "size": RNG.normal(size=N)}
+    nb = nv.NaiveBayes(families={"name": nv.Words(hash_width=64)}).fit(X, Y)
+    assert b"secret-7" in pickle.dumps(nb)
+    assert b"secret-7" not in pickle.dumps(nb.drop_rows())
+
+
+def test_rows_cost_little_room(tmp_path):
+    """They are packed: far fewer bytes than in memory."""
+    X = {"size": np.arange(4000) % 90.0, "sky": np.array(["rain", "sunny", "clouds"])[np.arange(4000) % 3]}
+    nb = nv.NaiveBayes().fit(X, np.where(np.arange(4000) % 7 > 2, "in", "out"))
+    sizes = []
+    for rows in (False, True):
+        nb.save(tmp_path / "m.parquet", rows=rows)
+        sizes.append((tmp_path / "m.parquet").stat().st_size)
+    assert sizes[1] - sizes[0] < nb.kept_rows_.nbytes
+
+
+# -- hostile files -----------------------------------------------------------------------------------------------------
+
+
+def with_rows(path):
+    """Write a model with rows whose part is the last: classes, a column of codes, one of numbers, sparse vectors."""
+    X = {"sky": ["a", "b", None, "b"] * (N // 4), "size": np.arange(N) % 7.0, "bag": COLUMNS["sparse"]}
+    nv.NaiveBayes().fit(X, Y, sample_weight=np.arange(N) % 3 + 1.0).save(path, rows=True)
+    return path
+
+
+FORGED_ROWS = {
+    "an unknown class": lambda groups: groups[-4][0].update({"class": "maybe"}),
+    "no class": lambda groups: groups[-4][0].update({"class": None}),
+    "another class": lambda groups: [row.update({"class": "yes"}) for row in groups[-4]],
+    "a negative weight": lambda groups: groups[-4][0].update(n=-1.0),
+    "no weight": lambda groups: groups[-4][0].update(n=None),
+    "an infinite weight": lambda groups: groups[-4][0].update(n=float("inf")),
+    "a heavier row": lambda groups: groups[-4][0].update(n=1e9),
+    "another column": lambda groups: groups[-3][0].update(column="(rows) size"),
+    "no column": lambda groups: groups[-3][0].update(column=None),
+    "a code without a label": lambda groups: groups[-3][-1].update(n=9.0),
+    "a negative code": lambda groups: groups[-3][-1].update(n=-1.0),
+    "half a code": lambda groups: groups[-3][-1].update(n=0.5),
+    "one row less": lambda groups: groups[-2].pop(),
+    "one row more": lambda groups: groups[-2].append(groups[-2][0]),
+    "a group more": lambda groups: groups.append(groups[-1]),
+    "a group less": lambda groups: groups.pop(),
+    "vectors out of order": lambda groups: groups[-1][1].update(n=1e6),
+    "half a place": lambda groups: groups[-1][1].update(n=0.5),
+    "no number in a vector": lambda groups: groups[-1][-1].update(n=None),
+}
+FORGED_FOOTERS = {
+    "no labels": lambda kept: kept.pop("labels"),
+    "a label twice": lambda kept: kept.update(labels=["no", "no"]),
+    "a label more": lambda kept: kept.update(labels=["no", "yes", {"odd": 1}]),
+    "another type of labels": lambda kept: kept.update(label_type="int"),
+    "labels of no type": lambda kept: kept.update(dtype="<M8[us]"),
+    "fewer rows": lambda kept: kept.update(rows=3),
+    "more rows": lambda kept: kept.update(rows=10**9),
+    "fewer rows than none": lambda kept: kept.update(rows=-1),
+    "rows are a word": lambda kept: kept.update(rows="all"),
+    "a limit that is a word": lambda kept: kept.update(limit="high"),
+    "a limit below all": lambda kept: kept.update(limit="1"),
+    "a limit beyond all": lambda kept: kept.update(limit=str(2**70)),
+    "hashes that are not there": lambda kept: kept.update(hashes=True),
+    "copies that are not there": lambda kept: kept.update(copies=True),
+    "soft labels that are not there": lambda kept: kept.update(soft=True),
+    "a column less": lambda kept: kept["columns"].pop(),
+    "a column twice": lambda kept: kept["columns"].append(kept["columns"][0]),
+    "another column": lambda kept: kept["columns"][0].update(name="colour"),
+    "columns in another order": lambda kept: kept["columns"].reverse(),
+    "a column without a name": lambda kept: kept["columns"][0].pop("name"),
+    "an unknown type": lambda kept: kept["columns"][1]["array"].update(type="complex"),
+    "numbers as texts": lambda kept: kept["columns"][1]["array"].update(type="string"),
+    "another kind of values": lambda kept: kept["columns"][1].update(of="vector"),
+    "levels are a number": lambda kept: kept["columns"][0].update(levels=3),
+    "too many labels": lambda kept: kept["columns"][0]["array"].update(labels=10**6),
+    "too few labels": lambda kept: kept["columns"][0]["array"].update(labels=1),
+    "wider vectors": lambda kept: kept["columns"][2].update(width=9),
+    "narrower vectors": lambda kept: kept["columns"][2].update(width=1),
+    "vectors of texts": lambda kept: kept["columns"][2].update(dtype="<U3"),
+    "more numbers than there are": lambda kept: kept["columns"][2].update(stored=10**6),
+    "a matrix": lambda kept: kept.update(matrix={"cells": 5}),
+}
+
+
+def refused(path):
+    """Check that a file is refused in a sentence, by Python and so by the command."""
+    with pytest.raises(UnreadableFile, match=r"not what Naively writes|makes no classifier"):
+        nv.load(path)
+
+
+def test_a_forged_file_with_rows_is_read_if_nothing_is_wrong_with_it(tmp_path):
+    whole = nv.load(with_rows(tmp_path / "m.parquet"))
+    again = nv.load(reforged(tmp_path / "m.parquet"))
+    assert again.kept_rows_.rows == whole.kept_rows_.rows == N
+
+
+@pytest.mark.parametrize("change", FORGED_ROWS)
+def test_rows_that_cannot_be_ours_are_refused(tmp_path, change):
+    refused(reforged(with_rows(tmp_path / "m.parquet"), rows=FORGED_ROWS[change]))
+
+
+@pytest.mark.parametrize("change", FORGED_FOOTERS)
+def test_a_footer_of_rows_that_cannot_be_ours_is_refused(tmp_path, change):
+    refused(reforged(with_rows(tmp_path / "m.parquet"), said=lambda said: FORGED_FOOTERS[change](said["kept"])))
+
+
+def test_damaged_rows_are_refused(tmp_path):
+    data = with_rows(tmp_path / "m.parquet").read_bytes()
+    for at in range(4, len(data), len(data) // 60):
+        (tmp_path / "damaged.parquet").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(UnreadableFile, match=r"damaged|no complete key"):
+            nv.load(tmp_path / "damaged.parquet")
+
+
+def test_rows_that_no_file_can_hold_are_refused(tmp_path):
+    """The error says which type it is, and no file is left."""
+    nb = nv.NaiveBayes().fit({"size": np.arange(N) % 7.0}, Y)
+    kept = nb.fitted_.state.kept.together()
+    stored = model_file.StoredRows(
+        Frame({"size": kept.held.source.columns["size"].on(pa.array([b"x"] * N))}, N),
+        *(kept.held.target, None, None, None, None, None),
+    )
+    with pytest.raises(UnwritableFile, match="rows with values of the type binary"):
+        model_file.write_model(tmp_path / "m.parquet", nb.counts_, {}, None, None, stored)
+    assert not list(tmp_path.iterdir())
+
+
+def test_hashes_that_do_not_follow_from_rows_come_back(tmp_path):
+    """Rows that count less, as they grow old, keep the hashes they had."""
+    X = {"size": RNG.normal(size=N)}
+    kept = nv.NaiveBayes().fit(X, Y).fitted_.state.kept.in_order() * 0.5
+    nb = nv.NaiveBayes().fit(X, Y, sample_weight=np.full(N, 0.5))
+    from naively.estimator.rows_in_files import rows_for_file, rows_of_file
+
+    stored = rows_for_file(kept)
+    model_file.write_model(tmp_path / "m.parquet", nb.counts_, {}, None, None, stored)
+    back = rows_of_file(model_file.read_model(tmp_path / "m.parquet").kept, nb.schema_, nb.counts_, None)
+    assert isinstance(back, kept_rows.KeptRows)
+    assert stored.hashes is not None
+    assert_array_equal(back.hashes, kept.hashes)
+    assert_array_equal(back.held.weights, kept.held.weights)
