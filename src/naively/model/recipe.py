@@ -219,6 +219,11 @@ class Recipe:
     em_start_steps: int = 10
     em_start_rows: int = 5_000
     em_start_weight: float = 5.0
+    # In the default model, rows without a label weigh together at most so many times what the labeled rows do. They
+    # are used if that lowers the log loss of labeled rows in so many folds by more than a standard error. Measured on
+    # 14 sets with 50 to 500 labels: see docs/guide/unlabelled.md.
+    unlabelled_weight: float = 3.0
+    unlabelled_folds: int = 5
 
     def __reduce__(self) -> tuple[Callable[[dict[str, object]], Recipe], tuple[dict[str, object]]]:
         """Pickle what differs from the default alone: a pickled classifier holds its recipe."""
