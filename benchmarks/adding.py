@@ -269,7 +269,7 @@ class Measures:
 
     def batches(self, ask: bool) -> float:
         """Learn in batches of the same size."""
-        model = nv.NaiveBayes()
+        model = empty_model(self.train.X)
         for part in np.array_split(np.arange(len(self.train)), BATCHES):
             model.partial_fit(*self.train.take(part))
             if ask:
@@ -278,7 +278,7 @@ class Measures:
 
     def small_batches(self) -> float:
         """Learn a few rows, then the others in many small batches."""
-        model = nv.NaiveBayes().partial_fit(*self.train.take(np.arange(FIRST_BATCH)))
+        model = empty_model(self.train.X).partial_fit(*self.train.take(np.arange(FIRST_BATCH)))
         for part in np.array_split(np.arange(FIRST_BATCH, len(self.train)), SMALL_BATCHES):
             model.partial_fit(*self.train.take(part))
         return self.ratio(model)
@@ -310,9 +310,14 @@ class Measures:
         return float(fitted(most).kept_rows_.nbytes) / table.nbytes
 
 
+def empty_model(X: pd.DataFrame) -> Any:
+    """Return the default model, without a row; words of texts are counted."""
+    return nv.NaiveBayes(families={"text": "words"} if [*X.columns] == ["text"] else None)
+
+
 def fitted(rows: Learned) -> Any:
     """Return the default model of some rows."""
-    return nv.NaiveBayes().fit(*rows)
+    return empty_model(rows.X).fit(*rows)
 
 
 def lowest_first(X: pd.DataFrame) -> Any:
