@@ -128,7 +128,7 @@ def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder with the sets and datasets.json")
     parser.add_argument("--only", help="these sets alone, by name, with commas")
-    parser.add_argument("--quick", action="store_true", help="no large set, and a tenth of the stream")
+    parser.add_argument("--quick", action="store_true", help="no large set, and a third of the stream")
     parser.add_argument("--seed", type=int, default=0, help="how rows are split")
     parser.add_argument("--jobs", type=int, default=1, help="sets measured at the same time; times need 1")
     parser.add_argument("--json", type=Path, help="write all figures there")
@@ -291,7 +291,7 @@ class Measures:
 
     def stream(self) -> float:
         """Learn rows one by one and ask after each; note the time of both, amortised over all."""
-        model, size = fitted(self.train.take(np.arange(STREAM_FROM))), STREAMED // (10 if self.quick else 1)
+        model, size = fitted(self.train.take(np.arange(STREAM_FROM))), STREAMED // (3 if self.quick else 1)
         some = self.train.take(np.arange(STREAM_FROM, STREAM_FROM + size))
         rows, adding, asking = [*as_dicts(some.X)], 0.0, 0.0
         for row, label in zip(rows, some.y.tolist(), strict=True):
