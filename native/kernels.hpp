@@ -34,6 +34,8 @@ struct Kernels {
     // of range sets no flag. Must not be interrupted: it cannot be undone.
     void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
                            const LabeledRows&, double* products, const Run&);
+    // out[place of the class][f][g] = out[place][g][f] = half[class][f][g] for f <= g: both halves of such sums.
+    void (*mirror_products)(const double* half, size_t classes, size_t features, const int64_t* places, double* out);
 
     // Scoring: each adds to scores[row - begin][class], lines of the table's width, for rows begin .. end - 1.
 
@@ -55,6 +57,14 @@ struct Kernels {
     void (*score_student)(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                           const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin,
                           size_t end, double* scores);
+    // The ratio of each pair of bins to what independence within the class leads to expect, both with pseudo-counts:
+    // out[cell of the term], given the products of features that count_products counts.
+    void (*pair_ratios)(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
+                        const Run&);
+    // table[line of the term + code of the first * (codes of the second + 1) + code of the second] += the scores of the
+    // bins of both. Terms of the same line add up in their order.
+    void (*add_pair_scores)(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
+                            const Run&);
     // Turns the scores of rows begin .. end - 1 into answers; `exclusion` (or null) marks excluded classes.
     // Returns the first row whose scores are not finite numbers.
     size_t (*write_answers)(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);

@@ -128,4 +128,4 @@ def test_a_small_rest_of_whole_steps_is_kept():
     """Rounding leaves nothing of them, so a small rest is one; of fractions it is rounding."""
     before = np.array([1e6 + PRODUCT_UNIT, 1e6 + 0.1, 2.0**40])
     taken = np.array([1e6, 1e6 + 0.1 - 1e-8, 2.0**40 - 2.0**-12])
-    assert subtract(before, taken, PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]
+    assert subtract(before, taken, unit=PRODUCT_UNIT).tolist() == [PRODUCT_UNIT, 0.0, 0.0]

@@ -32,6 +32,7 @@ using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Answers = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Choices = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstPlanes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Planes = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 inline bool interrupted() {

@@ -157,6 +157,16 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
                              Run{threads, never});
 }
 
+void mirror_products(ConstPlanes half, Labels places, Planes out) {
+    size_t classes = places.shape(0), features = half.shape(1);
+    require(half.shape(0) >= classes && half.shape(2) == features && out.shape(1) == features && out.shape(2) == features,
+            "The products must be [class, feature, feature], both of the same features.");
+    for (size_t k = 0; k < classes; ++k)
+        require(places(k) >= 0 && size_t(places(k)) < out.shape(0), "A class has a place that is not there.");
+    nb::gil_scoped_release no_gil;
+    kernels().mirror_products(half.data(), classes, features, places.data(), out.data());
+}
+
 }  // namespace
 
 void bind_counting(nb::module_& m) {
@@ -194,6 +204,8 @@ void bind_counting(nb::module_& m) {
     m.def("count_products", &count_products, "codes"_a.noconvert(), "offsets"_a.noconvert(), "numbers"_a.noconvert(),
           "classes"_a.noconvert(), "weights"_a.noconvert().none(), "products"_a.noconvert(), "threads"_a = 1,
           "products[class, f, g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers.");
+    m.def("mirror_products", &mirror_products, "half"_a.noconvert(), "places"_a.noconvert(), "out"_a.noconvert(),
+          "out[places[class], f, g] = out[places[class], g, f] = half[class, f, g] for features f <= g.");
 }
 
 }  // namespace naively

@@ -12,6 +12,8 @@ namespace naively {
 
 namespace {
 
+using Bins = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 // It keeps the arrays alive that its steps read.
 class PyScorer {
   public:
@@ -187,6 +189,69 @@ class PyScorer {
     std::vector<nb::object> arrays_;
 };
 
+// Terms of pairs of columns with every size checked, and where their cells begin.
+class CheckedPairTerms {
+  public:
+    CheckedPairTerms(size_t classes, const Offsets& offsets, const Bins& bins, const Labels& first,
+                     const Labels& second, const Labels& level) {
+        require(offsets.shape(0) > 0, "The offsets must begin with 0.");
+        size_t columns = offsets.shape(0) - 1, size = first.shape(0);
+        check_offsets(offsets, columns, bins.shape(1), 0);
+        check_few_codes(offsets, columns);
+        require(second.shape(0) == size && level.shape(0) == size, "There must be two columns and a level for each term.");
+        for (size_t i = 0; i < bins.shape(0); ++i)
+            for (size_t j = 0; j < columns; ++j)
+                for (int64_t c = offsets(j); c < offsets(j + 1); ++c) {
+                    int64_t before = c == offsets(j) ? -1 : int64_t(bins(i, size_t(c) - 1)), bin = bins(i, size_t(c));
+                    require(bin == before + 1 || (bin == before && before >= 0), "Bins must rise from 0, one by one.");
+                }
+        terms = {first.data(), second.data(), level.data(), size, classes, offsets.data(), bins.data(), bins.shape(1),
+                 nullptr};
+        starts_.push_back(0);
+        for (size_t p = 0; p < size; ++p) {
+            for (int64_t column : {first(p), second(p)})
+                require(column >= 0 && size_t(column) < columns && terms.column_size(column) > 0,
+                        "A term names a column that is not there, or has no codes.");
+            require(level(p) >= 0 && size_t(level(p)) < bins.shape(0), "A term names a level that is not there.");
+            starts_.push_back(starts_.back() +
+                              int64_t(classes * terms.bin_count(p, first(p)) * terms.bin_count(p, second(p))));
+        }
+        terms.starts = starts_.data();
+    }
+
+    size_t cells() const { return size_t(starts_.back()); }
+
+    PairTerms terms;
+
+  private:
+    std::vector<int64_t> starts_;
+};
+
+void pair_ratios(ConstPlanes products, Offsets offsets, Bins bins, Labels first, Labels second, Labels level,
+                 double pseudo_count, Vector out) {
+    CheckedPairTerms checked(products.shape(0), offsets, bins, first, second, level);
+    size_t features = products.shape(1);
+    require(products.shape(2) == features && features > bins.shape(1),
+            "The products must be [class, feature, feature], a feature for each code and one before them.");
+    require(pseudo_count > 0, "The pseudo-count must be above 0.");
+    require(out.shape(0) == checked.cells(), "There must be a place for each cell.");
+    without_gil(1, [&](const Run& run) {
+        kernels().pair_ratios(checked.terms, products.data(), features, pseudo_count, out.data(), run);
+    });
+}
+
+void add_pair_scores(ConstVector scores, Offsets offsets, Bins bins, Labels first, Labels second, Labels level,
+                     Labels lines, size_t classes, Table table) {
+    CheckedPairTerms checked(classes, offsets, bins, first, second, level);
+    require(scores.shape(0) == checked.cells(), "There must be a score for each cell.");
+    require(table.shape(1) >= classes, "The table must have a column for each class.");
+    ColumnPairs pairs{first.data(), second.data(), lines.data(), first.shape(0)};
+    check_pairs(offsets, offsets.shape(0) - 1, pairs, second.shape(0), lines.shape(0), table.shape(0));
+    without_gil(1, [&](const Run& run) {
+        kernels().add_pair_scores(checked.terms, scores.data(), lines.data(), table.data(), table.shape(1), run);
+    });
+}
+
 }  // namespace
 
 void bind_scoring(nb::module_& m) {
@@ -225,6 +290,12 @@ void bind_scoring(nb::module_& m) {
         .def("choice", &PyScorer::choice, "fallback"_a, "out"_a.noconvert(), "threads"_a = 1,
              "labels"_a.noconvert() = nb::none(),
              "The first class of the highest score, for each row: its label, or its code if there are no labels.");
+    m.def("pair_ratios", &pair_ratios, "products"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
+          "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(),
+          "out[term, class, bin, bin], flat: pairs of bins over what independence within the class leads to expect.");
+    m.def("add_pair_scores", &add_pair_scores, "scores"_a.noconvert(), "offsets"_a.noconvert(), "bins"_a.noconvert(),
+          "first"_a.noconvert(), "second"_a.noconvert(), "level"_a.noconvert(), "lines"_a.noconvert(), "classes"_a,
+          "table"_a.noconvert(), "Add scores [term, class, bin, bin], flat, to the lines of a table that pairs reads.");
 }
 
 }  // namespace naively

@@ -27,5 +27,6 @@ void hash_numbers(const Matrix&, const uint64_t* factors, uint64_t* out, const R
 void bin_numbers(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
 void count_products(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
                     const LabeledRows&, double* products, const Run&);
+void mirror_products(const double* half, size_t classes, size_t features, const int64_t* places, double* out);
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -25,6 +25,33 @@ class Products {
           out_(out),
           codes_(codes, offsets, 0, codes.rows) {}
 
+    // Whether there are so few rows that the tables of all codes would cost more than the rows.
+    bool few_rows() const {
+        size_t set = 1 + columns_ + width_;
+        return n_ * set * set < features_ * features_;
+    }
+    // One row: only the features that are not 0.
+    void add_row(size_t row) const {
+        size_t last = first(columns_), k = size_t(rows_.classes[row]);
+        const double* x = numbers_ + row * width_;
+        std::vector<size_t> set;
+        for (size_t j = 0; j < columns_; ++j)
+            if (codes_.column(j)[row] < size(j)) set.push_back(first(j) + codes_.column(j)[row]);
+        std::vector<double> weighted(width_), products(width_);
+        for (size_t m = 0; m < width_; ++m) weighted[m] = weight(row) * x[m];
+        for (size_t i = 0; i < set.size(); ++i) {
+            line(k, 0)[set[i]] += weight(row);
+            for (size_t j = i; j < set.size(); ++j) line(k, set[i])[set[j]] += weight(row);
+            for (size_t m = 0; m < width_; ++m) line(k, set[i])[last + m] += weighted[m];
+        }
+        for (size_t m = 0; m < width_; ++m) {
+            line(k, 0)[last + m] += weighted[m];
+            // Products first, then sums: in one step some levels would round once, and others twice.
+            for (size_t l = m; l < width_; ++l) products[l] = weighted[m] * x[l];
+            for (size_t l = m; l < width_; ++l) line(k, last + m)[last + l] += products[l];
+        }
+    }
+
     size_t pieces() const { return columns_ + width_; }
     // Pieces write to different lines of the products, so they can run in parallel, in any order.
     void fill(size_t piece) const {
@@ -106,11 +133,27 @@ void count_products(const Matrix& codes, const int64_t* offsets, const double* n
                     const LabeledRows& rows, double* out, const Run& run) {
     Products products(codes, offsets, numbers, width, rows, out);
     size_t features = codes.columns + width;
-    run_pieces(products.pieces(), codes.rows * features * features / 2, run,
-               [&](size_t piece) { products.fill(piece); });
+    if (products.few_rows())
+        for (size_t row = 0; row < codes.rows; ++row) products.add_row(row);
+    else
+        run_pieces(products.pieces(), codes.rows * features * features / 2, run,
+                   [&](size_t piece) { products.fill(piece); });
     for (size_t row = 0; row < codes.rows; ++row) {
         size_t all = 1 + size_t(offsets[codes.columns]) + width;
         out[size_t(rows.classes[row]) * all * all] += rows.weights ? rows.weights[row] : 1.0;
+    }
+}
+
+void mirror_products(const double* half, size_t classes, size_t features, const int64_t* places, double* out) {
+    // In squares, so that both the lines and what becomes columns stay in the first-level cache.
+    constexpr size_t SIDE = 32;
+    for (size_t k = 0; k < classes; ++k, half += features * features) {
+        double* to = out + size_t(places[k]) * features * features;
+        for (size_t f = 0; f < features; f += SIDE)
+            for (size_t g = f; g < features; g += SIDE)
+                for (size_t a = f; a < std::min(f + SIDE, features); ++a)
+                    for (size_t b = std::max(a, g); b < std::min(g + SIDE, features); ++b)
+                        to[a * features + b] = to[b * features + a] = half[a * features + b];
     }
 }
 

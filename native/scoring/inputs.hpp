@@ -12,6 +12,23 @@ struct ColumnPairs {
     size_t size;
 };
 
+// Terms of pairs of columns of codes. Codes are put together to bins, [level][code], which rise from 0 in each column;
+// each term reads both columns at its level. Its cells are [class][bin of the first][bin of the second].
+struct PairTerms {
+    const int64_t *first, *second, *level;
+    size_t size, classes;
+    const int64_t* offsets;  // of the codes of each column
+    const int32_t* bins;
+    size_t codes;            // of all columns
+    const int64_t* starts;   // of the cells of each term
+
+    size_t column_size(int64_t column) const { return size_t(offsets[column + 1] - offsets[column]); }
+    const int32_t* bins_of(size_t term, int64_t column) const { return bins + size_t(level[term]) * codes + offsets[column]; }
+    size_t bin_count(size_t term, int64_t column) const {
+        return size_t(bins_of(term, column)[column_size(column) - 1]) + 1;
+    }
+};
+
 // How the scores of a row become its answer.
 enum class Answer { log_joint, posterior, log_posterior, choice };
 

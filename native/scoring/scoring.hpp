@@ -16,6 +16,10 @@ void score_normal(const Matrix&, bool allow_missing, const PaddedTable& center, 
 void score_student(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                    const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin, size_t end,
                    double* scores);
+void pair_ratios(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
+                 const Run&);
+void add_pair_scores(const PairTerms&, const double* scores, const int64_t* lines, double* table, size_t width,
+                     const Run&);
 size_t write_answers(double* scores, const double* exclusion, size_t begin, size_t end, const AnswerRequest&);
 
 }  // namespace naively::NAIVELY_LEVEL

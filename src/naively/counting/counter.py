@@ -359,7 +359,7 @@ class TableCounter:
         rows[axis.places(seen)] = self.rows[: len(seen)]
         found: dict[str, ColumnStatistic] = {}
         for at, (column, words) in enumerate(zip(self.of_labels, self.words, strict=True)):
-            found[column.name] = self.labels.table(at, list(words.places), seen, axis, declared_levels(column))
+            found[column.name] = self.labels.table(at, words, seen, axis, declared_levels(column))
         moments = self.numbers.moments(seen, axis)
         found |= {column.name: moments_of_column(moments, at, column.name) for at, column in enumerate(self.of_numbers)}
         found |= {name: accumulated_statistic(vectors, seen, axis) for name, vectors in self.vectors.items()}

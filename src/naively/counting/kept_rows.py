@@ -142,6 +142,15 @@ class KeptRows:
             return whole.at(np.flatnonzero(left > 0), left)
         return whole.lighter(rows, threads)
 
+    def first_unknown(self, rows: Rows, threads: int = 1) -> int | None:
+        """Return the first of some rows that cannot have been counted: it would be kept. None if there is none."""
+        whole, found = self.in_order(threads), hashes_of_rows(rows, self.schema, threads)
+        limit = LARGEST_HASH if self.limit is None else self.limit
+        known = np.zeros(0, dtype=np.uint64) if whole.hashes is None else whole.hashes
+        heavy = True if rows.weights is None else rows.weights > 0
+        unknown = np.flatnonzero(heavy & (found <= limit) & ~np.isin(found, known))
+        return int(unknown[0]) if len(unknown) else None
+
     def lighter(self, rows: Rows, threads: int) -> KeptRows:
         """Return these rows less the weights of some: a row may stand for several, of which some are taken away."""
         assert self.held is not None

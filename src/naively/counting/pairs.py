@@ -71,11 +71,14 @@ class JointCounter:
 
     def value(self, seen: Sequence[Label], axis: Axis) -> JointCounts:
         """Return the sums of all rows so far, the classes sorted."""
-        half = self.products[: len(seen)]
-        whole = half + np.triu(half, 1).transpose(0, 2, 1)
-        fine, products = np.zeros((len(axis), self.grid.fine_bins)), np.zeros((len(axis), *whole.shape[1:]))
         place = axis.places(seen)
-        fine[place], products[place] = self.fine[:, : len(seen)].T, whole
+        fine = np.zeros((len(axis), self.grid.fine_bins))
+        fine[place] = self.fine[:, : len(seen)].T
+        size = self.grid.features
+        products = np.empty((len(axis), size, size)) if len(axis) == len(seen) else np.zeros((len(axis), size, size))
+        _kernels.mirror_products(self.products, place.astype(np.int64), products)
+        for sums in (fine, products):
+            sums.flags.writeable = False  # they are nobody else's: no copy is needed
         return JointCounts(axis, self.grid, fine, products)
 
     def take(self, joint: JointCounts, classes: Sequence[Label]) -> None:

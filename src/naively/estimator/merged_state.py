@@ -22,6 +22,7 @@ from ..counting.second_pass import count_jointly
 from ..counting.weights import class_weights, with_class_weights
 from ..data.grid import Grid
 from ..data.schema import Schema
+from ..model.joint.fitting import known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..stats import Axis, Counts
 from ..stats.class_weights import times_class_weights
@@ -110,4 +111,8 @@ def joint_of_part(counter: TableCounter, part: FittedState, grid: Grid, threads:
         assert alone.together is not None, "pairs were counted"
         seen = list(counter.classes.places)
         return alone.together.value(seen, Axis(seen, counter.declared))
-    return moved_counts(part.counts.value, grid)
+    counts = part.counts.value
+    if part.kept is None:
+        return moved_counts(counts, grid)
+    rows = with_class_weights(part.kept.rows(), part.class_weights)
+    return moved_counts(counts, grid, known_rows(rows, counts))

@@ -18,7 +18,7 @@ from ..counting.weights import with_class_weights
 from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
-from ..model.joint.fitting import enough, fitted_grid
+from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
 from .fit import fit_rows
@@ -77,7 +77,7 @@ def laid_out_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fit
     grid = with_better_columns(joint.grid, anew, frame_of(rows.source))
     if grid == joint.grid:
         return state
-    counter.take_joint(moved_counts(state.counts.value, grid))
+    counter.take_joint(moved_counts(state.counts.value, grid, known_rows(rows, state.counts.value)))
     schema = replace(state.schema, grid=grid)
     return replace(state, counts=LiveCounts(schema, counter=counter), schema=schema)
 

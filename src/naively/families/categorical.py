@@ -78,7 +78,8 @@ def scored_values(table: Table, classes: Axis, settings: Settings) -> tuple[Axis
     if settings.missing == "value" or missing < 0:
         return table.values, n
     keep = np.arange(len(table.values)) != missing
-    return Axis((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None}), n[:, keep]
+    known = Axis.ordered((v for v in table.values.labels if v is not None), set(table.values.fixed) - {None})
+    return known, n[:, keep]
 
 
 class LeaveOneOutCounts(NamedTuple):

@@ -76,6 +76,8 @@ class Settings:
 
     def alone(self, own: Smoothing | None = None) -> Settings:
         """Return these settings with one λ for a whole column: its own, if it has one."""
+        if own is None and isinstance(self.smoothing, float):
+            return self  # every column asks, each time that a model is made
         smoothing = smoothing_array(self.smoothing if own is None else own)
         if smoothing.size != 1:
             raise InvalidSetting(

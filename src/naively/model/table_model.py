@@ -79,8 +79,10 @@ class LabelColumn:
 
 def merge_rare(table: Table, most: int | None) -> tuple[Table, list[Label]]:
     """Return the table with its rarest values as one, if it has more than so many; and which those are."""
+    if most is None or len(table.values) <= most:
+        return table, []
     known = [at for at, label in enumerate(table.values.labels) if label is not None]
-    if most is None or len(known) <= most:
+    if len(known) <= most:
         return table, []
     mantissa, power = np.frexp(table.n.sum(axis=0))
     often = np.ldexp(np.round(np.ldexp(mantissa, 40)), power)  # shares of rows add up to whole ones but for rounding
@@ -97,7 +99,7 @@ class TableModel:
     """P(class | row) for rows of a table by textbook naive Bayes, estimated from counts under a schema."""
 
     joint_terms: str = ""
-    no_interval: str | None = None
+    has_credible_interval: bool = True
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ def frozen(array: npt.ArrayLike) -> Floats:
     return out
 
 
-def subtract(before: Floats, taken: Floats, unit: float = 1.0) -> Floats:
+def subtract(before: Floats, taken: Floats, *, unit: float = 1.0) -> Floats:
     """Return before - taken; of fractions, what rounding alone can leave is nothing.
 
     Whole numbers, or multiples of a smaller unit, are exact as long as they have digits for it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import compress
+from types import GeneratorType
 from typing import Any, Protocol, SupportsInt, runtime_checkable
 
 import numpy as np
@@ -79,7 +80,11 @@ class Axis:
         """
         axis = cls()
         axis.fixed = frozenset(fixed)
-        axis._labels = labels if isinstance(labels, ArrowLabels) else tuple(labels)
+        # To ask whether something is an Arrow array takes longer than to copy a few labels: the usual types come first.
+        if isinstance(labels, (tuple, list, compress, GeneratorType)) or not isinstance(labels, ArrowLabels):
+            axis._labels = tuple(labels)
+        else:
+            axis._labels = labels
         return axis
 
     @property

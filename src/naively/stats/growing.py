@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _kernels
-from .._types import Codes, Floats, Label
+from .._types import Codes, Floats, Label, Places
 from .accumulators import MomentsAccumulator, TableAccumulator, offsets_of
 from .axis import Axis
 from .moments import Moments
@@ -25,6 +25,7 @@ class Vocabulary:
     def __init__(self, labels: Iterable[Label] = (), growth: list[int] | None = None) -> None:
         self.places: dict[Label, int] = {}
         self.growth = [0] if growth is None else growth  # how many labels there are, of several vocabularies together
+        self._sorted: tuple[Axis, Places] | None = None
         self.codes(labels)
 
     def __len__(self) -> int:
@@ -41,6 +42,14 @@ class Vocabulary:
     def codes(self, labels: Iterable[Label]) -> npt.NDArray[np.int32]:
         """Return the code of each label."""
         return np.fromiter((self.code(label) for label in labels), dtype=np.int32)
+
+    def sorted(self, fixed: Iterable[Label] = ()) -> tuple[Axis, Places]:
+        """Return all labels as an axis, and the place of each code on it; kept until a label is new."""
+        declared, known = frozenset(fixed), self._sorted
+        if known is None or len(known[1]) != len(self.places) or known[0].fixed != declared:
+            axis = Axis(self.places, declared)
+            known = self._sorted = axis, axis.places(self.places)
+        return known
 
 
 class GrowingLabels:
@@ -83,12 +92,12 @@ class GrowingLabels:
         return self.n[begin : begin + size, :classes]
 
     def table(
-        self, column: int, labels: Sequence[Label], classes: Sequence[Label], axis: Axis, levels: Iterable[Label]
+        self, column: int, words: Vocabulary, classes: Sequence[Label], axis: Axis, levels: Iterable[Label]
     ) -> Table:
         """Return the counts of one column with its labels, sorted."""
-        values = Axis(labels, levels)
+        values, places = words.sorted(levels)
         n = np.zeros((len(axis), len(values)))
-        n[np.ix_(axis.places(classes), values.places(labels))] = self.part(column, len(labels), len(classes)).T
+        n[np.ix_(axis.places(classes), places)] = self.part(column, len(words), len(classes)).T
         return Table(axis, values, n)
 
 

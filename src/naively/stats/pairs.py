@@ -77,7 +77,7 @@ class JointCounts:
         self._check(part)
         classes = self.classes | part.classes
         a, b = self.on(classes), part.on(classes)
-        products = subtract(a.products, b.products, PRODUCT_UNIT)
+        products = subtract(a.products, b.products, unit=PRODUCT_UNIT)
         products[subtract(a.products[:, 0, 0], b.products[:, 0, 0]) == 0] = 0.0  # no row of the class is left
         return JointCounts(classes.declaring(self.classes), self.grid, subtract(a.fine, b.fine), products)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,24 +30,36 @@ def grid_of(
 
     Labels of each column come with their counts.
     """
-    fine = [fine_bins(column, weights, recipe) for column in numbers.T]
+    columns = [(column, weights) for column in numbers.T]
+    return grid_of_columns(names, columns, float(weights.sum()), labels, classes, recipe)
+
+
+def grid_of_columns(
+    names: Sequence[str],
+    numbers: Sequence[tuple[Floats, Floats]],
+    rows: float,
+    labels: Sequence[tuple[str, Sequence[Label], Floats]],
+    classes: int,
+    recipe: Recipe,
+) -> tuple[Grid, str | None]:
+    """Return the grid for numbers that come with weights of their own for each column."""
+    fine = [fine_bins(column, weights, recipe) for column, weights in numbers]
     most = most_features(classes, recipe)
-    wanted = coarse_bins(weights, recipe)
+    wanted = coarse_bins(rows, recipe)
     for bins, values in recipe.pair_resolutions:
         bins = min(bins, wanted)
         kept = [LabelValues(name, most_frequent(known, met, values)) for name, known, met in labels]
-        columns = enumerate(zip(names, fine, strict=True))
-        binned = [bins_of_column(n, cuts, numbers[:, j], weights, bins, recipe) for j, (n, cuts) in columns]
+        columns = zip(names, fine, numbers, strict=True)
+        binned = [bins_of_column(name, cuts, *column, bins, recipe) for name, cuts, column in columns]
         grid = Grid(tuple(binned), tuple(kept))
         if grid.features <= most or (bins, values) == recipe.pair_resolutions[-1]:
             break
     return grid, remark_on(grid, bins, wanted, {name: len(known) for name, known, _ in labels})
 
 
-def coarse_bins(weights: Floats, recipe: Recipe) -> int:
+def coarse_bins(rows: float, recipe: Recipe) -> int:
     """Return how many coarse bins of a number so many rows can fill."""
-    bins = round(float(weights.sum()) ** (1 / 3))
-    return int(np.clip(bins, recipe.fewest_coarse_bins, recipe.most_coarse_bins))
+    return int(np.clip(round(rows ** (1 / 3)), recipe.fewest_coarse_bins, recipe.most_coarse_bins))
 
 
 def most_features(classes: int, recipe: Recipe) -> int:
@@ -129,18 +142,45 @@ def bin_medians(x: Floats, weights: Floats, fine: Floats) -> Floats:
     return np.asarray(first / 2 + second / 2)
 
 
+def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:
+    """Return the grid with the middles of its bins from other rows, [row, column of numbers].
+
+    A middle is the median of the rows that the grid was made from, and so it may be the number of a row that was
+    forgotten; so may the number that nearly all rows shared, at which a column without a scale is clipped. Nothing that
+    was counted depends on either: cuts, coarse bins, bounds and scales stay.
+    """
+    found = []
+    for bins, column in zip(grid.numbers, numbers.T, strict=True):
+        there = ~np.isnan(column) & (weights > 0)
+        x, w = column[there], weights[there]
+        fine = np.asarray(np.bincount(np.searchsorted(bins.cuts, x), w, len(bins.coarse)), dtype=np.float64)
+        middles = (bin_medians(x, w, fine) / 2 - bins.center / 2) * 2 * bins.scale
+        bins = replace(bins, middles=tuple(middles.tolist()))
+        if not bins.scale:
+            usual = most_frequent_number(x, w)
+            bins = replace(bins, low=usual, high=usual, center=usual)
+        found.append(bins)
+    return Grid(tuple(found), grid.labels)
+
+
+def most_frequent_number(x: Floats, weights: Floats) -> float:
+    """Return the most frequent number; 0 if there is none."""
+    values, met = value_weights(x, weights)
+    return float(values[np.argmax(met)]) if len(values) else 0.0
+
+
 def clipping_range(x: Floats, weights: Floats, clipped: float) -> tuple[float, float]:
     """Return the numbers beyond which such a proportion of the rows lies, at either end.
 
     They lie between a number and its neighbor further in: so they are the number of no row, and there always is such a
-    neighbor. Where all but so few rows have the same number, all are clipped to 0.
+    neighbor. Where all but so few rows have the same number, all are clipped to it.
     """
     values, met = value_weights(x, weights)
-    if len(values) < 2:
+    if not len(values):
         return 0.0, 0.0
     low, high = (int(np.searchsorted(np.cumsum(part), clipped * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))
     high = len(values) - 1 - high
     if low >= high:
-        return 0.0, 0.0
+        return float(values[low]), float(values[low])
     least, most = point_between(values[[low, high]], values[[low + 1, high - 1]]).tolist()
     return least, max(least, most)

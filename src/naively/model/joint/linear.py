@@ -12,33 +12,52 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
-from ..._types import Codes, Floats, Places, Singles
+from ..._types import Floats, Longs, Places, Singles
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
 from ..recipe import Recipe
-from .associations import HeldOutRows
+from .associations import HeldOutRows, MixedRows
+from .soft_rows import RowClasses
+
+# Rows of several classes that are left out at once. A limit of memory.
+MIXED_ROWS = 1 << 10
 
 
 @dataclass(frozen=True)
 class Centring:
     """Flags of a column, centred at their proportions among the rows that have a value: a missing one is 0 then."""
 
-    columns: tuple[tuple[slice, Floats], ...]  # the flags of each column, and their proportions
+    starts: Longs  # where the flags of each column begin; all columns lie side by side
+    sizes: Longs  # how many there are
+    shares: Floats  # the proportion of each flag
+
+    @property
+    def flags(self) -> slice:
+        """Which features are flags."""
+        begin = int(self.starts[0]) if len(self.starts) else 0
+        return slice(begin, begin + len(self.shares))
 
     def of(self, x: Floats) -> Floats:
-        """Return features [..., feature] with the flags of each column centred."""
-        out = np.array(x, dtype=np.float64)
-        for flags, shares in self.columns:
-            out[..., flags] -= out[..., flags].sum(axis=-1, keepdims=True) * shares
-        return out
+        """Return features [row, feature] with the flags of each column centred."""
+        out = np.array(x.T, dtype=np.float64, order="C")  # sums of whole lines are the quickest
+        flags = out[self.flags]
+        flags -= self._by_flag(flags) * self.shares[:, None]
+        return out.T
 
     def back(self, slopes: Floats) -> Floats:
-        """Return the slopes [feature, ...] of the features as they are, given those of the centred ones."""
+        """Return the slopes [feature, class] of the features as they are, given those of the centred ones."""
         out = np.array(slopes)
-        for flags, shares in self.columns:
-            out[flags] -= np.tensordot(shares, out[flags], 1)
+        flags = out[self.flags]
+        flags -= self._by_flag(flags * self.shares[:, None])
         return out
+
+    def _by_flag(self, x: Floats) -> Floats:
+        """Return the sum over the flags of each column, for each of them."""
+        if not len(self.starts):
+            return x
+        return np.repeat(np.add.reduceat(x, self.starts - self.starts[0], axis=0), self.sizes, axis=0)
 
 
 class RotatedRows(NamedTuple):
@@ -77,14 +96,12 @@ class LinearScores:
     @cached_property
     def centring(self) -> Centring:
         """How flags are centred."""
-        grid, first, columns = self.joint.grid, int(self.features[0]), []
-        met = self.joint.products[:, 0].sum(axis=0)
-        for at in range(len(grid.names)):
-            flags = grid.flags(at)
-            if flags.start >= first and flags.stop > flags.start:
-                shares = met[flags] / max(met[flags].sum(), 1e-300)
-                columns.append((slice(flags.start - first, flags.stop - first), shares))
-        return Centring(tuple(columns))
+        offsets, first = 1 + self.joint.grid.offsets, int(self.features[0])
+        known = np.flatnonzero((offsets[:-1] >= first) & (np.diff(offsets) > 0))
+        starts, sizes = offsets[known], np.diff(offsets)[known]
+        met = self.joint.products[:, 0, first : int(offsets[-1])].sum(axis=0)
+        sums = np.add.reduceat(met, starts - first) if len(starts) else met
+        return Centring(starts - first, sizes, met / np.repeat(np.maximum(sums, 1e-300), sizes))
 
     @cached_property
     def means(self) -> Floats:
@@ -95,13 +112,18 @@ class LinearScores:
         return np.where(enough, sums / np.where(enough, self.rows[:, None], 1.0), overall)
 
     @cached_property
+    def _scatter(self) -> Floats:
+        """The scatter within classes, [feature, feature]."""
+        enough, part = self.rows >= 2, slice(int(self.features[0]), int(self.features[-1]) + 1)
+        all_products = self.joint.products if enough.all() else self.joint.products[enough]
+        products = self.centring.of(all_products[:, part, part].sum(axis=0))
+        means, rows = self.means[enough], self.rows[enough]
+        return self.centring.of(products.T) - (means * rows[:, None]).T @ means
+
+    @cached_property
     def _axes(self) -> tuple[Floats, Floats]:
         """The scatter within classes, by its own axes: how wide each is, and which features it is made of."""
-        inner, enough = np.ix_(self.features, self.features), self.rows >= 2
-        products = self.centring.of(self.joint.products[enough].sum(axis=0)[inner])
-        means, rows = self.means[enough], self.rows[enough]
-        scatter = self.centring.of(products.T) - (means * rows[:, None]).T @ means
-        width, axes = np.linalg.eigh(scatter)
+        width, axes = np.linalg.eigh(self._scatter)
         return np.maximum(width, 0.0), axes
 
     def rotated(self, x: Singles | Floats, missing: Floats) -> RotatedRows:
@@ -123,23 +145,59 @@ class LinearScores:
         rest = np.maximum(1 - lost * far.reshape(-1)[out.own], 1e-3)
         far += (lost / rest) * along**2
         far.reshape(-1)[out.own] *= more**2
+        if (mixed := out.mixed()) is not None:
+            far[:, mixed.at] = self._far_from_mixed(mixed, squares[mixed.at], crossed[:, mixed.at], between)
         scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
         return scores - self.by_column(self.coefficients(ridge)[1]).T @ missing.T if missing.any() else scores
 
+    def _far_from_mixed(self, mixed: MixedRows, squares: Floats, crossed: Floats, between: Floats) -> Floats:
+        """Return the squared distance of rows of several classes from each mean, each row left out of all of them.
+
+        The scatter loses a product for each class; of many classes the most probable ones are considered.
+        """
+        own = self.rows[:, None]
+        left = np.where(own >= 2, mixed.parts, 0.0)
+        more = own / np.maximum(own - left, 1e-9)  # how much further each mean lies
+        few = np.argsort(-left, axis=0, kind="stable")[: self.recipe.mixed_classes]
+        lost = np.sqrt(np.take_along_axis(left * more, few, axis=0)).T
+        out = np.empty_like(crossed)
+        for begin in range(0, len(squares), MIXED_ROWS):
+            rows = slice(begin, begin + MIXED_ROWS)
+            some, cross, root = few[:, rows].T, crossed[:, rows].T, lost[rows, None, :]
+            # Products [row, class, class] of the distances from the means; then those with the classes that lose.
+            along = squares[rows, None, None] - cross[:, :, None] + between.T[some].transpose(0, 2, 1)
+            along -= np.take_along_axis(cross, some, axis=1)[:, None, :]
+            inner = root * np.take_along_axis(along, some[:, :, None], axis=1) * root.transpose(0, 2, 1)
+            width, axes = np.linalg.eigh(inner)
+            gain = ((along * root) @ axes) ** 2 / np.maximum(1 - width, 1e-3)[:, None, :]
+            far = squares[rows, None] - 2 * cross + np.diag(between)
+            out[:, rows] = (far + gain.sum(axis=2)).T
+        return np.asarray(out * more**2)
+
     def best_ridge(self, rows: RotatedRows, out: HeldOutRows, weights: Floats, prior: Floats) -> float:
         """Return the ridge of least leave-one-out log loss, under the best of several weights of the scores."""
-        losses = []
+        losses, classes = [], RowClasses(out.y, out.soft)
         for ridge in self.recipe.linear_ridges:
             scores = self.scores_left_out(rows, out, ridge)
-            tried = (log_loss(prior[:, None] + by * scores, out.y, weights) for by in self.recipe.linear_weights)
+            tried = (log_loss(prior[:, None] + by * scores, classes, weights) for by in self.recipe.linear_weights)
             losses.append(min(tried))
         return self.recipe.linear_ridges[int(np.argmin(losses))]
 
     def coefficients(self, ridge: float) -> tuple[Floats, Floats]:
         """Return the slope of each feature and its constant, [feature, class]."""
-        width, axes = self._axes
-        slopes = self.rows.sum() * axes @ (self.means @ axes / (width + ridge)).T
+        slopes = self.rows.sum() * self._narrowed_means(ridge)
         return self.centring.back(slopes), -0.5 * self.means.T * slopes
+
+    def _narrowed_means(self, ridge: float) -> Floats:
+        """Return the means divided by the scatter with a ridge, [feature, class]."""
+        if "_axes" not in vars(self):  # rows that are left out need the axes; without them, Cholesky is much quicker
+            scatter = self._scatter.copy(order="F")
+            scatter.reshape(-1, order="F")[:: len(scatter) + 1] += ridge
+            _, found, failed = dposv(scatter, self.means.T, overwrite_a=True)
+            if not failed:
+                return np.asarray(found)
+        width, axes = self._axes  # also where rounding leaves a scatter that is not positive
+        return np.asarray(axes @ (self.means @ axes / (width + ridge)).T)
 
     def by_column(self, constants: Floats) -> Floats:
         """Return the constant of each column, [column, class], given those of its features."""
@@ -148,8 +206,8 @@ class LinearScores:
         return sums_by_column(self.joint.grid, whole)
 
 
-def log_loss(scores: Floats, y: Codes, weights: Floats) -> float:
+def log_loss(scores: Floats, classes: RowClasses, weights: Floats) -> float:
     """Return the mean log loss of scores [class, row]."""
     below = scores - scores.max(axis=0)
-    own = below[y, np.arange(len(y))]
+    own = classes.mean_of(below)
     return float(weights @ (np.log(np.exp(below).sum(axis=0)) - own) / weights.sum())

@@ -8,21 +8,25 @@ products of features move along: P' = Mᵀ P M. What the counts of single column
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
-from ..._types import Floats, Longs
+from ..._types import Codes, Floats, Longs
 from ...data.grid import Grid, LabelValues, NumberBins
 from ...errors import DoesNotFit
 from ...stats import Counts, Moments, Table
 from ...stats.arithmetic import divide
 from ...stats.pairs import JointCounts
 
+# A bin is split for each class as its own rows are, and as those of all classes, which count as so many rows of it.
+SPLIT_ROWS = 2.0
 
-def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
+
+def moved_counts(counts: Counts, grid: Grid, rows: KnownRows | None = None) -> JointCounts:
     """Return the joint counts of the same rows on another grid, as near as counts alone can tell.
 
     Rows, the values of single columns, and the mean and variance of numbers are preserved. A column that was not
@@ -35,6 +39,8 @@ def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
         What was counted, of single columns and of columns jointly.
     grid : Grid
         The grid to move to.
+    rows : KnownRows, optional
+        Some of the rows, which tell how the numbers in a bin are spread.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def moved_counts(counts: Counts, grid: Grid) -> JointCounts:
     joint = joint_or_rows(counts)
     if joint.grid == grid:
         return joint
-    move = GridMove(counts, joint, grid)
+    move = GridMove(counts, joint, grid, rows)
     for at in range(len(grid.numbers)):
         move.number(at)
     for at in range(len(grid.labels)):
@@ -64,6 +70,14 @@ def joint_or_rows(counts: Counts) -> JointCounts:
     return JointCounts(counts.classes, Grid((), ()), np.zeros((len(counts.rows), 0)), counts.rows[:, None, None])
 
 
+class KnownRows(NamedTuple):
+    """Some of the rows that were counted: their numbers by column, the places of their classes, their weights."""
+
+    numbers: Mapping[str, Floats]
+    y: Codes
+    weights: Floats
+
+
 class MovedNumber(NamedTuple):
     """The fine bins that a number was counted in: the bin of the new grid, the old feature and the level of each."""
 
@@ -71,12 +85,14 @@ class MovedNumber(NamedTuple):
     of: Longs  # features of the old grid: the flag of the coarse bin, or 1
     n: Floats  # [class, fine bin of the old grid]
     level: Floats  # on the scale of the new grid
+    before: Floats  # the same on the scale of the old one
 
 
 class GridMove:
     """The way from one grid to another: which new features are made of which old ones, by class."""
 
-    def __init__(self, counts: Counts, joint: JointCounts, grid: Grid) -> None:
+    def __init__(self, counts: Counts, joint: JointCounts, grid: Grid, rows: KnownRows | None) -> None:
+        self.rows_known = rows
         self.counts, self.joint, self.old, self.new = counts, joint, joint.grid, grid
         self.rows = joint.products[:, 0, 0]
         self.fine = np.zeros((len(self.rows), grid.fine_bins))
@@ -106,17 +122,14 @@ class GridMove:
             return
         moved = self._unknown(bins) if before is None else self._known(bins, before)
         begin, flags = int(self.new.fine_offsets[at]), self.new.flags(at)
-        np.add.at(self.fine, (slice(None), begin + moved.to), moved.n)
-        whole = np.zeros((len(self.rows), self.old.features))
-        np.add.at(whole, (slice(None), moved.of), moved.n)
-        whole[:, 0] = self.rows
-        shares = divide(moved.n, whole[:, moved.of])
+        self.fine[:, begin : begin + len(bins.coarse)] += grouped(moved.n, moved.to, len(bins.coarse))
         if bins.size:
             own = flags.start + np.array(bins.coarse)[moved.to]
-            self._add(moved.of, own, shares)
-            np.add.at(self.flags, (slice(None), own), moved.n)
+            whole = grouped(moved.n, moved.of, self.old.features)[:, moved.of]
+            self._add(moved.of, own, divide(moved.n, self._whole(moved.of, whole)))
+            self.flags += grouped(moved.n, own, self.new.features)
         if bins.scale:
-            self._level(at, before, moved, shares)
+            self._level(at, before, moved)
 
     def _keep_number(self, at: int, before: int) -> None:
         """Leave a number as it is: it has the same bins on both grids."""
@@ -134,9 +147,11 @@ class GridMove:
         """Return where the fine bins of a number move to."""
         old, begin = self.old.numbers[before], int(self.old.fine_offsets[before])
         n = self.joint.fine[:, begin : begin + len(old.coarse)]
-        middles = original_middles(old, n.sum(axis=0), self._moments(old.name))
+        middles = original_middles(old)
         of = self.old.flags(before).start + np.array(old.coarse) if old.size else np.zeros(len(old.coarse), np.int64)
-        return MovedNumber(np.searchsorted(bins.cuts, middles), of, n, level_of(bins, middles))
+        levels = level_of(bins, middles), level_of(old, middles)
+        moved = MovedNumber(np.searchsorted(bins.cuts, middles), of, n, *levels)
+        return moved if self.rows_known is None else split_bins(moved, old, bins, self.rows_known)
 
     def _unknown(self, bins: NumberBins) -> MovedNumber:
         """Return a number that was not counted jointly: as a normal distribution in each class fills the new bins."""
@@ -147,9 +162,8 @@ class GridMove:
             below = np.where(spread > 0, ndtr((cuts - mean) / spread), mean <= cuts)
         shares = np.diff(below, prepend=0.0, append=1.0, axis=1)
         size = len(bins.coarse)
-        return MovedNumber(
-            np.arange(size), np.zeros(size, np.int64), moments.n * shares, np.array(bins.middles, dtype=np.float64)
-        )
+        level = np.array(bins.middles, dtype=np.float64)
+        return MovedNumber(np.arange(size), np.zeros(size, np.int64), moments.n * shares, level, level)
 
     def _moments(self, name: str) -> Moments:
         found = self.counts.columns.get(name)
@@ -159,22 +173,28 @@ class GridMove:
             )
         return found.on(self.joint.classes)
 
-    def _level(self, at: int, before: int | None, moved: MovedNumber, shares: Floats) -> None:
-        """Move a number itself: to the new center and scale; from its bins where it had no scale."""
+    def _level(self, at: int, before: int | None, moved: MovedNumber) -> None:
+        """Move a number itself: within a coarse bin by the slope that its fine bins show, and by their means.
+
+        The slope is the ratio of the scales, unless the two grids clip numbers differently.
+        """
         bins, level = self.new.numbers[at], self.new.features - len(self.new.numbers) + at
+        of, groups = np.unique(moved.of, return_inverse=True)
+        n, after = grouped(moved.n, groups, len(of)), grouped(moved.n * moved.level, groups, len(of))
         if before is None or not self.old.numbers[before].scale:
-            self._add(moved.of, np.full(len(moved.of), level), shares * moved.level)
+            self._add(of, np.full(len(of), level), divide(after, self._whole(of, n)))
             self.apart[at] = moved.n @ moved.level**2
             return
         old, own = self.old.numbers[before], self.old.features - len(self.old.numbers) + before
-        self._add(np.array([own]), np.array([level]), np.full((1, 1), bins.scale / old.scale))
-        far = (old.center / 2 - bins.center / 2) * 2 * bins.scale
-        flags = self.old.flags(before)
-        if old.size:
-            self._add(np.arange(flags.start, flags.stop), np.full(old.size, level), np.full((1, 1), far))
-        else:
-            there = divide(moved.n.sum(axis=1), self.rows)[:, None]
-            self._add(np.zeros(1, np.int64), np.array([level]), far * there)
+        x = moved.before
+        sums = grouped(moved.n * x, groups, len(of))
+        slope = slope_within(x, moved.level, moved.n.sum(axis=0), groups, bins.scale / old.scale)
+        self._add(np.array([own]), np.array([level]), np.full((1, 1), slope))
+        self._add(of, np.full(len(of), level), divide(after - slope * sums, self._whole(of, n)))
+
+    def _whole(self, of: Longs, n: Floats) -> Floats:
+        """Return the rows of old features that a number is part of, given those with the number: all rows for 1."""
+        return np.where(of == 0, self.rows[:, None], n)
 
     # -- labels ---------------------------------------------------------------------------------------------------
 
@@ -251,24 +271,59 @@ class GridMove:
             products[:, flags, level] = sums
 
 
-def original_middles(bins: NumberBins, n: Floats, moments: Moments) -> Floats:
-    """Return the middle of each fine bin as the number it was, given the rows of the bins and the moments of all.
+def original_middles(bins: NumberBins) -> Floats:
+    """Return the middle of each fine bin as the number it was.
 
-    Without a scale nearly all numbers are the same, their mean; others lie between cuts.
+    Without a scale nearly all rows have the number that is the center; others lie between cuts.
     """
-    if bins.scale:
-        return np.asarray(np.array(bins.middles) / bins.scale + bins.center)
-    mean = float(moments.overall().mean[0, 0])
+    if bins.scale or not bins.cuts:
+        return np.asarray(np.array(bins.middles) / (bins.scale or 1.0) + bins.center)
     cuts = np.array(bins.cuts)
-    if not len(cuts):
-        return np.array([mean])
     found = np.concatenate([cuts[:1], cuts[:-1] / 2 + cuts[1:] / 2, np.nextafter(cuts[-1:], np.inf)])
-    usual = int(np.argmax(n))
-    if np.searchsorted(cuts, mean) == usual:
-        found[usual] = mean
+    found[np.searchsorted(cuts, bins.center)] = bins.center
     return found
 
 
 def level_of(bins: NumberBins, numbers: Floats) -> Floats:
     """Return numbers on the common scale of a column."""
     return np.asarray((np.clip(numbers, bins.low, bins.high) - bins.center) * bins.scale)
+
+
+def split_bins(moved: MovedNumber, old: NumberBins, new: NumberBins, rows: KnownRows) -> MovedNumber:
+    """Return fine bins that are split as some of their rows are: a class as its own rows, the fewer the more as all."""
+    x = rows.numbers[old.name]
+    there = ~np.isnan(x)
+    x, y, w = x[there], rows.y[there], rows.weights[there]
+    before, size = np.searchsorted(old.cuts, x), len(new.coarse)
+    pairs, which = np.unique(before * size + np.searchsorted(new.cuts, x), return_inverse=True)
+    bin_of, to = pairs // size, pairs % size
+    own = np.zeros((len(moved.n), len(pairs)))
+    np.add.at(own, (y, which), w)
+    cells = own.sum(axis=0)
+    level, earlier = (np.bincount(which, w * level_of(bins, x), len(pairs)) / cells for bins in (new, old))
+    in_bin = grouped(own, bin_of, len(old.coarse))[:, bin_of]
+    shares = (own + SPLIT_ROWS * cells / in_bin.sum(axis=0)) / (in_bin + SPLIT_ROWS)
+    unknown = np.setdiff1d(np.arange(len(old.coarse)), bin_of)  # bins without any of these rows move whole
+    return MovedNumber(
+        np.concatenate([to, moved.to[unknown]]),
+        np.concatenate([moved.of[bin_of], moved.of[unknown]]),
+        np.concatenate([moved.n[:, bin_of] * shares, moved.n[:, unknown]], axis=1),
+        np.concatenate([level, moved.level[unknown]]),
+        np.concatenate([earlier, moved.before[unknown]]),
+    )
+
+
+def grouped(n: Floats, groups: Longs, size: int) -> Floats:
+    """Return sums over bins of each of so many groups, [class, group]."""
+    out = np.zeros((len(n), size))
+    np.add.at(out.T, groups, n.T)
+    return out
+
+
+def slope_within(x: Floats, y: Floats, n: Floats, groups: Longs, usual: float) -> float:
+    """Return the slope of y on x by least squares within groups; the usual one where x does not vary there."""
+    size, sides = int(groups.max(initial=0)) + 1, np.stack([np.ones(len(n)), x, y])
+    whole, *sums = grouped(n * sides, groups, size)
+    x, y = (side - divide(of_group, whole)[groups] for side, of_group in zip((x, y), sums, strict=True))
+    square = float(n @ x**2)
+    return float(n @ (x * y)) / square if square > 1e-9 * n.sum() else usual

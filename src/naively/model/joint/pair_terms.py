@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._types import Singles
 from ...data.grid import Grid
-from .associations import pair_scores, pair_scores_left_out
+from .associations import pair_scores_left_out
+from .pair_tables import pair_tables
 from .tables import TableBuilder
 from .term_counts import TermCounts
 from .terms import LeaveOneOut, Term, TermKind
@@ -67,13 +68,12 @@ class PairTerms(TermKind):
 
     def add_tables(self, tables: TableBuilder) -> None:
         """Add the weighted log ratios of each pair that has a weight."""
-        counts = tables.counts
-        for term, weight in tables.weights.items():
+        own = {}
+        for term, by in tables.weights.items():
             if self.holds(term) and isinstance(term.level, int):
                 i, j = term.columns
-                to = np.ix_(*(counts.pair_bins(at, term.level) for at in (i, j)))
-                scores = pair_scores(counts.pair(i, j, term.level), counts.recipe.pair_pseudo_count)
-                tables.add_pair(i, j, weight * scores.transpose(1, 2, 0)[to])
+                own[i, j, term.level] = by
+        tables.set_pairs(pair_tables(tables.counts, own))
 
 
 def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from ..._types import Codes, Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
+from .pair_tables import PairTables, no_pairs
 from .term_counts import TermCounts
 
 if TYPE_CHECKING:
@@ -56,28 +57,6 @@ class Slopes:
 
 
 @dataclass(frozen=True)
-class PairTables:
-    """The contribution of pairs of codes: a table [code, code, class] for each pair of columns."""
-
-    classes: Axis
-    offsets: Longs
-    pairs: tuple[tuple[int, int], ...]
-    tables: tuple[Floats, ...]
-
-    @cached_property
-    def _laid(self) -> tuple[Longs, Longs, Longs, Floats]:
-        padding = [np.pad(table, ((0, 1), (0, 1), (0, 0))).reshape(-1, len(self.classes)) for table in self.tables]
-        lines = offsets_of(np.array([len(part) for part in padding], dtype=np.int64))[:-1]
-        first, second = (np.array(part, dtype=np.int64) for part in zip(*self.pairs, strict=True))
-        return first, second, lines, padded(np.vstack(padding))
-
-    def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
-        """Have the contributions of the pairs added to the scores."""
-        if self.pairs:
-            scorer.pairs(x, self.offsets, *self._laid)
-
-
-@dataclass(frozen=True)
 class JointTables:
     """All tables of a model, and the bias of each class."""
 
@@ -103,7 +82,7 @@ class TableBuilder:
         self._codes: list[Floats] = []
         self._linear: list[Floats] = []
         self._slopes = np.zeros((counts.grid.features, len(counts.joint.classes)))
-        self._pairs: dict[tuple[int, int], Floats] = {}
+        self._pairs = no_pairs(counts.joint.classes, counts.grid.offsets)
 
     def set_linear(self, slopes: Floats, constants: Floats) -> None:
         """Start with linear terms: slopes [feature, class], and constants of columns [column, class]."""
@@ -120,9 +99,9 @@ class TableBuilder:
         self._start()
         self._codes[at] = self._codes[at] + table
 
-    def add_pair(self, i: int, j: int, table: Floats) -> None:
-        """Add contributions [code, code, class] of a pair of columns."""
-        self._pairs[i, j] = self._pairs[i, j] + table if (i, j) in self._pairs else table
+    def set_pairs(self, pairs: PairTables) -> None:
+        """Take in the contributions of all pairs of columns."""
+        self._pairs = pairs
 
     def _linear_tables(self, slopes: Floats, constants: Floats) -> list[Floats]:
         """Return the linear contribution of the code of each column, [code, class]; slopes of numbers come on top."""
@@ -142,5 +121,4 @@ class TableBuilder:
         self._start()
         grid, classes = self.counts.grid, self.counts.joint.classes
         slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
-        pairs = PairTables(classes, grid.offsets, tuple(self._pairs), tuple(self._pairs.values()))
-        return JointTables(bias, CodeTables(classes, tuple(self._codes)), slopes, pairs, tuple(self._linear))
+        return JointTables(bias, CodeTables(classes, tuple(self._codes)), slopes, self._pairs, tuple(self._linear))

@@ -122,7 +122,7 @@ def cells_in_column(x: Matrix) -> int:
 def grid_of_numbers(model: RefinedModel, frame: Frame, weights: Floats, threads: int) -> Grid:
     """Return the bins of numbers, from rows without their classes."""
     bins, recipe = [], model.recipe
-    wanted = coarse_bins(weights, recipe)
+    wanted = coarse_bins(float(weights.sum()), recipe)
     columns = model.read(frame.on(model.schema), 0, frame.rows, threads)
     for column in model.schema.of_kind("numbers"):
         part = model.number_parts[column.name]
