@@ -310,13 +310,6 @@ def hashing(
     return add_block
 
 
-def row_block(counter: TableCounter, rows: Rows) -> tuple[Frame, Codes, Floats | None, None]:
-    """Return rows in memory as a block to count again, given the counter that knows the codes of their classes."""
-    target = rows.target
-    assert isinstance(target, Target), "each row has one label"
-    return frame_of(rows.source), counter.classes.codes(target.labels)[target.codes], rows.weights, None
-
-
 def hashed_classes(rows: Rows, counter: TableCounter) -> Codes | Hashes:
     """Return the classes of rows as they are hashed: codes that the counter gives them, or hashes of soft labels."""
     if isinstance(rows.target, SoftLabels):

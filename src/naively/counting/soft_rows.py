@@ -47,3 +47,12 @@ def blocks_by_class(
         if len(at):
             some = frame if len(at) == frame.rows else frame.take(at)
             yield some, np.full(len(at), code, dtype=np.int32), np.ascontiguousarray(weights[at]), None
+
+
+def counted_blocks(counter: TableCounter, rows: Rows) -> Iterator[tuple[Frame, Codes, Floats | None, None]]:
+    """Give rows in memory as blocks to count again, with the codes that a counter has for their classes."""
+    target = rows.target
+    if isinstance(target, SoftLabels):
+        yield from blocks_by_class(counter, rows, target)
+    else:
+        yield frame_of(rows.source), counter.classes.codes(target.labels)[target.codes], rows.weights, None

@@ -13,8 +13,9 @@ from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
-from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows, row_block
+from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
+from ..counting.soft_rows import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame, frame_of
 from ..data.target import ONE, Target
@@ -166,11 +167,11 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
 
     def all_rows() -> Blocks:
         earlier = with_class_weights(before.rows(), state.class_weights)
-        yield row_block(counter, earlier)
+        yield from counted_blocks(counter, earlier)
         if isinstance(rows, FileRows):
             yield from rows.again(counter, threads, wide=parameters.model == "refined")
         else:
-            yield row_block(counter, rows)
+            yield from counted_blocks(counter, rows)
 
     after = Tuner(parameters, state).fit(with_class_weights(sample, state.class_weights), all_rows)
     return replace(after, fitted_rows=float(counter.rows.sum()), changed=0.0, due=False)

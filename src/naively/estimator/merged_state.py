@@ -17,8 +17,8 @@ import numpy as np
 from .._types import Floats
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
-from ..counting.rows import row_block
 from ..counting.second_pass import count_jointly
+from ..counting.soft_rows import counted_blocks
 from ..counting.weights import class_weights, with_class_weights
 from ..data.grid import Grid
 from ..data.schema import Schema
@@ -107,7 +107,7 @@ def joint_of_part(counter: TableCounter, part: FittedState, grid: Grid, threads:
     if part.kept is not None and part.kept.complete:
         alone = counter.fresh()
         rows = with_class_weights(part.kept.rows(), part.class_weights)
-        count_jointly([alone], grid, [row_block(counter, rows)], threads)
+        count_jointly([alone], grid, counted_blocks(counter, rows), threads)
         assert alone.together is not None, "pairs were counted"
         seen = list(counter.classes.places)
         return alone.together.value(seen, Axis(seen, counter.declared))

@@ -173,11 +173,10 @@ def hard_labels(rows: Rows) -> Target:
 
 def rows_with_weight(rows: Rows) -> Rows:
     """Return the rows that weigh something: a row of no weight is no row."""
-    there = None if rows.weights is None or rows.weights.all() else rows.weights > 0
+    there = np.ones(rows.target.rows, dtype=np.bool_) if rows.weights is None else rows.weights > 0
     if isinstance(rows.target, SoftLabels):
-        some = rows.target.proportions.any(axis=1)
-        there = some if there is None else there & some
-    return rows if there is None or there.all() else rows.take(np.flatnonzero(there))
+        there &= rows.target.proportions.any(axis=1)
+    return rows if there.all() else rows.take(np.flatnonzero(there))
 
 
 def rows_at(rows: Rows, at: Places) -> Rows:

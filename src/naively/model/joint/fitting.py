@@ -22,7 +22,7 @@ from ...data.target import SoftLabels
 from ...errors import InvalidInput
 from ...errors.message import Setting
 from ...stats import Counts
-from ..leave_one_out import hard_labels, rows_at
+from ..leave_one_out import rows_at
 from ..recipe import RECIPE, Recipe
 from .associations import HeldOutRows
 from .binning import grid_of, most_features
@@ -165,10 +165,11 @@ def grid_of_sample(
 
 def known_rows(rows: Rows, counts: Counts) -> KnownRows:
     """Return rows that were counted, to tell how the numbers in a bin of these counts are spread."""
-    grid, frame, target = None if counts.joint is None else counts.joint.grid, frame_of(rows.source), hard_labels(rows)
+    grid, frame, target = None if counts.joint is None else counts.joint.grid, frame_of(rows.source), rows.target
+    codes = target.proportions.argmax(axis=1) if isinstance(target, SoftLabels) else target.codes
     names = [] if grid is None else [bins.name for bins in grid.numbers]
     numbers = {name: frame.columns[name].numbers(0, frame.rows) for name in names}
-    y = counts.classes.places(target.labels)[target.codes].astype(np.int32)
+    y = counts.classes.places(target.labels)[codes].astype(np.int32)
     return KnownRows(numbers, y, np.ones(len(y)) if rows.weights is None else rows.weights)
 
 
