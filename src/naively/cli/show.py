@@ -68,6 +68,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
         "scored_rows": None if (scores := scores_at_hand(fitted)) is None else as_row_count(scores.rows),
+        **views.kept_rows_as_json(fitted),
     }
 
 
