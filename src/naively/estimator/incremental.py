@@ -77,7 +77,7 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     # No row is kept, nor any score of one, once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
     after = _outdated(replace(state, counts=left, information=measured, held_out=HeldOutCache()))
-    return _without_rows(parameters, after, rows)
+    return _without_rows(parameters, after, rows, part)
 
 
 def forget(
@@ -177,12 +177,17 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
     return replace(after, fitted_rows=float(counter.rows.sum()), changed=0.0, due=False)
 
 
-def _without_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
-    """Drop rows that are forgotten; where all others are kept, count these anew, so that nothing stays of the rest."""
+def _without_rows(
+    parameters: Parameters, state: FittedState, rows: Rows | FileRows, counter: TableCounter
+) -> FittedState:
+    """Drop rows that are forgotten, whose classes have the codes of a counter.
+
+    Where all others are kept, these are counted anew, so that nothing stays of the rest.
+    """
     if state.kept is None:
         return state
     if isinstance(rows, FileRows):
-        kept = state.kept - KeptRows.of_file(rows, state.counts.counter, parameters.threads)
+        kept = state.kept - KeptRows.of_file(rows, counter, parameters.threads)
     else:
         kept = state.kept.without(rows, parameters.threads)
     state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
