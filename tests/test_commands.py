@@ -191,7 +191,7 @@ def about(line):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs bash")
-@pytest.mark.parametrize("name", ["getting-started/five-minutes.md", "guide/forgetting.md", "reference/commands.md"])
+@pytest.mark.parametrize("name", ["getting-started/five-minutes.md", "guide/adding.md", "reference/commands.md"])
 def test_the_commands_of_a_page_print_what_it_shows(name, inside):
     (inside / "penguins.csv").write_bytes(PENGUINS.read_bytes())
     commands = lines_of(ROOT / "docs" / name)

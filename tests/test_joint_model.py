@@ -358,8 +358,6 @@ def test_the_textbook_model_is_one_setting_away(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes(model="auto").fit(X, y)
     book = nv.NaiveBayes(model="textbook").fit(X, y)
-    with pytest.raises(InvalidSetting, match="textbook"):
-        nb.predict_interval(X)
     with pytest.raises(InvalidSetting, match="held-out"):
         nb.calibrate(X, y, held_out=True)
     nb.model = "textbook"

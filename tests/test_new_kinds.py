@@ -115,7 +115,7 @@ class PriorModel(TableModel):
     """A model of its own: the prior, whatever the row."""
 
     joint_terms = "no term at all"
-    no_interval = "answers by the prior alone"
+    has_credible_interval = False
 
     def __init__(self, *given):
         super().__init__(*given)

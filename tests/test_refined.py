@@ -14,7 +14,7 @@ import naively as nv
 from naively import cli as commands
 from naively.counting import sample as kept
 from naively.data.grid import Grid
-from naively.errors import InvalidSetting, StaleWarning, UnreadableFile
+from naively.errors import StaleWarning, UnreadableFile
 from naively.model.recipe import RECIPE
 from naively.model.refined.features import row_hashes, scaled_words
 from naively.model.refined.fitting import fold_hashes
@@ -317,11 +317,6 @@ def test_one_row_as_a_dict_is_answered_as_in_a_table():
     row = {name: None if value != value else value for name, value in X.iloc[3].to_dict().items()}
 
     assert_allclose(nb.predict_proba(row), nb.predict_proba(X.iloc[3:4]), atol=1e-12)
-
-
-def test_intervals_are_about_the_textbook_model():
-    with pytest.raises(InvalidSetting, match="this model has offsets of values"):
-        fitted().predict_interval(X[:3])
 
 
 # -- beside the counts -------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ void word_weights(ConstTable documents, ConstVector totals, WordGroups group, Co
 
 void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Weights weights, ConstTable documents,
                          ConstVector totals, WordGroups group, ConstTable class_words, double pseudo_count,
-                         LogOddsOut out, int threads) {
+                         LogOddsOut out, int threads, std::optional<ConstTable> proportions) {
     WordCounts counts = word_counts(documents, totals, group, class_words, pseudo_count);
     size_t n = out.shape(2);
     require(starts.shape(0) == n + 1 && starts(0) == 0 && size_t(starts(n)) <= words.shape(0),
@@ -96,9 +96,12 @@ void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Wei
         require(words(i) >= 0 && size_t(words(i)) < documents.shape(0), "There is no such word.");
     require(out.shape(0) == 2 * counts.groups && out.shape(1) == counts.classes,
             "The output must be [group and kind, class, row].");
+    require(!proportions || (proportions->shape(0) == n && proportions->shape(1) == counts.classes),
+            "There must be a proportion for each row and class.");
     LabeledRows rows = labeled_rows(classes, weights, n, counts.classes);
+    WordRows x{starts.data(), words.data(), n, proportions ? proportions->data() : nullptr};
     without_gil(threads, [&](const Run& run) {
-        kernels().leave_one_out_words({starts.data(), words.data(), n}, rows, counts, out.data(), run);
+        kernels().leave_one_out_words(x, rows, counts, out.data(), run);
     });
 }
 
@@ -117,6 +120,7 @@ void bind_leave_one_out(nb::module_& m) {
     m.def("leave_one_out_words", &leave_one_out_words, "starts"_a.noconvert(), "words"_a.noconvert(),
           "classes"_a.noconvert(), "weights"_a.noconvert().none(), "documents"_a.noconvert(), "totals"_a.noconvert(),
           "group"_a.noconvert(), "class_words"_a.noconvert(), "pseudo_count"_a, "out"_a.noconvert(), "threads"_a = 1,
+          "proportions"_a.noconvert() = nb::none(),
           "Leave-one-out sums of the log-odds of the words of each row, out[group and kind, class, row].");
     m.def("leave_one_out_numbers", &leave_one_out_numbers, "x"_a.noconvert(), "classes"_a.noconvert(),
           "weights"_a.noconvert().none(), "n"_a.noconvert(), "mean"_a.noconvert(), "ssd"_a.noconvert(),

@@ -38,11 +38,13 @@ struct WordCounts {
     double pseudo_count;
 };
 
-// The distinct words of rows of text: those of row i lie between starts[i] and starts[i + 1].
+// The distinct words of rows of text: those of row i lie between starts[i] and starts[i + 1]. Of soft labels, the
+// proportions of the classes in each row, [row][class]; null where every row has one class.
 struct WordRows {
     const int64_t* starts;
     const int32_t* words;
     size_t rows;
+    const double* proportions;
 };
 
 }  // namespace naively

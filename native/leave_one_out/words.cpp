@@ -60,6 +60,15 @@ void class_proportions(const double* class_words, size_t groups, size_t classes,
 // What remains of a weight, never less than nothing.
 inline double without(double before, double removed) { return std::max(subtract(before, removed), 0.0); }
 
+// Calls work(class, weight) for each class that a row was counted for: its own, or those of a soft label.
+template <class Work>
+inline void each_class(const WordRows& x, const LabeledRows& rows, size_t row, double weight, Work&& work) {
+    if (!x.proportions) return work(size_t(rows.classes[row]), weight);
+    const double* proportions = x.proportions + row * rows.n_classes;
+    for (size_t k = 0; k < rows.n_classes; ++k)
+        if (proportions[k] > 0) work(k, weight * proportions[k]);
+}
+
 }  // namespace
 
 void word_weights(const WordCounts& counts, const double* group_weights, double* out, const Run& run) {
@@ -89,11 +98,12 @@ void leave_one_out_words(const WordRows& x, const LabeledRows& rows, const WordC
         std::vector<double> class_words(groups * classes), proportions(groups * width), documents(width),
             sums(2 * groups * classes);
         for (size_t row = piece * ROWS_AT_ONCE; row < std::min(n_rows, (piece + 1) * ROWS_AT_ONCE); ++row) {
-            size_t own = size_t(rows.classes[row]);
             double w = rows.weights ? rows.weights[row] : 1.0, there = 0;
             std::copy(counts.class_words, counts.class_words + class_words.size(), class_words.begin());
             for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i)
-                class_words[counts.group[x.words[i]] * classes + own] -= w;
+                each_class(x, rows, row, w, [&](size_t k, double part) {
+                    class_words[counts.group[x.words[i]] * classes + k] -= part;
+                });
             for (double& part : class_words) part = std::max(part, 0.0);
             class_proportions(class_words.data(), groups, classes, width, proportions.data());
             std::fill(sums.begin(), sums.end(), 0.0);
@@ -103,7 +113,8 @@ void leave_one_out_words(const WordRows& x, const LabeledRows& rows, const WordC
                 if (total <= 0) continue;  // no other document holds it
                 std::copy(counts.documents.data + word * width, counts.documents.data + (word + 1) * width,
                           documents.begin());
-                documents[own] = without(documents[own], w);
+                each_class(x, rows, row, w,
+                           [&](size_t k, double part) { documents[k] = without(documents[k], part); });
                 log_odds.compute(documents.data(), total, proportions.data() + g * width);
                 double* to = sums.data() + 2 * g * classes;
                 for (size_t k = 0; k < classes; ++k)

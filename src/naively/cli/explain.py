@@ -12,8 +12,11 @@ from . import arguments, options
 from .render import print_json, printable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .._types import Floats, Json, JsonObject, Label
     from ..estimator.fitted_classifier import FittedClassifier
+    from ..estimator.predict_files import Certainty
     from ..explain.evidence import Evidence
 
 # The codes that begin and end a color.
@@ -45,6 +48,9 @@ Examples:
     show_default=True,
     help="Show the probabilities of the textbook model as fractions of counts.",
 )
+@options.SET
+@options.BY_CLASS
+@options.INTERVAL
 @options.settings
 @options.reading
 @options.JSON
@@ -55,6 +61,9 @@ def explain_command(
     row: int,
     against: str | None,
     fractions: bool,
+    set_level: float | None,
+    by_class: bool,
+    interval: float | str | None,
     settings: options.OptionValues,
     reading: options.OptionValues,
     as_json: bool,
@@ -68,6 +77,9 @@ def explain_command(
     from ..estimator import predict_files
     from ..estimator.answers import evidence_of
 
+    if by_class and set_level is None:
+        raise click.UsageError("--by-class is about sets; give their level by --set, such as --set 0.9.")
+    certainty = predict_files.Certainty(set_level, by_class, interval)
     fitted = arguments.load_with_settings(model, settings)
     rival = None if against is None else arguments.LabelParser(fitted.classes.tolist()).parse(against, "--against")
     table = predict_files.row_of_file(fitted, arguments.open_files(files, reading), row - 1)
@@ -83,11 +95,13 @@ def explain_command(
         click.echo(f"Note: {note}", err=True)
     if as_json:
         own = {"row": row, "answer": answer, "most_probable": likeliest}
-        print_json(own | evidence_as_json(evidence, table.to_pylist()[0]))
+        print_json(own | evidence_as_json(evidence, table.to_pylist()[0]) | certainty_as_json(fitted, table, certainty))
         return
     if fitted.parameters.cost is not None or fitted.parameters.reject is not None:
         click.echo(printable(decision_line(fitted, answer, likeliest, float(of_most_probable.probabilities[0].max()))))
     click.echo("\n".join(map(printable, str(evidence).splitlines())))
+    for line in certainty_lines(certainty_as_json(fitted, table, certainty), evidence, certainty):
+        click.echo(printable(line))
     for name in evidence.behind.texts:
         click.echo()
         click.echo("\n".join(printable_colors(line) for line in evidence.message(0, name).splitlines()))
@@ -102,6 +116,35 @@ def decision_line(fitted: FittedClassifier, answer: Label, likeliest: Label, pro
     if answer is None:
         return f"No answer: the expected cost of each is above --reject {fitted.parameters.reject:g} ({beside})"
     return f"Answer: {answer} (least expected cost; {beside})"
+
+
+def certainty_as_json(fitted: FittedClassifier, table: pa.Table, certainty: Certainty) -> JsonObject:
+    """Return the set of classes and the intervals of one row that are wanted."""
+    from ..estimator.uncertainty import prediction_sets, probability_interval
+
+    found: JsonObject = {}
+    if certainty.set_level is not None:
+        (chosen,) = prediction_sets(fitted, table, certainty.set_level, by_class=certainty.by_class)
+        found["set"] = fitted.classes[chosen].tolist()
+    if certainty.interval is not None:
+        (low,), (high,) = probability_interval(fitted, table, certainty.level)
+        ends = zip(map(str, fitted.classes), low.tolist(), high.tolist(), strict=True)
+        found["intervals"] = {label: [one, other] for label, one, other in ends}
+    return found
+
+
+def certainty_lines(found: JsonObject, evidence: Evidence, certainty: Certainty) -> list[str]:
+    """Return the interval of the answer's probability and the set of classes, as lines."""
+    lines = []
+    if "intervals" in found:
+        answer = str(evidence.classes[int(evidence.answer[0])])
+        low, high = found["intervals"][answer]
+        kind = "Venn–Abers" if certainty.level is None else f"{certainty.level:.4g} interval"
+        lines.append(f"P({answer}) between {low:.3f} and {high:.3f} ({kind})")
+    if "set" in found:
+        listed = ", ".join(map(str, found["set"]))
+        lines.append(f"Classes that cannot be ruled out at level {certainty.set_level:.4g}: {listed}")
+    return lines
 
 
 def printable_colors(line: str) -> str:

@@ -77,6 +77,11 @@ Examples:
     f"--text, or with --keep-counts.",
 )
 @click.option(
+    "--conformalize",
+    is_flag=True,
+    help="Also score rows by leave-one-out, for the options --set and --interval of predict and explain.",
+)
+@click.option(
     "--keep-counts",
     type=click.Path(),
     metavar="FOLDER",
@@ -112,6 +117,7 @@ def fit_command(
     weight: str | None,
     class_weight: tuple[str, ...],
     cv: int | None,
+    conformalize: bool,
     keep_counts: str | None,
     window: int | None,
     normalize_weight: bool,
@@ -125,6 +131,7 @@ def fit_command(
     from ..estimator.fit_files import fit_model_to_files
     from ..estimator.load import save_model
     from ..estimator.settings import Parameters
+    from ..estimator.uncertainty import with_scores_of_files
 
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file)
@@ -149,6 +156,8 @@ def fit_command(
             progress=bar,
             normalize_weight=normalize_weight,
         )
+    if conformalize:
+        fitted = with_scores_of_files(fitted, file, name, weight)
     if out is not None:
         save_model(fitted.with_parameters(n_jobs=None), out)  # the number of threads belongs to this machine
     if as_json:

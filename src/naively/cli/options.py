@@ -14,6 +14,10 @@ Callback: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Callback], Callback]
 
 
+# The level of a set or an interval.
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
 def single_character(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return one character, such as a comma, or a tab, given by its name or as an escape."""
     found = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
@@ -30,6 +34,14 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
         return float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither a number nor 'auto'.") from None
+
+
+def level_or_venn_abers(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+    """Return the level of an interval, or the name of intervals that have none."""
+    if value is None or value == "venn-abers":
+        return value
+    level: float = LEVEL(value, param, ctx)
+    return level
 
 
 def option_group(name: str, options: Mapping[str, Decorator]) -> Decorator:
@@ -225,6 +237,23 @@ NORMALIZE = click.option(
     "--normalize-weight",
     is_flag=True,
     help="Scale the weights so that they sum to the number of rows. Reads them once before the fit.",
+)
+SET = click.option(
+    "--set",
+    "set_level",
+    type=LEVEL,
+    metavar="LEVEL",
+    help="Add the set of classes that cannot be ruled out: it contains the true class with this probability, such as "
+    "0.9.",
+)
+BY_CLASS = click.option(
+    "--by-class", is_flag=True, help="With --set: let the level hold for the rows of each class, not only on average."
+)
+INTERVAL = click.option(
+    "--interval",
+    callback=level_or_venn_abers,
+    metavar="LEVEL|venn-abers",
+    help="Add an interval of the probability, such as 0.9; venn-abers is narrower and has no level.",
 )
 CLASS_WEIGHT = click.option(
     "--class-weight",

@@ -18,6 +18,7 @@ EXAMPLE = """\b
 Examples:
   naively predict income.parquet new.csv -o answers.csv
   naively predict income.parquet new.parquet -o answers.parquet --probabilities --why 3
+  naively predict income.parquet new.csv -o answers.csv --set 0.9 --interval 0.9
   cat new.csv | naively predict income.parquet - | head
 """
 
@@ -46,6 +47,9 @@ Examples:
     metavar="N",
     help="Add the N largest contributions, as text.",
 )
+@options.SET
+@options.BY_CLASS
+@options.INTERVAL
 @click.option("--only-answers", is_flag=True, help="Write only the added columns.")
 @click.option("--prefix", default="", metavar="TEXT", help="Prefix of the names of the added columns.")
 @options.settings
@@ -66,14 +70,17 @@ def predict_command(
     as_json: bool,
     probabilities: bool,
     why: int,
+    set_level: float | None,
+    by_class: bool,
+    interval: float | str | None,
     only_answers: bool,
     prefix: str,
 ) -> None:
     """Predict the classes of the rows of files.
 
     Adds the columns `answer` (empty for rows without an answer, see --reject) and `probability`; with costs
-    `expected_cost`; with options `P(class)` and `why`. Columns are matched by name; others are copied. The output file
-    appears only when it is complete.
+    `expected_cost`; with options `low` and `high`, `P(class)`, `low(class)` and `high(class)`, `set` (classes separated
+    by |) and `why`. Columns are matched by name; others are copied. The output file appears only when it is complete.
     """
     from ..estimator import predict_files
 
@@ -81,6 +88,8 @@ def predict_command(
         raise click.UsageError("Parquet cannot be shown on a terminal; write it to a file: -o answers.parquet.")
     if out == "-" and as_json:
         raise click.UsageError("--json and the answers cannot both go to stdout; write the answers to a file by -o.")
+    if by_class and set_level is None:
+        raise click.UsageError("--by-class is about sets; give their level by --set, such as --set 0.9.")
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file, model)
     fitted = arguments.load_with_settings(model, settings, n_jobs)
@@ -90,6 +99,7 @@ def predict_command(
         why,
         only_answers,
         prefix,
+        predict_files.Certainty(set_level, by_class, interval),
     )
     with ProgressBar("Predicting", quiet) as bar:
         rows = predict_files.write_answers(fitted, file, out, to, wanted, bar)

@@ -54,6 +54,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
     """Return the contents of a model for JSON."""
     from .. import __version__
     from ..counting.notes import about_target
+    from ..estimator.uncertainty import scores_at_hand
     from ..judge.metrics import as_row_count
     from . import views
 
@@ -67,6 +68,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "columns": views.column_summaries(fitted),
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
+        "scored_rows": None if (scores := scores_at_hand(fitted)) is None else as_row_count(scores.rows),
     }
 
 
@@ -82,6 +84,7 @@ def settings_as_json(fitted: FittedClassifier) -> JsonObject:
 def print_model(fitted: FittedClassifier, model: str) -> None:
     """Print rows, classes, columns and settings."""
     from ..counting.notes import about_target
+    from ..estimator.uncertainty import scores_at_hand
     from . import views
 
     page, columns = console(), views.column_summaries(fitted)
@@ -94,6 +97,8 @@ def print_model(fitted: FittedClassifier, model: str) -> None:
     page.print()
     for line in views.tuning_lines(fitted):
         page.print(printable(line), soft_wrap=True)
+    if (scores := scores_at_hand(fitted)) is not None:
+        page.print(f"Held-out scores of {row_count_text(scores.rows)} rows, for --set and --interval.", soft_wrap=True)
     for note in (*about_target(fitted.counts.classes.labels), *fitted.schema.hints):
         page.print(f"Note: {printable(command_text(note))}", soft_wrap=True)
     settings = (f"{name}={value}" for name, value in settings_as_json(fitted).items() if value is not None)

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from .._types import Json, JsonObject
 from ..data import model_file
@@ -16,40 +15,40 @@ from ..data.column import FamilySettings
 from ..data.schema import Schema
 from ..errors import InvalidInput, InvalidSetting, UnreadableFile
 from ..errors.message import Setting
-from ..stats import Counts
 from .files import FileRows
 
 # What makes kept counts useless when it changes, and the pieces of a file that are looked at to see whether it did.
-FORMAT = 2
+FORMAT = 3
 PIECES, PIECE = 16, 1 << 16
 # A file that was being written when its process was killed is swept away after so many seconds.
 STALE = 3600.0
 
 
-class CachedCounts(NamedTuple):
-    """The counts of one file, and what was noted while it was read."""
-
-    counts: Counts
-    noted: JsonObject
-
-
 class CountsCache:
-    """A folder with the counts of files that were counted in one and the same way."""
+    """A folder with the counts of files that were counted in one and the same way.
+
+    What is kept beside the counts follows from some settings, which are given as plain data.
+    """
 
     def __init__(
-        self, folder: str | os.PathLike[str], rows: FileRows, families: FamilySettings | Schema | None
+        self,
+        folder: str | os.PathLike[str],
+        rows: FileRows,
+        families: FamilySettings | Schema | None,
+        beside: JsonObject | None = None,
+        pairs: bool = False,
     ) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
-        how = counting_settings(rows, families)
+        how = counting_settings(rows, families) | (beside or {})
         place = self.folder / "schema.json"
         if place.exists():
             said = self._read(place)
             check_same_settings(self.folder, said["how"], how)
             self.schema = Schema.from_json(said["schema"])
         else:
-            self.schema = rows.schema(families, pairs=False)
+            self.schema = rows.schema(families, pairs)
             text = json.dumps({"how": how, "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
             model_file.file.replace_file(place, text.encode())
         rows.asked = families or ()
@@ -72,25 +71,25 @@ class CountsCache:
         whole = str(Path(path).resolve())
         return self.folder / f"{Path(path).name}-{sha256_of(whole.encode())[:16]}.parquet"
 
-    def find(self, path: str) -> CachedCounts | None:
-        """Return the counts of a file, if they are there and the file is as it was."""
+    def find(self, path: str) -> model_file.StoredModel | None:
+        """Return what is kept of a file, if it is there and the file is as it was."""
         place = self.place(path)
         if not place.exists():
             return None
         try:
-            counts, about = model_file.read_counts(place)
+            found = model_file.read_model(place)
         except UnreadableFile:
             return None  # counted anew
-        same = about.get("mark") == self.mark and about.get("file") == file_fingerprint(path)
-        return CachedCounts(counts, about["noted"]) if same else None
+        same = found.about.get("mark") == self.mark and found.about.get("file") == file_fingerprint(path)
+        return found if same else None
 
-    def put(self, path: str, one: CachedCounts, before: JsonObject) -> None:
-        """Keep the counts of a file, unless it changed while it was read."""
+    def entry(self, path: str, noted: JsonObject, before: JsonObject) -> JsonObject:
+        """Return what is written beside the counts of a file, unless it changed while it was read."""
         if file_fingerprint(path) != before:
             raise InvalidInput(
                 f"{path} changed while it was read. Wait until it is whole, and count it again.", path=path
             )
-        model_file.write_model(self.place(path), one.counts, {"mark": self.mark, "file": before, "noted": one.noted})
+        return {"mark": self.mark, "file": before, "noted": noted}
 
 
 def counting_settings(rows: FileRows, families: FamilySettings | Schema | None) -> JsonObject:

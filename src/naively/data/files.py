@@ -190,6 +190,13 @@ class File:
             vars(other).update({"_first": self, "_spooled": self._spooled})  # the copy goes when both have gone
         return other
 
+    def alone(self, at: int) -> File:
+        """Return one of the files, read as all of them are together."""
+        other = self.but()
+        own = {"_places": (self._places[at],), "_parts": (self._parts[at],)}
+        vars(other).update(own | {"_columns": self._columns, "_mixed": self._mixed})
+        return other
+
     def bytes(self, at: int) -> int:
         """Return the size of one of the files."""
         return self._parts[at].path.stat().st_size

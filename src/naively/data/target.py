@@ -201,7 +201,7 @@ def check_numbers(labels: list[Label]) -> None:
             )
 
 
-def shares_of(frame: TableLike) -> SoftLabels:
+def shares_of(frame: TableLike) -> Target | SoftLabels:
     """Return soft labels: the columns are the classes, the cells how much of the row belongs to each."""
     table = np.column_stack([values.numbers(0, frame.rows) for values in frame.columns.values()])
     wrong = np.flatnonzero(~(table >= 0).all(axis=1) | ~np.isfinite(table).all(axis=1))
@@ -210,7 +210,10 @@ def shares_of(frame: TableLike) -> SoftLabels:
             RowNumber(wrong[0]),
             f" of y holds the soft labels {table[wrong[0]]}; the proportion of a class is a number of 0 or more.",
         )
-    return SoftLabels(list(frame.names), table, np.dtype(object))
+    labels, dtype = list(frame.names), np.dtype(object)
+    if ((table == 0) | (table == 1)).all() and (table.sum(axis=1) == 1).all():
+        return Target(labels, table.argmax(axis=1).astype(np.int32), dtype)  # every row has one class: no soft label
+    return SoftLabels(labels, table, dtype)
 
 
 __all__ = ["SoftLabels", "Target", "target_of"]

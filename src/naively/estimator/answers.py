@@ -16,8 +16,7 @@ from ..data.dict_rows import few_rows
 from ..data.file_paths import paths_of
 from ..data.files import File, file_of
 from ..data.frame import Frame, frame_of
-from ..errors import InvalidInput, InvalidSetting, UnreadableRows
-from ..errors.message import Setting
+from ..errors import InvalidInput, UnreadableRows
 from ..explain.contributions import explained
 from ..explain.evidence import Evidence
 from ..explain.interval import interval, prior_cumulants, tail_probability
@@ -75,14 +74,8 @@ def expected_costs(fitted: FittedClassifier, X: TableLike) -> Floats:
 
 
 def posterior_interval(fitted: FittedClassifier, X: TableLike, level: float) -> tuple[Floats, Floats]:
-    """Return where P(class | row) lies with this probability: (low, high), each [row, class]."""
+    """Return the credible interval of P(class | row), if the model has one: (low, high), each [row, class]."""
     model, parameters = fitted.model, fitted.parameters
-    if model.no_interval is not None:
-        raise InvalidSetting(
-            f"predict_interval is defined by the counts of single columns, and this model {model.no_interval}; set ",
-            Setting("model", "textbook"),
-            " for the intervals of the textbook model.",
-        )
     tail, (source, threads) = tail_probability(level), source_of(fitted, X)
     smoothing = None if prior_pseudo_counts(parameters) is None else parameters.prior_smoothing
     return interval(model, source, threads, prior_cumulants(model.textbook, fitted.all_counts.rows, smoothing), tail)

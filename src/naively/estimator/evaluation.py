@@ -41,7 +41,7 @@ def scores_by_leave_one_out(
     file = file_of(X)
     if file is not None:
         read = rows_of_file(file, y, target, sample_weight)
-        parts = _parts_of(
+        parts = parts_of_file(
             fitted, read, lambda table, w: scores_by_leave_one_out(fitted, table, None, w, read.of_target)
         )
         return joined_scores(parts)
@@ -75,7 +75,7 @@ def score_of(
         parts = [_judged(fitted, X, y, sample_weight, target)]
     else:
         rows = rows_of_file(file, y, target, sample_weight)
-        parts = _parts_of(fitted, rows, lambda table, w: _judged(fitted, table, None, w, rows.of_target))
+        parts = parts_of_file(fitted, rows, lambda table, w: _judged(fitted, table, None, w, rows.of_target))
     labels, answers = _joined([part.labels for part in parts]), _joined([part.answers for part in parts])
     weights = [part.weights for part in parts if part.weights is not None]
     heavy = None if sample_weight is None else np.concatenate(weights)
@@ -100,7 +100,9 @@ def _joined(parts: list[list[Label]] | list[list[Label | None]]) -> AnyArray:
     return np.concatenate([np.asarray(part, dtype=object) for part in parts])
 
 
-def _parts_of(fitted: FittedClassifier, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]) -> list[Part]:
+def parts_of_file(
+    fitted: FittedClassifier, rows: FileRows, ask: Callable[[pa.Table, Floats | None], Part]
+) -> list[Part]:
     """Return what is asked of the rows of files, read a block at a time, with their classes and weights."""
 
     def ask_block(table: pa.Table) -> Part:

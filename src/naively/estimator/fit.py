@@ -75,8 +75,6 @@ def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], 
     rows.passes = rows.passes[0], rows.passes[1] - spared_passes(parameters, counter)
     count_rows(counter, rows, parameters.threads)
     state = counted_state(parameters, counter, rows)
-    if rows.sampling:
-        state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, parameters.threads))
     rows.finish()
     check_scale_of_file(rows)
     return state
@@ -121,6 +119,7 @@ def counted_state(
         complete = rows.sample is not None and rows.sample.complete
         again = None if complete else lambda: rows.again(counter, threads, wide=wide)
         state = tuner.fit(with_class_weights(sampled_file(rows, counter), rows.by_class), again)
+        state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, threads))
     some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
     information = None if some is None else NumberInformation(some)
     return replace(state, information=information, fitted_rows=float(counter.rows.sum()))

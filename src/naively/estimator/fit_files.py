@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,11 @@ from ..data.files import File, file_of
 from ..errors import InvalidInput, InvalidSetting
 from ..errors.message import Setting
 from ..judge.scores import Scores
-from .cached_counts import fit_cached, markers_in
+from .cached_counts import CacheSettings, fit_cached, markers_in
 from .file_folds import fit_folds
 from .fit import fit_rows, prepare_file, warn_of_target
 from .fitted_classifier import FittedClassifier
+from .kept_folds import scores_of_kept_rows
 from .settings import Parameters, check_no_em
 from .state import FittedState
 
@@ -93,6 +95,8 @@ def fit_files(
     cv: int = 0,
     keep_counts: str | PathLike[str] | None = None,
     window: int | None = None,
+    fade: float = 1.0,
+    keep_rows: bool = True,
     progress: Progress | None = None,
     normalize_weight: bool = False,
 ) -> FileFit:
@@ -117,11 +121,20 @@ def fit_files(
         Folds are stratified. Up to 20,000 rows, at times twice as many, are kept in memory while they are counted, and
         are scored as `cross_validate` scores them. More rows take one more pass: the counts of each fold are subtracted
         from the total, cv + 1 models are held in memory, and all share their bins, which do not depend on the classes.
-        Of very many rows some are scored: as many as 2**24 probabilities allow.
+        Of very many rows some are scored: as many as 2**24 probabilities allow. With `keep_counts`, the rows that are
+        kept are scored: all of them, or at most 20,000, whose folds are subtracted from the counts of all rows.
     keep_counts : str or Path, optional
-        A folder to keep the counts of each file in; a file is read again only if it changed.
+        A folder to keep the counts of each file in; a file is read again only if it changed. Unless the model is the
+        textbook model, up to 20,000 rows of each file are kept there, too, as they are: the model is then that of one
+        fit of all files where these have no more rows, and as good beyond.
     window : int, optional
         With `keep_counts`: only the newest so many files, which are the last in the order of their names.
+    fade : float, default=1.0
+        With `keep_counts`: how much a file counts, compared with the next newer one. With 0.9, rows of the newest file
+        weigh 1, those of the file before 0.9, then 0.81.
+    keep_rows : bool, default=True
+        With `keep_counts`: whether rows are kept in the folder. Without them, weights are combined from those of each
+        file, which is less accurate if files have fewer than some thousand rows.
     progress : callable, optional
         Called with the rows and bytes done so far, and the bytes there are.
     normalize_weight : bool, default=False
@@ -160,6 +173,8 @@ def fit_files(
         cv=cv,
         keep_counts=keep_counts,
         window=window,
+        fade=fade,
+        keep_rows=keep_rows,
         progress=progress,
         normalize_weight=normalize_weight,
     )
@@ -178,6 +193,8 @@ def fit_model_to_files(
     cv: int = 0,
     keep_counts: str | PathLike[str] | None = None,
     window: int | None = None,
+    fade: float = 1.0,
+    keep_rows: bool = True,
     progress: Progress | None = None,
     normalize_weight: bool = False,
 ) -> tuple[FittedClassifier, FileFit]:
@@ -188,29 +205,29 @@ def fit_model_to_files(
     source = file_of(file)
     if source is None:
         raise InvalidInput(f"Give a path or nv.File(...); got {type(file).__name__}.")
-    _check_choices(cv, keep_counts, window)
+    _check_choices(cv, keep_counts, window, fade)
     rows = FileRows(source, target, weight, tuple(ignore), parameters.unlabelled, progress)
     if keep_counts is not None:
         _check_cacheable(parameters, normalize_weight)
-        rows.sampling = parameters.leaves_choices
-        state, done = _fit_from_cache(parameters, rows, keep_counts, window)
+        how = CacheSettings(keep_counts, window, float(fade), keep_rows)
+        _check_scorable(parameters, cv, how)
+        state, done = _fit_from_cache(parameters, rows, how, cv)
     else:
         state, done = _fit_from_rows(parameters, rows, cv, normalize_weight)
     return FittedClassifier(parameters, state), replace(done, seconds=time.perf_counter() - start)
 
 
-def _fit_from_cache(
-    parameters: Parameters, rows: FileRows, folder: str | PathLike[str], window: int | None
-) -> tuple[FittedState, FileFit]:
-    """Return the state of the counts of each file, and what was read."""
-    found = fit_cached(parameters, rows, folder, window)
+def _fit_from_cache(parameters: Parameters, rows: FileRows, how: CacheSettings, cv: int) -> tuple[FittedState, FileFit]:
+    """Return the state of what is kept of each file, what was read, and the scores of rows that are kept."""
+    found = fit_cached(parameters, rows, how)
+    scores, textbook_scores = scores_of_kept_rows(parameters, found.state, cv) if cv else (None, None)
     return found.state, FileFit(
         rows=found.rows,
         missing=found.missing,
         markers=found.markers,
         set_aside=found.set_aside,
-        scores=None,
-        textbook_scores=None,
+        scores=scores,
+        textbook_scores=textbook_scores,
         passes=min(len(found.read), 1),
         read=found.read,
         cached=found.cached,
@@ -247,7 +264,7 @@ def _fit_from_rows(
     )
 
 
-def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int | None) -> None:
+def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int | None, fade: float) -> None:
     """Refuse numbers of folds and files that mean nothing, or nothing together."""
     if window is not None and (keep_counts is None or window < 1):
         raise InvalidSetting(
@@ -256,12 +273,32 @@ def _check_choices(cv: int, keep_counts: str | PathLike[str] | None, window: int
             Setting("keep_counts"),
             " to have counts to choose from.",
         )
-    if cv and (cv < 2 or keep_counts is not None):
+    if isinstance(fade, bool) or not isinstance(fade, Real) or not 0 < float(fade) <= 1:
+        raise InvalidSetting(Setting("fade", fade), " must be a number above 0, and at most 1.")
+    if fade != 1 and keep_counts is None:
+        raise InvalidSetting(
+            Setting("fade", fade), " needs ", Setting("keep_counts"), ", which counts each file by itself."
+        )
+    if cv and cv < 2:
+        raise InvalidSetting(Setting("cv", cv), ": give 2 or more, or 0 for no scores.")
+
+
+def _check_scorable(parameters: Parameters, cv: int, how: CacheSettings) -> None:
+    """Refuse scores where no rows are kept to score."""
+    if cv and not (parameters.leaves_choices and how.keep_rows):
+        textbook = Setting("model", "textbook"), " keeps counts alone"
+        why = textbook if not parameters.leaves_choices else (Setting("keep_rows", False), " keeps no row")
         raise InvalidSetting(
             Setting("cv", cv),
-            ": give 2 or more, or 0 for no scores; with ",
+            " with ",
             Setting("keep_counts"),
-            " it must be 0, because scores need to read every file again.",
+            " scores the rows that are kept, but ",
+            *why,
+            "; set ",
+            Setting("cv", 0),
+            ", or leave out ",
+            Setting("keep_counts"),
+            ".",
         )
 
 

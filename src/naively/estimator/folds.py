@@ -34,20 +34,29 @@ Answered = tuple[list[tuple[Places, Floats]], Sequence[Label]]
 
 
 def scores_of_folds(
-    parameters: Parameters, rows: Rows, schema: Schema, splits: Sequence[Split], held: Tuning | None = None
+    parameters: Parameters,
+    rows: Rows,
+    schema: Schema,
+    splits: Sequence[Split],
+    held: Tuning | None = None,
+    whole: Counts | None = None,
 ) -> Scores:
     """Return how well held-out rows are answered by models with these settings.
 
     What the settings leave open is tuned on the rows that each model is fitted to, unless it is held. The scores are
-    those of the held-out rows, in the order of the table.
+    those of the held-out rows, in the order of the table. If the rows are some of those of given counts, each model
+    has the counts of all but the held-out rows.
     """
     counter = TableCounter(schema, checked_classes(parameters.classes, rows))
     splits = [(train, tested) for train, test in splits if len(tested := _with_weight(rows, test))]
-    answer = _answer_folds if _is_partition(splits, rows) else _answer_splits
+    by_parts = whole is None and _is_partition(splits, rows)
     numbers = len(schema.of_kind("numbers")) if parameters.model == "refined" else 0
     many = parameters.model != "textbook" and enough(rows_with_weight(rows), numbers)
     models = FoldModels(parameters, held, RECIPE.fewest_rows_in_folds if many else RECIPE.fewest_rows)
-    answered, labels = answer(models, counter, splits, rows, parameters.threads)
+    if by_parts:
+        answered, labels = _answer_folds(models, counter, splits, rows, parameters.threads)
+    else:
+        answered, labels = _answer_splits(models, counter, splits, rows, parameters.threads, whole)
     if not answered:
         raise InvalidInput("No row is held out: every fold is empty. Give other folds.")
     codes = hard_labels(rows).codes
@@ -121,11 +130,18 @@ def _answer_folds(
 
 
 def _answer_splits(
-    models: FoldModels, counter: TableCounter, splits: Sequence[Split], rows: Rows, threads: int
+    models: FoldModels,
+    counter: TableCounter,
+    splits: Sequence[Split],
+    rows: Rows,
+    threads: int,
+    whole: Counts | None = None,
 ) -> Answered:
     """Answer folds of any kind: from the counts of all rows less those that a model must not know."""
-    count_rows(counter, rows, threads)
-    whole, answered = counter.value(), []
+    if whole is None:
+        count_rows(counter, rows, threads)
+        whole = counter.value()
+    answered = []
     for train, test in splits:
         held_out = rows_at(rows, test)
         counts = training_counts(train, held_out, rows, whole, threads)

@@ -26,7 +26,7 @@ from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
 from .refresh import recounted
 from .settings import Parameters
-from .state import FittedState, NumberInformation
+from .state import FittedState, HeldOutCache, NumberInformation
 from .tuner import Tuner
 
 
@@ -73,9 +73,9 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
         rows.sampling = state.kept is not None
     count_rows(part, rows, parameters.threads)
     left = LiveCounts(state.schema, value=counts - part.value())
-    # No row is kept once it may be one to forget.
+    # No row is kept, nor any score of one, once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    after = _outdated(replace(state, counts=left, information=measured))
+    after = _outdated(replace(state, counts=left, information=measured, held_out=HeldOutCache()))
     return _without_rows(parameters, after, rows)
 
 

@@ -16,6 +16,7 @@ from ..data.schema import Schema
 from ..errors import InvalidSetting, UnreadableFile
 from ..errors.message import Setting
 from ..families import Words
+from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation
 from ..model.refined.refined_fit import Offsets
@@ -29,6 +30,7 @@ from .reports import measured_information
 from .rows_in_files import refuse_without_rows, rows_for_file, rows_of_file
 from .settings import Parameters, check_class_weight
 from .state import FittedState, NumberInformation, StaleNotice, state_of_counts
+from .uncertainty import scores_at_hand
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -114,6 +116,8 @@ def save_model(
     about |= {"soft": True} if state.has_soft_labels else {}
     about |= beside or {}
     kept = rows_for_file(state.kept) if rows and state.kept is not None else None
+    if (scores := scores_at_hand(fitted)) is not None:
+        about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
     if (measured := measured_information(fitted)) is not None:
         about["measured"] = measured.to_json()
     if (expected := state.expected) is None:
@@ -164,13 +168,21 @@ def _fitted_model_of(
         fitted_rows=float(counts.rows.sum()),
     )
     if about.get("tuning") is None:
-        return FittedClassifier(parameters, state)
+        return _with_scores(FittedClassifier(parameters, state), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:
         estimated_model(fitted)  # refuses weights of columns that are not there
+    return _with_scores(fitted, about)
+
+
+def _with_scores(fitted: FittedClassifier, about: JsonObject) -> FittedClassifier:
+    """Return the model with the held-out scores that a file holds."""
+    if "held_out" in about:
+        scores = HeldOutScores.from_json(about["held_out"], fitted.all_counts.classes)
+        fitted.state.held_out.keep(scores, fitted.parameters)
     return fitted
 
 

@@ -17,6 +17,7 @@ from .merged_state import merged_state
 from .refresh import bare_schema
 from .reports import measured_information
 from .state import FittedState, NumberInformation
+from .uncertainty import merged_scores
 
 if TYPE_CHECKING:
     from .naive_bayes import NaiveBayes
@@ -87,6 +88,7 @@ def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | No
         return FittedClassifier(parameters, state)
     largest = max(models, key=lambda model: float(model.counts.rows.sum()))
     before = _with_tuning_of(state, largest)
+    before = replace(before, held_out=merged_scores(models, parameters))
     merged = FittedClassifier(parameters, outdated(before))
     warn_of_new_rows(before, merged)
     return merged

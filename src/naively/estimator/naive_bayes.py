@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from .._types import AnyArray, ColumnLike, Floats, Label, Objects, TableLike
+from .._types import AnyArray, ColumnLike, Floats, Label, Mask, Objects, TableLike
 from ..counting.weights import refuse_balanced
 from ..data.dict_rows import is_labelled_row, is_one_row
 from ..data.schema import Schema
@@ -24,7 +24,7 @@ from ..model.em import Expected
 from ..model.recipe import RECIPE, Recipe
 from ..model.tuning import Smoothing, Tuning
 from ..stats import Counts
-from . import answers, evaluation, incremental, reports
+from . import answers, evaluation, incremental, reports, uncertainty
 from .fit import fit_rows, warn_of_target
 from .fitted_classifier import FittedClassifier
 from .incremental import rows_to_count
@@ -619,27 +619,110 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         """
         return answers.expected_costs(self.fitted_, X)
 
-    def predict_interval(self, X: TableLike, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return a credible interval of P(class | row), given the counts.
+    def predict_set(self, X: TableLike, level: float = 0.9, *, by_class: bool = False) -> Mask:
+        """Return the classes that cannot be ruled out: a conformal prediction set for each row.
 
-        It is wide where few rows are behind an answer. The probabilities, means and rates of every column and, if it
-        is "empirical", the class prior have their posterior with λ, whatever `estimate` says; the interval is the
-        middle of what follows for P(class | row). It contains the answer of `predict_proba`. It is about the textbook
-        model: ``model="auto"`` and ``"refined"`` have none.
+        A class is in the set unless its probability is among the lowest that true classes had in rows scored by
+        leave-one-out: those of the ``1 - level`` part of the rows. The most probable class is always in it. The set of
+        a new row contains its true class with a probability of about `level`, whatever the distribution; see the user
+        guide for what is guaranteed. The scores are made at the first call; `conformalize` makes them of other rows.
 
         Parameters
         ----------
-        X : table
+        X : table, path or File
             The rows, as for `predict`.
         level : float, default=0.9
-            The probability of the interval.
+            The probability that a set contains the true class.
+        by_class : bool, default=False
+            Whether the level holds for the rows of each class, and not only on average. Sets are larger then. A class
+            with fewer than about ``1 / (1 - level)`` scored rows is in every set.
+
+        Returns
+        -------
+        array of bool of shape (rows, classes)
+            Whether each class, in the order of `classes_`, is in the set: ``nb.classes_[row]`` lists them.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> X, y = {"sky": ["gray", "gray", "gray", "blue"] * 25}, ["rain", "rain", "dry", "dry"] * 25
+        >>> nb = nv.NaiveBayes().fit(X, y)
+        >>> [nb.classes_[row].tolist() for row in nb.predict_set({"sky": ["gray", "blue"]}, level=0.95)]
+        [['dry', 'rain'], ['dry']]
+        """
+        return uncertainty.prediction_sets(self.fitted_, X, level, by_class=by_class)
+
+    def predict_interval(self, X: TableLike, level: float | None = 0.9) -> tuple[Floats, Floats]:
+        """Return an interval of P(class | row); it is wide where few rows are behind an answer.
+
+        With the joint and the refined model it is a confidence interval of how frequent the class is among rows with
+        the same probability, by leave-one-out scores as for `predict_set`. With the textbook model it is a credible
+        interval: the parameters of every column and, if it is "empirical", the class prior have their posterior given
+        the counts with λ, whatever `estimate` says. Both contain the answer of `predict_proba`.
+
+        Without a level it is a Venn–Abers interval of any model: the calibrated probability of the class if the row
+        were of another class, and if it were of this one. It has no confidence level, is much narrower, and need not
+        contain the answer of `predict_proba`, which may not be calibrated.
+
+        Parameters
+        ----------
+        X : table, path or File
+            The rows, as for `predict`.
+        level : float or None, default=0.9
+            The probability of the interval; None for Venn–Abers.
 
         Returns
         -------
         low, high : array of shape (rows, classes)
             The ends of the intervals.
         """
-        return answers.posterior_interval(self.fitted_, X, level)
+        return uncertainty.probability_interval(self.fitted_, X, level)
+
+    def conformalize(
+        self,
+        X: TableLike,
+        y: ColumnLike = None,
+        sample_weight: ColumnLike = None,
+        *,
+        target: str | None = None,
+        held_out: bool = False,
+    ) -> Self:
+        """Score rows for `predict_set` and `predict_interval`.
+
+        Without this call, a model that keeps rows scores them by leave-one-out when a set or an interval is needed
+        first. Scores are kept as a table of counts by class and probability, without the rows; `save` writes it once it
+        was made, and `merge` adds it up. They are those of the model as it is: fitting anew drops them.
+
+        Parameters
+        ----------
+        X : data frame, array, dict of columns, list of dicts, path or File
+            Rows that were counted, as for `fit`; each is scored by leave-one-out.
+        y : array of labels, or frame of probabilities by class, optional
+            The class of each row; left out if `target` names a column.
+        sample_weight : array or str, optional
+            How many rows each row stands for, or the name of the column that says so.
+        target : str, optional
+            The column of X that holds the classes.
+        held_out : bool, default=False
+            Whether the rows were never counted, so that they are scored as they are. Sets then have their level by
+            proof, not only in practice.
+
+        Returns
+        -------
+        NaiveBayes
+            The same object.
+
+        Examples
+        --------
+        >>> import naively as nv
+        >>> X, y = {"sky": ["gray", "gray", "gray", "blue"] * 25}, ["rain", "rain", "dry", "dry"] * 25
+        >>> nb = nv.NaiveBayes(model="textbook").fit(X, y).conformalize(X, y)
+        >>> nb.predict_set({"sky": "blue"})
+        array([[ True, False]])
+        """
+        fitted = self.fitted_
+        self._assign(uncertainty.conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
+        return self
 
     def score_samples(self, X: TableLike) -> Floats:
         """Return log P(row), the log marginal density. Calibration does not change it.

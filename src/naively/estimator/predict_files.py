@@ -28,9 +28,12 @@ from ..stats.row_weights import weights_of_column
 from .answers import evidence_of, probabilities_of
 from .fitted_classifier import FittedClassifier
 from .priors_and_costs import costs_of_scores, numeric_classes
+from .uncertainty import prediction_sets, probability_interval
 
 Batch: TypeAlias = pa.Table | pa.RecordBatch
 Columns: TypeAlias = dict[str, pa.Array]
+
+BETWEEN = " | "  # between the classes of a set
 
 
 def file_as_fitted(fitted: FittedClassifier, file: File) -> File:
@@ -63,6 +66,19 @@ def _blocks_with_progress(file: File, progress: Progress | None = None) -> Itera
         yield FileBlock(0, 0, pa.table({name: pa.nulls(0) for name in file.columns()}))
 
 
+class Certainty(NamedTuple):
+    """Which statements of uncertainty stand beside an answer."""
+
+    set_level: float | None = None  # of a set of classes
+    by_class: bool = False  # whether it holds for the rows of each class
+    interval: float | str | None = None  # the level of an interval of the probability, or "venn-abers"
+
+    @property
+    def level(self) -> float | None:
+        """The level of the interval; None for Venn–Abers."""
+        return None if isinstance(self.interval, str) else self.interval
+
+
 class AnswerColumns(NamedTuple):
     """Which columns answers have beside the label and its probability."""
 
@@ -71,6 +87,7 @@ class AnswerColumns(NamedTuple):
     why: int = 0  # how many of the strongest columns are named
     only: bool = False  # the answers without the columns of the rows
     prefix: str = ""  # put before the names of the columns that are added
+    certainty: Certainty = Certainty()
 
 
 def write_answers(
@@ -133,12 +150,29 @@ def _columns_of(fitted: FittedClassifier, batch: Batch, wanted: AnswerColumns) -
     rows = _known_columns(fitted, batch)
     probabilities = probabilities_of(fitted, rows)
     columns = _decisions(fitted, probabilities, wanted.cost)
+    if wanted.certainty.interval is not None:
+        low, high = probability_interval(fitted, rows, wanted.certainty.level)
+        columns |= _ends_of_answers(fitted, columns["answer"], low, high)
     if wanted.probabilities:
         columns |= {f"P({label})": pa.array(probabilities[:, k]) for k, label in enumerate(fitted.classes)}
+    if wanted.probabilities and wanted.certainty.interval is not None:
+        for k, label in enumerate(fitted.classes):
+            columns |= {f"low({label})": pa.array(low[:, k]), f"high({label})": pa.array(high[:, k])}
+    if wanted.certainty.set_level is not None:
+        sets = prediction_sets(fitted, rows, wanted.certainty.set_level, by_class=wanted.certainty.by_class)
+        columns["set"] = pa.array([BETWEEN.join(map(str, fitted.classes[row])) for row in sets])
     if wanted.why:
         evidence, _ = evidence_of_decisions(fitted, evidence_of(fitted, rows))
         columns["why"] = pa.array(_reasons(evidence, wanted.why))
     return columns
+
+
+def _ends_of_answers(fitted: FittedClassifier, answers: pa.Array, low: Floats, high: Floats) -> Columns:
+    """Return the ends of the interval of each answer's probability; none where the answer is no class."""
+    places = {label: k for k, label in enumerate(fitted.classes.tolist())}
+    at = np.array([places.get(answer, -1) for answer in answers.to_pylist()], dtype=np.intp)
+    rows = np.arange(len(at))
+    return {name: pa.array(end[rows, at], mask=at < 0) for name, end in (("low", low), ("high", high))}
 
 
 def _known_columns(fitted: FittedClassifier, batch: Batch) -> Batch:

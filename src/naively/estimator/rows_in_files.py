@@ -134,7 +134,7 @@ def _check_totals(stored: StoredRows, counts: Counts, class_weights: Mapping[Lab
         totals = weights @ target.proportions
     else:
         there = target.codes >= 0
-        totals = np.bincount(target.codes[there], weights[there], len(labels))
+        totals = np.bincount(target.codes[there], weights[there], len(labels)).astype(np.float64)
     if class_weights is not None:
         totals = totals * np.array([class_weights.get(label, 1.0) for label in labels])
     counted = dict(zip(counts.classes.labels, counts.rows.tolist(), strict=True))

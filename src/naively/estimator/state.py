@@ -12,6 +12,7 @@ from ..counting.kept_rows import KeptRows
 from ..counting.sampled_rows import NumberSample
 from ..data.schema import Schema
 from ..data.target import check_kinds
+from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
@@ -57,6 +58,18 @@ class StaleNotice:
     given: bool = False
 
 
+@dataclass
+class HeldOutCache:
+    """Held-out scores, made when somebody needs them, and the settings that they were made with."""
+
+    scores: HeldOutScores | None = None
+    parameters: Parameters | None = None
+
+    def keep(self, scores: HeldOutScores, parameters: Parameters) -> None:
+        """Keep scores that were made under these settings."""
+        self.scores, self.parameters = scores, parameters.snapshot()
+
+
 @dataclass(frozen=True, eq=False)
 class FittedState:
     """What a classifier learned.
@@ -80,11 +93,13 @@ class FittedState:
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
     changed: float = 0.0  # how many rows came or went since
     due: bool = False  # whether it is to be chosen anew before the next answer, however few they are
+    held_out: HeldOutCache = field(default_factory=HeldOutCache)
     notice: StaleNotice = field(default_factory=StaleNotice)
 
     def tuned(self, tuning: Tuning, parameters: Parameters) -> FittedState:
         """Return the same state with what was chosen on top of the counts, under these settings."""
-        return replace(self, tuning=tuning, tuned_with=parameters.snapshot(), notice=StaleNotice())
+        with_settings = parameters.snapshot()
+        return replace(self, tuning=tuning, tuned_with=with_settings, held_out=HeldOutCache(), notice=StaleNotice())
 
     def changed_by(self, rows: float, *, due: bool = False) -> FittedState:
         """Return the same state after so many rows came or went."""
@@ -97,7 +112,8 @@ class FittedState:
     def apart(self) -> FittedState:
         """Return a state to which rows can be added without changing this one."""
         measured = None if self.information is None else NumberInformation(measured=self.information.measured)
-        return replace(self, counts=self.counts.apart(), information=measured, notice=replace(self.notice))
+        state = replace(self, held_out=replace(self.held_out), notice=replace(self.notice))
+        return replace(state, counts=self.counts.apart(), information=measured)
 
 
 def state_of_counts(

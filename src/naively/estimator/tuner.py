@@ -10,6 +10,7 @@ import numpy as np
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
+from ..counting.soft_rows import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame
@@ -19,10 +20,20 @@ from ..errors import InvalidInput, InvalidSetting, NotAPart
 from ..errors.message import RowNumber, Setting
 from ..judge.scores import Scores
 from ..model.calibration import Calibration, CalibrationRows, fit_calibration
+from ..model.joint.associations import HeldOutRows
 from ..model.joint.fitting import count_together, enough, fit_joint, fitted_grid, weight_sample
 from ..model.joint.other_columns import REST
 from ..model.joint.screening import screened_of, without_screening_remarks
-from ..model.leave_one_out import empirical_without, hard_labels, leave_one_out_posterior, rows_with_weight, truth_of
+from ..model.joint.soft_rows import SoftRows
+from ..model.joint.soft_scores import soft_scores
+from ..model.leave_one_out import (
+    empirical_without,
+    hard_labels,
+    leave_one_out_posterior,
+    rows_with_weight,
+    soft_truth,
+    truth_of,
+)
 from ..model.recipe import RECIPE
 from ..model.refined.fitting import Again, fit_refined
 from ..model.scorer import AdditiveModel
@@ -70,15 +81,15 @@ class Tuner:
         Weights are fitted from so many rows on: a fold has fewer of them than its table.
         """
         self.joint_on = joint_on
-        rows = rows if isinstance(rows.target, SoftLabels) else rows_with_weight(rows)
+        rows = rows_with_weight(rows)
         weighted = self.fits_weights(rows, fewest)
         calibrated = self.parameters.chooses_temperature and not weighted
         if calibrated or self.parameters.chooses_smoothing:
             self._keep(self._tuned(rows, calibrated=calibrated) if rows.target.rows > 1 else UNTUNED)
         if weighted:
             self._keep(self._weights(rows, again))
-            if self.state.tuning.declined is not None and self.parameters.chooses_temperature:
-                self._keep(self._calibrated_instead(rows))
+            if self.parameters.chooses_temperature:
+                self._calibrate_textbook(rows)
         return self.state
 
     def calibrate(self, rows: Rows) -> FittedState:
@@ -87,8 +98,7 @@ class Tuner:
             self._keep(self._tuned(rows, calibrated=True))
             return self.state
         self._keep(self._weights(rows))
-        if self.state.tuning.declined is not None:
-            self._keep(self._calibrated_instead(rows))
+        self._calibrate_textbook(rows)
         return self.state
 
     def calibrate_held_out(self, rows: Rows) -> FittedState:
@@ -118,10 +128,12 @@ class Tuner:
     def fits_weights(self, rows: Rows, fewest: int = RECIPE.fewest_rows) -> bool:
         """Tell whether weights or offsets are fitted on these rows; rows without a label cannot be left out."""
         kind = self.parameters.model
+        if kind == "textbook" or self.state.expected is not None:
+            return False
+        if kind == "refined" and isinstance(rows.target, SoftLabels):  # offsets need one label for each row
+            return False
         numbers = len(self.state.schema.of_kind("numbers")) if kind == "refined" else 0
-        return (
-            kind != "textbook" and self.state.expected is None and enough(rows, numbers, fewest, self.parameters.recipe)
-        )
+        return enough(rows, numbers, fewest, self.parameters.recipe)
 
     def _keep(self, tuning: Tuning) -> None:
         self.state = self.state.tuned(tuning, self.parameters)
@@ -150,10 +162,12 @@ class Tuner:
         given = None if isinstance(parameters.smoothing, str) else float(parameters.smoothing)
         return tune_smoothing_and_temperature(task, given, calibrated)
 
-    def _calibrated_instead(self, rows: Rows) -> Tuning:
-        """Return the temperature of the textbook model where the joint model was not better than it."""
+    def _calibrate_textbook(self, rows: Rows) -> None:
+        """Fit the temperature of the textbook model if the joint model was not better than it; not to soft labels."""
         before = self.state.tuning
-        return replace(self._tuned(rows, calibrated=True), declined=before.declined, textbook=before.textbook)
+        if before.declined is not None and not isinstance(rows.target, SoftLabels):
+            tuned = self._tuned(rows, calibrated=True)
+            self._keep(replace(tuned, declined=before.declined, textbook=before.textbook))
 
     def _fitted_scale(self, rated: CalibrationRows) -> Calibration:
         return fit_calibration(rated, self.parameters.has_empirical_prior)
@@ -169,23 +183,27 @@ class Tuner:
         """Return the weights of the joint model, or the offsets of the refined one."""
         return self._offsets(rows, again) if self.parameters.model == "refined" else self._joint_weights(rows, again)
 
-    def _joint_weights(self, rows: Rows, again: Again | None) -> Tuning:
+    def _joint_weights(self, given: Rows, again: Again | None) -> Tuning:
         """Return the weights of the joint model; pairs of columns are counted first, if they were not."""
         parameters, threads = self.parameters, self.parameters.threads
-        copies = are_copies(rows.weights, hard_labels(rows).codes)
         counter = self.state.counts.counter
+        rows = most_probable(given, counter, threads)
+        copies = are_copies(rows.weights, hard_labels(rows).codes)
         screened = screened_of(counter, rows, parameters.missing == "value", copies, threads, parameters.recipe)
         if counter.together is None:
             columns = None if parameters.columns is None else list(parameters.columns)
             used = None if screened is None else screened.beside(self.state.schema, columns)
-            self._count_pairs(rows, used, again)
+            self._count_pairs(given, used, again)
         fitted_model = FittedClassifier(parameters, self.state)
         counts, counter = fitted_model.counts, self.state.counts.counter
         model = joint_model(fitted_model, None)
         model.copies = copies
         part, y, weights, at = weight_sample(model, counter, rows, truth_of(rows, counts), threads)
-        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at))
-        textbook, loss = _textbook_scores(fitted_model, part, y, weights, copies), list(found.loss.values())[-1]
+        proportions = soft_truth(given, counts)
+        soft = None if proportions is None else SoftRows.of(np.ascontiguousarray(proportions[:, at]))
+        found = fit_joint(model, part, y, weights, threads, None if screened is None else screened.of(at), soft)
+        textbook = _textbook_scores(fitted_model, part, y, weights, copies, soft)
+        loss = list(found.loss.values())[-1]
         declined = bool(found.weights) and found.rows * (loss - textbook.log_loss) > parameters.recipe.textbook_price
         hints = without_screening_remarks(self.state.schema.hints)
         if screened is not None and not declined:  # the textbook model uses all columns
@@ -228,7 +246,7 @@ class Tuner:
 
 
 def _textbook_scores(
-    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool
+    fitted_model: FittedClassifier, rows: Rows, y: Codes, weights: Floats, copies: bool, soft: SoftRows | None = None
 ) -> TextbookScores:
     """Return the leave-one-out scores of the textbook model."""
     parameters, counts = fitted_model.parameters, fitted_model.counts
@@ -236,6 +254,9 @@ def _textbook_scores(
     model = untuned_model(fitted_model, fitted_model.smoothing)
     # The weights of the joint model are fitted under the proportions of the classes, whatever prior is set: so is this.
     prior = empirical_without(parameters.settings(parameters.prior_smoothing))
+    if soft is not None:
+        held = HeldOutRows(y, left_out_weights(weights, copies), soft)
+        return TextbookScores(*soft_scores(model, counts, out, held, prior, weights, parameters.threads))
     posterior = leave_one_out_posterior(model, counts, out, y, prior, parameters.threads)
     scores = Scores.from_indices(posterior, y, counts.classes.labels, weights)
     return TextbookScores(scores.log_loss, scores.accuracy)

@@ -16,10 +16,9 @@ import numpy as np
 from scipy.special import expit, gammainccinv, gammaincinv, ndtr, ndtri
 
 from .._types import Floats, Matrices, Matrix, TableLike
-from ..errors import InvalidSetting
-from ..errors.message import Setting
 from ..families.cumulants import Cumulants, log_gamma_cumulants
 from ..families.family import row_blocks
+from ..judge.held_out_scores import check_level
 from ..model.protocols import FittedModel
 from ..model.scorer import NaiveModel, number_of_rows
 
@@ -36,13 +35,7 @@ NODES, APART, BESIDE = 4, 20.0, 8.0
 
 def tail_probability(level: float) -> float:
     """Return the probability left on each side of an interval of this level."""
-    if not isinstance(level, (int, float, np.number)) or not 0 < level < 1:
-        raise InvalidSetting(
-            Setting("level", level),
-            " must lie between 0 and 1, both left out: 0.9 leaves 5 % on each side. For the probability itself "
-            "use predict_proba.",
-        )
-    return (1 - float(level)) / 2
+    return (1 - check_level(level)) / 2
 
 
 def prior_cumulants(model: NaiveModel, rows: Floats, smoothing: float | None) -> Cumulants:

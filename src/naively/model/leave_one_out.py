@@ -151,6 +151,19 @@ def truth_of(rows: Rows, counts: Counts) -> Codes:
     return truth
 
 
+def soft_truth(rows: Rows, counts: Counts) -> Floats | None:
+    """Return the proportions of the classes that were counted in each row, [class, row]; None without soft labels."""
+    if not isinstance(rows.target, SoftLabels):
+        return None
+    proportions = rows.target.proportions
+    out = np.zeros((len(counts.classes), len(proportions)))
+    place = counts.classes.places(rows.target.labels)
+    if (never := (place < 0) & proportions.any(axis=0)).any():
+        raise InvalidInput(f"The label {rows.target.labels[int(np.argmax(never))]!r} was never counted. {GIVE}")
+    out[place[place >= 0]] = (proportions / proportions.sum(axis=1, keepdims=True)).T[place >= 0]
+    return out
+
+
 def hard_labels(rows: Rows) -> Target:
     """Return the labels of rows that have one each."""
     if isinstance(rows.target, SoftLabels):
@@ -160,9 +173,11 @@ def hard_labels(rows: Rows) -> Target:
 
 def rows_with_weight(rows: Rows) -> Rows:
     """Return the rows that weigh something: a row of no weight is no row."""
-    if rows.weights is None or rows.weights.all():
-        return rows
-    return rows_at(rows, np.flatnonzero(rows.weights))
+    there = None if rows.weights is None or rows.weights.all() else rows.weights > 0
+    if isinstance(rows.target, SoftLabels):
+        some = rows.target.proportions.any(axis=1)
+        there = some if there is None else there & some
+    return rows if there is None or there.all() else rows.take(np.flatnonzero(there))
 
 
 def rows_at(rows: Rows, at: Places) -> Rows:

@@ -132,8 +132,8 @@ class FittedModel(Protocol):
         """Whether leave-one-out takes a row out of the fitted weights as well."""
 
     @property
-    def no_interval(self) -> str | None:
-        """Why there is no interval for probabilities, as the end of a sentence on "this model"; None if there is."""
+    def has_credible_interval(self) -> bool:
+        """Whether probabilities have a credible interval, which follows from the counts of single columns."""
 
     def summary_lines(self) -> list[str]:
         """Return what was fitted beside the counts, in words."""

@@ -119,6 +119,9 @@ class Recipe:
     # Classes that matter for a row when it is left out of the weights: its own, and the most likely. A limit of time;
     # compared with all classes in the tests.
     influence_classes: int = 16
+    # Of a row with a soft label, the classes whose scatter it is left out of in linear terms: the most probable ones.
+    # Chosen by hand; all of them up to 8 classes.
+    mixed_classes: int = 8
 
     # -- when the joint model is fitted ---------------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ class TableModel:
     """P(class | row) for rows of a table by textbook naive Bayes, estimated from counts under a schema."""
 
     joint_terms: str = ""
-    no_interval: str | None = None
+    has_credible_interval: bool = True
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..._types import AnyArray, Floats, Hashes, JsonObject, Longs
-from ..column import NOUNS, same_kind
+from ..._types import AnyArray, Codes, Floats, Hashes, JsonObject, Longs
+from ..column import NOUNS, Type, same_kind
 from ..frame import Frame, FrameColumn
 from ..target import SoftLabels, Target
 from ..values import ColumnValues, type_of_arrow
@@ -182,12 +182,13 @@ def cells_of(part: pa.Table, name: str) -> Cells:
     return Cells(column_without_nulls(part, "value").cast(pa.large_string()), column_without_nulls(part, "n"))
 
 
-def codes_in(part: pa.Table, texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def codes_in(part: pa.Table, texts: pa.Array) -> Codes:
     """Return the code of each row's class, -1 where it has none."""
     place = {text: at for at, text in enumerate(texts.to_pylist())} | {None: -1}
     words = column_without_nulls(part, "class")
     places = np.array([*(place[text] for text in words.dictionary.to_pylist()), -1], dtype=np.int32)
-    return places[words.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    codes: Codes = places[words.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return codes
 
 
 def numbers_in(part: pa.Table, name: str) -> Floats:
@@ -230,7 +231,7 @@ def frame_in(said: JsonObject, parts: Sequence[pa.Table]) -> Frame:
     return Frame(found, rows, named=named)
 
 
-def check_type(kind: str | None, data: pa.Array | AnyArray) -> None:
+def check_type(kind: Type | None, data: pa.Array | AnyArray) -> None:
     """Refuse values that are not what the footer says."""
     if isinstance(data, np.ndarray):
         need(kind == "text", "values are no texts")

@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._types import Floats, Mask, Places
+from ...stats.arithmetic import divide
 from ..recipe import Recipe
 from .loss_near import LossNear
 from .term_kinds import term_kind
 from .terms import Term
 from .weight_fitting import start_weights
 
-# Changes of which weights are held at 0; a few are enough. Numerical.
-MOST_CHANGES = 200
+# Changes of which weights are held at 0, beside one for each; a few are enough. Numerical.
+MOST_CHANGES = 100
 
 
 class CombinedWeights(NamedTuple):
@@ -122,16 +123,34 @@ def terms_behind(term: Term, part: LossNear, singles: Sequence[Term]) -> list[Te
 
 
 def least_quadratic(curve: Floats, linear: Floats, bounded: Mask) -> Floats:
-    """Return where half of u·curve·u - linear·u is least; bounded ones are not negative."""
-    free, u = np.ones(len(linear), dtype=np.bool_), np.zeros(len(linear))
-    for _ in range(MOST_CHANGES):
-        u = np.zeros(len(linear))
-        u[free] = np.linalg.solve(curve[np.ix_(free, free)], linear[free])
-        if (below := bounded & (u < 0)).any():
-            free &= ~below
-            continue
-        slope = np.where(free, 0.0, curve @ u - linear)
-        if slope.min(initial=0.0) >= -1e-9 * np.abs(linear).max(initial=0.0):
+    """Return where half of u·curve·u - linear·u is least; bounded ones are not negative.
+
+    An active set: what is at 0 and would fall is held there. Each step goes as far as no bound is crossed, so that the
+    quadratic falls and no set of held ones comes twice (Lawson and Hanson). Several are let go at once while that helps.
+    """
+    u = np.linalg.solve(curve, linear)
+    u = np.where(bounded, np.maximum(u, 0.0), u)
+    free, least, one = ~bounded | (u > 0), np.inf, False
+    for _ in range(MOST_CHANGES + len(u)):
+        u = _within_bounds(curve, linear, bounded, free, u)
+        slope, value = curve @ u - linear, float(0.5 * u @ curve @ u - linear @ u)
+        held = np.where(free, 0.0, slope)
+        if held.min(initial=0.0) >= -1e-9 * np.abs(linear).max(initial=0.0):
             break
-        free[np.argmin(slope)] = True
-    return np.where(bounded, np.maximum(u, 0.0), u)
+        one, least = one or not value < least, min(value, least)
+        free |= (np.arange(len(u)) == np.argmin(held)) if one else held < 0
+    return u
+
+
+def _within_bounds(curve: Floats, linear: Floats, bounded: Mask, free: Mask, u: Floats) -> Floats:
+    """Go to the least point of those that are free, as far as none turns negative; those that would are held at 0."""
+    while True:
+        aim = np.zeros(len(u))
+        aim[free] = np.linalg.solve(curve[np.ix_(free, free)], linear[free])
+        below = bounded & free & (aim <= 0)
+        if not below.any():
+            return aim
+        step = float(np.min(divide(u[below], u[below] - aim[below])))
+        u = np.where(free, u + step * (aim - u), 0.0)
+        free &= ~(below & (u <= 1e-12 * np.abs(u).max(initial=0.0)))
+        u = np.where(free, u, 0.0)

@@ -12,6 +12,8 @@ from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks, count_jointly
+from ...counting.soft_rows import blocks_by_class, most_probable
+from ...counting.weights import left_out_weights
 from ...data.block import block_numbers
 from ...data.column import Column
 from ...data.frame import frame_of
@@ -22,12 +24,14 @@ from ...errors.message import Setting
 from ...stats import Counts
 from ..leave_one_out import hard_labels, rows_at
 from ..recipe import RECIPE, Recipe
+from .associations import HeldOutRows
 from .binning import grid_of, most_features
 from .joint_fit import JointFit
 from .model import JointModel
 from .moved_counts import KnownRows
 from .pair_terms import column_pairs
 from .screening import Screening
+from .soft_rows import RowClasses, SoftRows
 from .term_counts import TermCounts
 from .term_kinds import term_kind
 from .terms import JointSample
@@ -40,14 +44,17 @@ MOST_PROBABILITIES = 1 << 19
 
 
 def enough(rows: Rows, numbers: int = 0, fewest: int | None = None, recipe: Recipe = RECIPE) -> bool:
-    """Tell whether rows are enough to fit weights: many, of several classes, each with one label.
+    """Tell whether rows are enough to fit weights: many, of several classes.
 
     Numbers that are all used must be affordable at once; labels can be left out of it.
     """
     fewest = recipe.fewest_rows if fewest is None else fewest
-    if isinstance(rows.target, SoftLabels) or rows.target.rows < fewest:
+    if rows.target.rows < fewest:
         return False
-    classes = len(np.unique(rows.target.codes))
+    if isinstance(rows.target, SoftLabels):
+        classes = int(rows.target.proportions.any(axis=0).sum())
+    else:
+        classes = len(np.unique(rows.target.codes))
     return 1 < classes <= recipe.most_classes and numbers < most_features(classes, recipe)
 
 
@@ -57,17 +64,17 @@ def why_textbook(model: str, rows: Floats, numbers: int, labels: str, recipe: Re
     Rows are those of each class; labels are "given", "soft" or "missing".
     """
     what = "joint terms were" if model == "auto" else "offsets of values were"
-    why = obstacle_to_fitting(rows, numbers if model == "refined" else 0, labels, recipe)
+    why = obstacle_to_fitting(model, rows, numbers if model == "refined" else 0, labels, recipe)
     return f"columns: each contributes by itself, as in textbook naive Bayes; {what} not fitted: {why}"
 
 
-def obstacle_to_fitting(rows: Floats, numbers: int, labels: str, recipe: Recipe) -> str:
+def obstacle_to_fitting(model: str, rows: Floats, numbers: int, labels: str, recipe: Recipe) -> str:
     """Return what stood in the way of fitting joint terms, or offsets of values."""
     classes, total = int((rows > 0).sum()), float(rows.sum())
     if labels == "missing":
         return "rows without a label were used, too"
-    if labels == "soft":
-        return "labels are soft; they need one label for each row"
+    if labels == "soft" and model == "refined":
+        return "labels are soft; offsets of values need one label for each row"
     if classes < 2:
         return "all rows are of one class"
     if classes > recipe.most_classes:
@@ -93,22 +100,28 @@ def count_together(
     that are counted in pairs, if not all are.
     """
     if blocks is None:
-        target = hard_labels(rows)
-        codes = counter.classes.codes(target.labels)[target.codes]
-        check_all(counter, codes, rows.weights)
-    grid, remark = fitted_grid(counter, rows, threads, used, recipe)
-    if blocks is None:
-        blocks = [(frame_of(rows.source), codes, rows.weights, None)]
+        blocks = list(blocks_of(counter, rows))
+        check_all(counter, rows.target.rows, blocks)
+    grid, remark = fitted_grid(counter, most_probable(rows, counter, threads), threads, used, recipe)
     count_jointly([counter], grid, blocks, threads)
     return remark
 
 
-def check_all(counter: TableCounter, codes: Codes, weights: Floats | None) -> None:
+def blocks_of(counter: TableCounter, rows: Rows) -> Blocks:
+    """Return rows with the codes of their classes; rows with soft labels come once for each of their classes."""
+    if isinstance(rows.target, SoftLabels):
+        return blocks_by_class(counter, rows, rows.target)
+    codes = counter.classes.codes(rows.target.labels)[rows.target.codes]
+    return [(frame_of(rows.source), codes, rows.weights, None)]
+
+
+def check_all(counter: TableCounter, given: int, blocks: Blocks) -> None:
     """Refuse rows that are not all that were counted one by one: counts of pairs would not fit the others."""
     size = len(counter.rows)
-    if not np.allclose(np.bincount(codes, weights, size), counter.rows):
+    sums = sum((np.bincount(codes, weights, size) for _, codes, weights, _ in blocks), np.zeros(size))
+    if not np.allclose(sums, counter.rows):
         raise InvalidInput(
-            f"{len(codes)} rows were given, but {counter.rows.sum():.10g} were counted, and the joint "
+            f"{given} rows were given, but {counter.rows.sum():.10g} were counted, and the joint "
             "model needs all of them. Give all rows that the model was fitted with, or set ",
             Setting("model", "textbook"),
             ".",
@@ -155,7 +168,7 @@ def known_rows(rows: Rows, counts: Counts) -> KnownRows:
     grid, frame, target = None if counts.joint is None else counts.joint.grid, frame_of(rows.source), hard_labels(rows)
     names = [] if grid is None else [bins.name for bins in grid.numbers]
     numbers = {name: frame.columns[name].numbers(0, frame.rows) for name in names}
-    y = counts.classes.places(target.labels)[target.codes]
+    y = counts.classes.places(target.labels)[target.codes].astype(np.int32)
     return KnownRows(numbers, y, np.ones(len(y)) if rows.weights is None else rows.weights)
 
 
@@ -173,7 +186,13 @@ def weight_sample(
 
 
 def fit_joint(
-    model: JointModel, rows: Rows, y: Codes, weights: Floats, threads: int, screening: Screening | None = None
+    model: JointModel,
+    rows: Rows,
+    y: Codes,
+    weights: Floats,
+    threads: int,
+    screening: Screening | None = None,
+    soft: SoftRows | None = None,
 ) -> JointFit:
     """Return the weights of terms by leave-one-out log loss, from rows that were counted.
 
@@ -182,11 +201,12 @@ def fit_joint(
     columns, recipe = model.read(frame_of(rows.source).on(model.schema), 0, len(y), threads), model.recipe
     some = slice(0, min(recipe.linear_rows, max(MOST_PROBABILITIES // (4 * len(model.classes)), FEWEST_SAMPLED)))
     for name, column in model.wide_columns.items():
-        part = (columns[name][some], y[some], weights[some])
-        pseudo = column.fitted_pseudo_count(*part, model.counts.prior, model.copies, recipe)
+        part = soft if soft is None else soft.some(np.arange(len(y))[some], len(y))
+        out = HeldOutRows(y[some], left_out_weights(weights[some], model.copies), part)
+        pseudo = column.fitted_pseudo_count(columns[name][some], out, weights[some], model.counts.prior, recipe)
         if pseudo is not None:
             model.pseudo_texts[name] = pseudo
-    sample = model.sample(columns, y, weights)
+    sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
     return fit_weights(model.counts, sample)
@@ -195,7 +215,7 @@ def fit_joint(
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:
     """Return rows without terms of screened kinds that show no clear gain."""
     p = np.repeat(np.exp(counts.prior)[:, None], len(sample.y), axis=1).astype(np.float32)
-    gains = TermGains(p, sample.y, effective_weights(sample.weights, sample.copies))
+    gains = TermGains(p, RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies))
     noise = [
         term
         for term, values in sample.wide.items()

@@ -56,12 +56,15 @@ class WeightInfluence:
 
         Of the classes, the row's own and the most likely ones are considered, so many of them.
         """
-        y, weights = rows
+        y, weights, soft = rows
         at = np.arange(scores.shape[1])[:, None]
         p = np.exp(scores - scores.max(axis=0)).T
         p /= p.sum(axis=1, keepdims=True)
         error = p.copy()
-        error[at[:, 0], y] -= 1.0
+        if soft is None:
+            error[at[:, 0], y] -= 1.0
+        else:
+            error -= soft.of_all(y)
         # Classes that were neither likely nor right have next to no part in the row's slope and curvature.
         few = np.argsort(-np.abs(error), axis=1)[:, :likely]
         p, error, some = p[at, few], error[at, few], np.arange(few.shape[1])

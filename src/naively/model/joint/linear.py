@@ -14,11 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from ..._types import Codes, Floats, Longs, Places, Singles
+from ..._types import Floats, Longs, Places, Singles
 from ...data.grid import Grid
 from ...stats.pairs import JointCounts
 from ..recipe import Recipe
-from .associations import HeldOutRows
+from .associations import HeldOutRows, MixedRows
+from .soft_rows import RowClasses
+
+# Rows of several classes that are left out at once. A limit of memory.
+MIXED_ROWS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -141,15 +145,41 @@ class LinearScores:
         rest = np.maximum(1 - lost * far.reshape(-1)[out.own], 1e-3)
         far += (lost / rest) * along**2
         far.reshape(-1)[out.own] *= more**2
+        if (mixed := out.mixed()) is not None:
+            far[:, mixed.at] = self._far_from_mixed(mixed, squares[mixed.at], crossed[:, mixed.at], between)
         scores = np.asarray(-0.5 * self.rows.sum() * (far - far.min(axis=0)))
         return scores - self.by_column(self.coefficients(ridge)[1]).T @ missing.T if missing.any() else scores
 
+    def _far_from_mixed(self, mixed: MixedRows, squares: Floats, crossed: Floats, between: Floats) -> Floats:
+        """Return the squared distance of rows of several classes from each mean, each row left out of all of them.
+
+        The scatter loses a product for each class; of many classes the most probable ones are considered.
+        """
+        own = self.rows[:, None]
+        left = np.where(own >= 2, mixed.parts, 0.0)
+        more = own / np.maximum(own - left, 1e-9)  # how much further each mean lies
+        few = np.argsort(-left, axis=0, kind="stable")[: self.recipe.mixed_classes]
+        lost = np.sqrt(np.take_along_axis(left * more, few, axis=0)).T
+        out = np.empty_like(crossed)
+        for begin in range(0, len(squares), MIXED_ROWS):
+            rows = slice(begin, begin + MIXED_ROWS)
+            some, cross, root = few[:, rows].T, crossed[:, rows].T, lost[rows, None, :]
+            # Products [row, class, class] of the distances from the means; then those with the classes that lose.
+            along = squares[rows, None, None] - cross[:, :, None] + between.T[some].transpose(0, 2, 1)
+            along -= np.take_along_axis(cross, some, axis=1)[:, None, :]
+            inner = root * np.take_along_axis(along, some[:, :, None], axis=1) * root.transpose(0, 2, 1)
+            width, axes = np.linalg.eigh(inner)
+            gain = ((along * root) @ axes) ** 2 / np.maximum(1 - width, 1e-3)[:, None, :]
+            far = squares[rows, None] - 2 * cross + np.diag(between)
+            out[:, rows] = (far + gain.sum(axis=2)).T
+        return np.asarray(out * more**2)
+
     def best_ridge(self, rows: RotatedRows, out: HeldOutRows, weights: Floats, prior: Floats) -> float:
         """Return the ridge of least leave-one-out log loss, under the best of several weights of the scores."""
-        losses = []
+        losses, classes = [], RowClasses(out.y, out.soft)
         for ridge in self.recipe.linear_ridges:
             scores = self.scores_left_out(rows, out, ridge)
-            tried = (log_loss(prior[:, None] + by * scores, out.y, weights) for by in self.recipe.linear_weights)
+            tried = (log_loss(prior[:, None] + by * scores, classes, weights) for by in self.recipe.linear_weights)
             losses.append(min(tried))
         return self.recipe.linear_ridges[int(np.argmin(losses))]
 
@@ -176,8 +206,8 @@ class LinearScores:
         return sums_by_column(self.joint.grid, whole)
 
 
-def log_loss(scores: Floats, y: Codes, weights: Floats) -> float:
+def log_loss(scores: Floats, classes: RowClasses, weights: Floats) -> float:
     """Return the mean log loss of scores [class, row]."""
     below = scores - scores.max(axis=0)
-    own = below[y, np.arange(len(y))]
+    own = classes.mean_of(below)
     return float(weights @ (np.log(np.exp(below).sum(axis=0)) - own) / weights.sum())

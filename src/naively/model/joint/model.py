@@ -22,8 +22,10 @@ from ..protocols import Contributions, CountedRows
 from ..recipe import RECIPE, Recipe
 from ..scorer import AdditiveModel
 from ..table_model import TableModel
+from .associations import HeldOutRows
 from .joint_fit import JointFit
 from .other_columns import REST, OtherColumns, other_columns
+from .soft_rows import SoftRows
 from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
@@ -44,7 +46,7 @@ class JointModel(TableModel):
     """
 
     joint_terms = "linear term of all columns"
-    no_interval = "has joint terms of several columns"
+    has_credible_interval = False
 
     def __init__(
         self,
@@ -191,14 +193,14 @@ class JointModel(TableModel):
             out[:, [place[column.name] for column in group]] = columns[key]
         return out
 
-    def sample(self, columns: Matrices, y: Codes, weights: Floats) -> JointSample:
+    def sample(self, columns: Matrices, y: Codes, weights: Floats, soft: SoftRows | None = None) -> JointSample:
         """Return rows that were counted as they are left out."""
-        out, wide = left_out_weights(weights, self.copies), dict[Term, Floats]()
+        out, wide = HeldOutRows(y, left_out_weights(weights, self.copies), soft), dict[Term, Floats]()
         for kind in kinds_of(self.recipe):
-            wide |= dict(kind.cell_terms(self, columns, y, out))
+            wide |= dict(kind.cell_terms(self, columns, out))
         labels = self._labels_of(columns, len(y))
         usual = {f"words of {name}": self.pseudo_texts_of(name) for name in self.word_associations}
-        return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies)
+        return JointSample(labels, columns[CELLS], y, weights, wide, usual, self.copies, soft)
 
     # -- why, and how good ----------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..._types import Codes, Floats, Singles
 from ..recipe import Recipe
 from .associations import precision_of
+from .soft_rows import RowClasses, SoftRows
 
 # Products of a few lines that are added up at once. Limits of the cache.
 PRODUCTS, FEW = 1 << 17, 32
@@ -33,15 +34,21 @@ class WeightFit(NamedTuple):
 class WeightProblem:
     """Minimize the log loss of rows over weights (not negative) and biases, near given values.
 
-    Each term is [class, row]; rows have a class and a weight.
+    Each term is [class, row]; rows have a class, or a soft label, and a weight.
     """
 
     def __init__(
-        self, terms: Sequence[Singles | Floats], y: Codes, rows: Floats, prior: Floats, recipe: Recipe
+        self,
+        terms: Sequence[Singles | Floats],
+        y: Codes,
+        rows: Floats,
+        prior: Floats,
+        recipe: Recipe,
+        soft: SoftRows | None = None,
     ) -> None:
+        self.truth = RowClasses(y, soft)
         self.y, self.rows, self.prior, self.size, self.classes = y, rows, prior, len(terms), len(prior)
         self.recipe, self.precision = recipe, precision_of(len(y) * self.size * self.classes)
-        self._own = y * np.intp(len(y)) + np.arange(len(y))  # the own class of each row in [class, row]
         # Only differences to the first class matter. Biases are as if there were a flag for each class, too.
         self._parts: list[Singles | Floats] = []
         for k in range(1, self.classes):
@@ -59,7 +66,7 @@ class WeightProblem:
             z[k] = weights @ part
         z += (bias - bias[0])[:, None]
         z -= z.max(axis=0)
-        own = z.reshape(-1).take(self._own)
+        own = self.truth.mean_of(z)
         p = np.exp(z, out=z)
         whole = p.sum(axis=0)
         p /= whole
@@ -68,7 +75,7 @@ class WeightProblem:
     def accuracy(self, fit: WeightFit) -> float:
         """Return the proportion of rows whose most probable class is their own."""
         p, _ = self.probabilities(np.concatenate([fit.weights, fit.bias]))
-        return float(self.rows @ (p.argmax(axis=0) == self.y) / self.rows.sum())
+        return float(self.rows @ self.truth.agreement(p.argmax(axis=0)) / self.rows.sum())
 
     def loss(self, v: Floats, v0: Floats, ridge: Floats) -> tuple[float, Floats]:
         """Return the loss with its ridge, and the probabilities."""
@@ -78,7 +85,7 @@ class WeightProblem:
     def slope(self, p: Floats) -> Floats:
         """Return the slope of the loss without its ridge."""
         error = p * self.rows
-        error.reshape(-1)[self._own] -= self.rows
+        self.truth.add_to(error, -self.rows)
         slope = np.zeros(self.size)
         for k, part in enumerate(self._parts, 1):
             slope += part @ error[k].astype(self.precision)
@@ -104,7 +111,7 @@ class WeightProblem:
     def scatter(self, p: Floats) -> Floats:
         """Return the sum over the rows of their slopes, each with itself."""
         error = p.copy()
-        error.reshape(-1)[self._own] -= 1.0
+        self.truth.add_to(error, -np.ones(len(self.y)))
         error *= np.sqrt(self.rows)
         slopes = np.zeros((self.size, len(self.y)), dtype=self.precision)
         for k, part in enumerate(self._parts, 1):

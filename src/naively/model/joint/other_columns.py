@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._types import Codes, Floats, Matrices, Places
+from ..._types import Floats, Matrices, Places
 from ...counting.column_moments import joined_moments
 from ...families import Settings
 from ...families.categorical import LogTables
@@ -21,6 +21,7 @@ from ...stats import Axis, Counts
 from ..column_parts import INSIDE, LABELS
 from ..estimate import number_likelihoods
 from ..table_model import LabelColumn, TableModel, missing_table
+from .associations import HeldOutRows, likelihood_left_out
 from .terms import LeaveOneOut, Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm
 
@@ -52,12 +53,12 @@ class OtherColumns:
             matrix_name(key): np.asfortranarray(columns[key][:, group.places]) for key, group in self.groups.items()
         }
 
-    def leave_one_out(self, columns: Matrices, y: Codes, weights: Floats) -> Floats:
+    def leave_one_out(self, columns: Matrices, out: HeldOutRows) -> Floats:
         """Return the log-likelihood of rows, so much of each left out of the counts, [class, row]."""
         found = (
-            group.likelihood.leave_one_out(columns[matrix_name(key)], y, weights) for key, group in self.groups.items()
+            likelihood_left_out(group.likelihood, columns[matrix_name(key)], out) for key, group in self.groups.items()
         )
-        return np.asarray(sum(found, np.zeros((len(y), len(self.classes)))).T)
+        return np.asarray(sum(found, np.zeros((len(out.y), len(self.classes)))).T)
 
     def contributions(self, columns: Matrices, threads: int) -> Iterator[tuple[str, Floats]]:
         """Give the log-likelihood of each of these columns, [row, class], by name; numbers may come twice."""
@@ -92,10 +93,10 @@ class RestTerm(TermKind):
         """Give the leave-one-out term of rows."""
         yield from ((term, values) for term, values in held.sample.wide.items() if self.holds(term))
 
-    def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:
+    def cell_terms(self, model: JointModel, columns: Matrices, out: HeldOutRows) -> Iterator[tuple[Term, Floats]]:
         """Give the term of all other columns, if there are some."""
         if model.others is not None:
-            yield REST, model.others.leave_one_out(columns, y, out)
+            yield REST, model.others.leave_one_out(columns, out)
 
     def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
         """Return the weighted log-likelihood of each matrix."""

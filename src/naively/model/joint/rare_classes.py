@@ -38,6 +38,8 @@ class RareClasses(NamedTuple):
         """Return how rare each class is without each row, [class, row]."""
         found = np.repeat(rarity(self.rows, self.recipe.rare_rows)[:, None], len(out.y), axis=1)
         found.reshape(-1)[out.own] = rarity(counts_without(self.rows[out.y], out.weights), self.recipe.rare_rows)
+        if (mixed := out.mixed()) is not None:
+            found[:, mixed.at] = rarity(counts_without(self.rows[:, None], mixed.parts), self.recipe.rare_rows)
         return found.astype(np.float32)
 
     def against_mean(self, densities: Singles | Floats) -> Floats:
@@ -57,6 +59,8 @@ def label_scores_left_out(n: Floats, label: int, codes: Codes, out: HeldOutRows)
         return np.zeros(len(codes))
     known, w = (codes >= 0) & (codes < n.shape[1]), out.weights
     cell, own = np.where(known, codes, 0), np.where(out.y == label, w, 0.0)
+    if (mixed := out.mixed()) is not None:
+        own[mixed.at] = mixed.parts[label]
     here, rows = counts_without(n[label].take(cell), own), counts_without(n[label].sum(), own)
     found = laplace_ratios(
         here, rows, counts_without(n.sum(axis=0).take(cell), w), counts_without(n.sum(), w), n.shape[1]

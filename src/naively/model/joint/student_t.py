@@ -43,6 +43,10 @@ class StudentTDensities(NamedTuple):
         found = log_student_t(n, sums, squares, self.middles, self.recipe).take(fine, axis=1)
         without = (counts_without(self.n[y], w), self.sums[y] - w * x, self.squares[y] - w * x * x)
         found.reshape(-1)[out.own] = log_student_t(*without, self.middles[fine], self.recipe)
+        if (mixed := out.mixed(fine >= 0)) is not None:
+            part, x = mixed.parts, x[mixed.at]
+            left = (counts_without(n, part), sums - part * x, squares - part * x * x)
+            found[:, mixed.at] = log_student_t(*left, self.middles[fine[mixed.at]], self.recipe)
         found = bounded(found, self.recipe.t_most_nats)
         found[:, fine < 0] = 0.0
         return found.astype(np.float32)

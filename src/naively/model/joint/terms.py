@@ -14,6 +14,7 @@ from ...counting.weights import left_out_weights
 from ...data.grid import Cells
 from ...families.family import ScoreTerm
 from .associations import HeldOutRows
+from .soft_rows import SoftRows
 from .term_counts import TermCounts
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class JointSample:
     wide: Mapping[Term, Floats]  # terms of vectors and texts, each row left out, [class, row]
     pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
+    soft: SoftRows | None = None  # the rows of several classes, if there are some
 
     def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
@@ -81,7 +83,7 @@ class LeaveOneOut:
     @property
     def rows(self) -> HeldOutRows:
         """The rows as they are left out."""
-        return HeldOutRows(self.sample.y, self.sample.out)
+        return HeldOutRows(self.sample.y, self.sample.out, self.sample.soft)
 
 
 class TermKind(ABC):
@@ -166,7 +168,7 @@ class TermKind(ABC):
         """Add the weighted terms to the tables that rows are scored by."""
         return  # a kind may have terms of the score instead
 
-    def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:
+    def cell_terms(self, model: JointModel, columns: Matrices, out: HeldOutRows) -> Iterator[tuple[Term, Floats]]:
         """Give terms that are computed from cells rather than from the grid, each row left out, [class, row]."""
         yield from ()
 

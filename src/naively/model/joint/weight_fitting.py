@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from ..._types import Codes, Floats, Singles
+from ..._types import Floats, Singles
 from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
 from .joint_fit import JointFit
 from .linear import log_loss
 from .loss_near import LossNear
 from .newton import WeightFit, WeightProblem
+from .soft_rows import RowClasses
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
@@ -20,30 +21,32 @@ from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
 
 def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     """Return the weights of least leave-one-out log loss on the rows of a sample."""
-    recipe, y, w = counts.recipe, sample.y, effective_weights(sample.weights, sample.copies)
+    recipe, w = counts.recipe, effective_weights(sample.weights, sample.copies)
+    y, soft, truth = sample.y, sample.soft, RowClasses(sample.y, sample.soft)
     held = LeaveOneOut(counts, sample, dict(sample.pseudo_texts))
     values = {term: found for kind in kinds_of(recipe) for term, found in kind.fit(held)}
-    loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), y, w)}
+    loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), truth, w)}
     if not values:
-        accuracy = float(w @ (y == counts.prior.argmax()) / w.sum())
+        accuracy = float(w @ truth.agreement(np.full(len(y), counts.prior.argmax())) / w.sum())
         return JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
     scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
     singles: Terms = {term: found for term, (found, _) in scaled.items()}
     sizes = {term: size for term, (_, size) in scaled.items()}
     del values, scaled
     blocks = block_sums(singles)
-    gains = gains_beside(WeightProblem(list(blocks.values()), y, w, counts.prior, recipe), start_weights(blocks))
+    problem = WeightProblem(list(blocks.values()), y, w, counts.prior, recipe, soft)
+    gains = gains_beside(problem, start_weights(blocks))
     own, together = selected_terms(held, gains)
     blocks |= together
     start = start_weights(blocks)
     pulls = np.array([term_kind(block).pull(block, at) for block, at in zip(blocks, start.tolist(), strict=True)])
-    problem = WeightProblem(list(blocks.values()), y, w, counts.prior, recipe)
+    problem = WeightProblem(list(blocks.values()), y, w, counts.prior, recipe, soft)
     tied = problem.solve(start, pulls, recipe.block_ridge, recipe.caution)
     loss["a weight for each kind of term"] = tied.corrected
     by_block = dict(zip(blocks, tied.weights, strict=True))
     terms = {**most_gaining(singles, gains, recipe), **together, **own}
     towards = np.array([0.0 if term in own else by_block[term.block] for term in terms])
-    problem = WeightProblem(list(terms.values()), y, w, counts.prior, recipe)
+    problem = WeightProblem(list(terms.values()), y, w, counts.prior, recipe, soft)
     best, nearest = own_weights(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.corrected
     fitted, free = (blocks, tied.weights > 0) if best.weights is towards else (terms, best.weights > 0)
@@ -143,10 +146,10 @@ def selected_terms(held: LeaveOneOut, gains: TermGains) -> tuple[Terms, Terms]:
 class TermGains:
     """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
 
-    def __init__(self, p: Singles, y: Codes, rows: Floats) -> None:
+    def __init__(self, p: Singles, truth: RowClasses, rows: Floats) -> None:
         self.p, self.rows = p, rows.astype(np.float32)
         self.error = -p * self.rows
-        self.error[y, np.arange(len(y))] += self.rows
+        truth.add_to(self.error, self.rows)
 
     def of(self, values: Singles) -> float:
         """Return by how much the log loss would fall if a term had a weight, to the second order."""
@@ -161,7 +164,7 @@ def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
     """Return the gains beside terms that have a weight for each block."""
     fit = problem.solve(start, start, problem.recipe.block_ridge)
     p, _ = problem.probabilities(np.concatenate([fit.weights, fit.bias]))
-    return TermGains(p.astype(np.float32), problem.y, problem.rows)
+    return TermGains(p.astype(np.float32), problem.truth, problem.rows)
 
 
 def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, WeightFit]:

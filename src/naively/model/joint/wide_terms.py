@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..._types import Codes, Floats, Matrices, Matrix, Singles
-from ...counting.weights import left_out_weights
+from ..._types import Floats, Matrices, Matrix, Singles
 from ...families import Likelihood
 from ...families.family import ScoreTerm, TextTerm, scores_of
 from ..recipe import Recipe
+from .associations import HeldOutRows, likelihood_left_out
 from .newton import WeightProblem
 from .terms import LeaveOneOut, Term, TermKind, TermValues
 from .weighted_terms import WeightedTerm, WeightedTextTerm
@@ -27,14 +27,14 @@ VECTORS = "vectors"
 class WideColumn(Protocol):
     """A column of texts or vectors in the joint model."""
 
-    def leave_one_out(self, x: Matrix, y: Codes, out: Floats, pseudo: float) -> dict[Term, Floats]:
+    def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the terms of rows, so much of each left out of the counts, [class, row]."""
 
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
         """Return the column as a term of the score, under the weights of its terms."""
 
     def fitted_pseudo_count(
-        self, x: Matrix, y: Codes, weights: Floats, prior: Floats, copies: bool, recipe: Recipe
+        self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe
     ) -> float | None:
         """Return the pseudo-texts with every word of least leave-one-out log loss; None if there are none."""
 
@@ -47,9 +47,9 @@ class VectorColumn:
     likelihood: Likelihood
     text: TextTerm | None = None  # the same, if the column is one of texts
 
-    def leave_one_out(self, x: Matrix, y: Codes, out: Floats, pseudo: float) -> dict[Term, Floats]:
+    def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the log-likelihood of rows, so much of each left out of the counts, [class, row]."""
-        return {Term(VECTORS, self.name): self.likelihood.leave_one_out(x, y, out).T}
+        return {Term(VECTORS, self.name): likelihood_left_out(self.likelihood, x, out).T}
 
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
         """Return the log-likelihood times its weight."""
@@ -57,7 +57,7 @@ class VectorColumn:
         return WeightedTerm(self.likelihood, weight) if self.text is None else WeightedTextTerm(self.text, weight)
 
     def fitted_pseudo_count(
-        self, x: Matrix, y: Codes, weights: Floats, prior: Floats, copies: bool, recipe: Recipe
+        self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe
     ) -> float | None:
         """Return None: the likelihood has a smoothing of its own."""
         return None
@@ -69,9 +69,9 @@ class TextColumn:
 
     words: WordAssociations
 
-    def leave_one_out(self, x: Matrix, y: Codes, out: Floats, pseudo: float) -> dict[Term, Floats]:
+    def leave_one_out(self, x: Matrix, out: HeldOutRows, pseudo: float) -> dict[Term, Floats]:
         """Return the terms of rows, so much of each left out of the counts, [class, row]."""
-        found = self.words.leave_one_out(x, y, out, pseudo)
+        found = self.words.leave_one_out(x, out, pseudo)
         return {Term(name, self.words.name): values for name, values in found.items()}
 
     def score_term(self, weights: Mapping[Term, float], pseudo: float) -> ScoreTerm:
@@ -80,15 +80,15 @@ class TextColumn:
         return self.words.scores(mix, pseudo)
 
     def fitted_pseudo_count(
-        self, x: Matrix, y: Codes, weights: Floats, prior: Floats, copies: bool, recipe: Recipe
+        self, x: Matrix, out: HeldOutRows, weights: Floats, prior: Floats, recipe: Recipe
     ) -> float | None:
         """Return the pseudo-texts with every word of least leave-one-out log loss."""
         losses = {}
         for pseudo in recipe.word_pseudo_counts:
-            found = self.words.leave_one_out(x, y, left_out_weights(weights, copies), pseudo).values()
+            found = self.words.leave_one_out(x, out, pseudo).values()
             terms: list[Singles] = [np.asarray(part / spread_of_words(part), dtype=np.float32) for part in found]
             start = np.full(len(terms), 1 / len(WORD_TERMS))
-            problem = WeightProblem(terms, y, weights, prior, recipe)
+            problem = WeightProblem(terms, out.y, weights, prior, recipe, out.soft)
             losses[pseudo] = problem.solve(start, 0 * start, recipe.block_ridge, recipe.caution).expected
         return min(losses, key=lambda pseudo: losses[pseudo])
 
@@ -124,10 +124,10 @@ class WideTerms(TermKind):
         """Tell whether a term stands for its column."""
         return term.kind in (VECTORS, WORD_TERMS[0])
 
-    def cell_terms(self, model: JointModel, columns: Matrices, y: Codes, out: Floats) -> Iterator[tuple[Term, Floats]]:
+    def cell_terms(self, model: JointModel, columns: Matrices, out: HeldOutRows) -> Iterator[tuple[Term, Floats]]:
         """Give the terms of each column, each row left out, [class, row]."""
         for name, column in model.wide_columns.items():
-            yield from column.leave_one_out(columns[name], y, out, model.pseudo_texts_of(name)).items()
+            yield from column.leave_one_out(columns[name], out, model.pseudo_texts_of(name)).items()
 
     def score_terms(self, model: JointModel, weights: Mapping[Term, float]) -> dict[str, ScoreTerm]:
         """Return each column as a term of the score."""

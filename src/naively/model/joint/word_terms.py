@@ -25,6 +25,7 @@ from ...families import Words
 from ...families.family import padded
 from ...families.texts import ModelWords, kept_tokens
 from ...stats import Axis, Counts, WordTable
+from .associations import HeldOutRows
 
 # The terms of words: single words by their frequency in a class, and by their rarity in others; sequences.
 WORD_TERMS = ("words", "words that others lack", "sequences", "sequences that others lack")
@@ -67,13 +68,14 @@ class WordAssociations:
         values = np.repeat(1 / np.sqrt(np.maximum(known, 1.0)), np.diff(starts))
         return sparse.csr_array((values, words, starts), shape=(len(x), len(self.words)))
 
-    def leave_one_out(self, x: Matrix, y: Codes, weights: Floats, pseudo: float) -> dict[str, Floats]:
+    def leave_one_out(self, x: Matrix, rows: HeldOutRows, pseudo: float) -> dict[str, Floats]:
         """Return each term for the words of rows, [class, row], so much of each row left out of the counts."""
         starts, words, _ = x.cells(self.words.columns, "once")
         out = np.empty((len(WORD_TERMS), len(self.classes), len(x)), dtype=np.float32)
-        taken = np.ascontiguousarray(weights, dtype=np.float64)
+        taken = np.ascontiguousarray(rows.weights, dtype=np.float64)
+        proportions = None if rows.soft is None else rows.soft.of_all(rows.y)
         counts = (self.texts, self.totals, self.group, self.mass, pseudo)
-        _kernels.leave_one_out_words(starts, words, y, taken, *counts, out, allowed(x.threads))
+        _kernels.leave_one_out_words(starts, words, rows.y, taken, *counts, out, allowed(x.threads), proportions)
         return dict(zip(self.terms, out, strict=False))
 
     def scores(self, mix: Mapping[str, float], pseudo: float, offsets: Floats | None = None) -> WordScores:

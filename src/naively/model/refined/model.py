@@ -56,7 +56,7 @@ class RefinedModel(TableModel):
     """
 
     joint_terms = "offsets of its values, fitted jointly"
-    no_interval = "has offsets of values"
+    has_credible_interval = False
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from ...families.texts import ModelWords, TextWeights
 from ...families.wide import add_products, presence
 from ...families.word_counts import WordWeights
 from ...stats import Axis, Table, WordTable
+from ..joint.associations import HeldOutRows
 from ..joint.weighted_terms import TermSum, WeightedTerm, WeightedTextTerm
 from ..joint.word_terms import WordAssociations
 from ..recipe import Recipe
@@ -119,7 +120,7 @@ class TextOffsets:
 
     def leave_one_out(self, columns: Matrices, y: Codes, w: Floats, threads: int) -> list[Floats]:
         """Return the terms of words for rows, each left out, [row, class]."""
-        found = self.words.leave_one_out(columns[self.words.name], y, w, self.recipe.word_pseudo_count)
+        found = self.words.leave_one_out(columns[self.words.name], HeldOutRows(y, w), self.recipe.word_pseudo_count)
         return [part.T.astype(np.float64) for part in found.values()]
 
     def score_terms(self, weights: Mapping[str, float], offsets: Floats) -> ColumnTerms:

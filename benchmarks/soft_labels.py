@@ -1,0 +1,93 @@
+"""Soft labels with the default model: ``python3 chores.py bench soft_labels [--repeats N]``.
+
+The labels of training rows are replaced by soft ones, in two ways. *Reliability*: a row's label is right with a known
+probability between 0.5 and 1, and the other classes share the rest. *Votes*: five annotators, each wrong in 20 % of the
+rows, and the proportions of their votes. Compared are the default and the textbook model with the soft labels, and the
+default with the most probable label of each row. Rows that were held out have their true labels, and soft labels of the
+same kind: log loss and accuracy by the first, cross-entropy by the second.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from accuracy import asked, protocol, sets
+
+import naively as nv
+
+FEWEST, MOST = 500, 6_000  # rows of a table; of larger ones so many are drawn
+VOTES, WRONG = 5, 0.2
+MODELS = ("default, soft", "textbook, soft", "default, hardened")
+
+
+def main() -> int:
+    """Print a line for each table and way, and the means."""
+    options = asked(__doc__)
+    if options is None:
+        return 0
+    warnings.simplefilter("ignore")
+    bench, found = protocol(options.shared), dict[str, list[Any]]()
+    print(f"{'log loss / accuracy / cross-entropy':<36}" + "".join(f"{name:>26}" for name in MODELS))
+    for table, spec in sets(options.shared, options.only, "tabular").items():
+        X, y, _, info = bench.load(str(options.shared / "data"), table, spec)
+        if len(y) < FEWEST:
+            continue
+        for way, soften in (("reliability", by_reliability), ("votes", by_votes)):
+            runs = [measured(X, y, info.n_classes, soften, seed) for seed in range(options.repeats)]
+            found.setdefault(way, []).append(line := np.mean(runs, axis=0))
+            print(shown(f"{table}, {way}", line), flush=True)
+    for way, lines in found.items():
+        print(shown(f"mean, {way}", np.mean(lines, axis=0)))
+        best = [sum(line[0, 0] <= line[at, 0] for line in lines) for at in (1, 2)]
+        print(f"  of {len(lines)} tables the default with soft labels is no worse in {best[0]} and {best[1]}")
+    return 0
+
+
+def shown(name: str, line: Any) -> str:
+    """Return the figures of all models in one line."""
+    return f"{name:<36}" + "".join(f"{a:>10.4f} /{b:>6.1%} /{c:>6.3f}" for a, b, c in line)
+
+
+def by_reliability(y: Any, classes: int, rng: Any) -> Any:
+    """Return soft labels whose most probable class is right with the probability that they say."""
+    p = rng.uniform(0.5, 1.0, len(y))
+    wrong = (y + rng.integers(1, classes, len(y))) % classes
+    out = np.repeat((1 - p)[:, None] / (classes - 1), classes, axis=1)
+    out[np.arange(len(y)), np.where(rng.random(len(y)) < p, y, wrong)] = p
+    return out
+
+
+def by_votes(y: Any, classes: int, rng: Any) -> Any:
+    """Return the proportions of the votes of annotators."""
+    out = np.zeros((len(y), classes))
+    for _ in range(VOTES):
+        wrong = (y + rng.integers(1, classes, len(y))) % classes
+        out[np.arange(len(y)), np.where(rng.random(len(y)) < WRONG, wrong, y)] += 1 / VOTES
+    return out
+
+
+def measured(X: Any, y: Any, classes: int, soften: Any, seed: int) -> Any:
+    """Return log loss, accuracy and cross-entropy of held-out rows, [model, figure]."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(y))[:MOST]
+    train, test = np.split(order, [len(order) * 7 // 10])
+    names = [f"class {k:02d}" for k in range(classes)]
+    soft, fresh = pd.DataFrame(soften(y[train], classes, rng), columns=names), soften(y[test], classes, rng)
+    known, asked_about = (X.iloc[part].reset_index(drop=True) for part in (train, test))
+    hard = np.array(names)[soft.to_numpy().argmax(axis=1)]
+    out = []
+    for model, labels in (("auto", soft), ("textbook", soft), ("auto", hard)):
+        nb = nv.NaiveBayes(model=model, classes=names).fit(known, labels)
+        p = np.clip(nb.predict_proba(asked_about), 1e-15, 1.0)
+        own = p[np.arange(len(test)), y[test]]
+        accuracy = (p.argmax(axis=1) == y[test]).mean()
+        out.append((-np.log(own).mean(), accuracy, -(fresh * np.log(p)).sum(axis=1).mean()))
+    return np.array(out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

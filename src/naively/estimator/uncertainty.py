@@ -1,0 +1,221 @@
+"""How certain answers are: prediction sets and intervals of probabilities, from held-out scores.
+
+Each row that was counted is scored by leave-one-out, or rows that were never counted are scored as they are. A table of
+counts by class and probability is all that is kept of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from .._types import ColumnLike, Floats, Mask, Places, TableLike
+from ..counting.rows import Rows, check_widths, labeled_rows, rows_of_file
+from ..counting.weights import are_copies, left_out_weights, with_class_weights
+from ..data.files import File, file_of
+from ..data.frame import Frame
+from ..data.target import SoftLabels
+from ..errors import InvalidInput
+from ..errors.message import Setting
+from ..families.family import row_weights
+from ..judge.held_out_scores import ClassCounts, HeldOutScores
+from ..judge.score_inputs import matching_label
+from ..model.leave_one_out import (
+    check_not_more_rows,
+    hard_labels,
+    leave_one_out_log_joint,
+    rows_with_weight,
+    truth_of,
+)
+from ..model.scorer import AdditiveModel, log_posterior
+from ..stats import Axis
+from .answers import log_probabilities_of, posterior_interval
+from .evaluation import parts_of_file
+from .fitted_classifier import MODELLING, FittedClassifier
+from .priors_and_costs import prior_without_row
+from .settings import Parameters
+from .state import FittedState, HeldOutCache
+
+HOW = (
+    "Call conformalize(X, y) with rows that were counted, or conformalize(X, y, held_out=True) with others; a saved "
+    "model keeps the scores. At the command line: naively fit --conformalize."
+)
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def prediction_sets(fitted: FittedClassifier, X: TableLike, level: float, *, by_class: bool = False) -> Mask:
+    """Return which classes cannot be ruled out at a level, [row, class]."""
+    scores = scores_in_use(fitted)
+    return scores.sets(log_probabilities_of(fitted, X), level, by_class=by_class)
+
+
+def probability_interval(fitted: FittedClassifier, X: TableLike, level: float | None) -> tuple[Floats, Floats]:
+    """Return an interval of P(class | row), (low, high), each [row, class].
+
+    With a level it is a credible interval if the model has one, or a confidence interval by held-out scores, widened to
+    contain the probability itself. Without a level it is a Venn–Abers interval.
+    """
+    if level is not None and fitted.model.has_credible_interval:
+        return posterior_interval(fitted, X, level)
+    scores, log_p = scores_in_use(fitted), log_probabilities_of(fitted, X)
+    if level is None:
+        return scores.venn_abers(log_p)
+    (low, high), p = scores.confidence(log_p, level), np.exp(log_p)
+    return np.minimum(low, p), np.maximum(high, p)
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
+    """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
+    state, found = fitted.state, scores_at_hand(fitted)
+    if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
+        found = held_out_scores(fitted, state.kept.rows())
+        state.held_out.keep(found, fitted.parameters)
+    if found is not None:
+        return found.of_classes(fitted.all_counts.classes.labels)
+    if state.held_out.scores is not None:
+        raise InvalidInput(
+            "The held-out scores of the model were made under other settings of estimating, and it has no rows to make "
+            f"them anew. {HOW}"
+        )
+    raise InvalidInput(f"The model has no held-out scores, which sets and intervals of it follow from. {HOW}")
+
+
+def scores_at_hand(fitted: FittedClassifier) -> HeldOutScores | None:
+    """Return held-out scores that were made under the settings as they are now, if there are any."""
+    known = fitted.state.held_out
+    if known.scores is None or known.parameters is None:
+        return None
+    return known.scores if known.parameters.is_same(fitted.parameters, MODELLING) else None
+
+
+def merged_scores(models: Sequence[FittedClassifier], parameters: Parameters) -> HeldOutCache:
+    """Return the held-out scores of all models added up; none if one of them has none under these settings."""
+    tables = [scores_at_hand(fitted) for fitted in models]
+    known = [table for table in tables if table is not None]
+    same = all(fitted.parameters.is_same(parameters, MODELLING) for fitted in models)
+    if not same or len(known) < len(models):
+        return HeldOutCache()
+    return HeldOutCache(reduce(add, known), parameters.snapshot())
+
+
+def conformalized_state(
+    fitted: FittedClassifier,
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike,
+    target: str | None,
+    *,
+    held_out: bool,
+) -> FittedState:
+    """Return the state with the held-out scores of these rows; `NaiveBayes.conformalize` says how."""
+    file = file_of(X)
+    if file is None:
+        scores = _scores_of_table(fitted, X, y, sample_weight, target, held_out)
+    else:
+        read = rows_of_file(file, y, target, sample_weight)
+        parts = parts_of_file(
+            fitted, read, lambda table, w: _scores_of_table(fitted, table, None, w, read.of_target, held_out)
+        )
+        scores = reduce(add, parts)
+    return replace(fitted.state, held_out=HeldOutCache(scores, fitted.parameters.snapshot()))
+
+
+def with_scores_of_files(
+    fitted: FittedClassifier, file: File, target: str, weight: str | None = None
+) -> FittedClassifier:
+    """Return a model of files with its held-out scores; the files are read once more if no row of them was kept."""
+    if fitted.state.kept is not None:
+        scores_in_use(fitted)
+        return fitted
+    state = conformalized_state(fitted, file, None, weight, target, held_out=False)
+    return FittedClassifier(fitted.parameters, state)
+
+
+def _scores_of_table(
+    fitted: FittedClassifier,
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike,
+    target: str | None,
+    held_out: bool,
+) -> HeldOutScores:
+    """Return the scores of rows in memory."""
+    rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.state.schema)
+    return held_out_scores(fitted, rows, held_out=held_out)
+
+
+def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = False) -> HeldOutScores:
+    """Return the scores of rows that were counted, each by leave-one-out, or of rows that were not, as a table.
+
+    A row of weight w counts as w rows; class weights change the answers and do not count here.
+    """
+    if isinstance(rows.source, Frame):
+        check_widths(rows.source, fitted.model.schema, fitted.counts)
+    if held_out:
+        return _scores_as_they_are(fitted, rows)
+    if fitted.state.expected is not None:
+        raise InvalidInput(
+            "Leave-one-out is not defined after expectation-maximization: each row's own label took part in it. Hold "
+            "some labelled rows out and give them: conformalize(X, y, held_out=True)."
+        )
+    if isinstance(rows.target, SoftLabels):
+        raise InvalidInput(
+            "Rows with soft labels cannot be left out one at a time. Hold some rows out, whose labels may be soft, and "
+            "give them: conformalize(X, y, held_out=True)."
+        )
+    rows = rows_with_weight(rows)
+    model, counts, parameters = fitted.model, fitted.counts, fitted.parameters
+    truth, heavy = truth_of(rows, counts), with_class_weights(rows, fitted.state.class_weights)
+    check_not_more_rows(counts, truth, heavy.weights)
+    if heavy.weights is not None:  # of several copies of a row, one is left out
+        heavy = replace(heavy, weights=left_out_weights(heavy.weights, are_copies(heavy.weights, truth)))
+    prior, threads = prior_without_row(parameters, fitted.all_counts), parameters.threads
+    joint = model.scorer.temper(leave_one_out_log_joint(model, counts, heavy, truth, prior, threads))
+    without = log_posterior(joint, np.zeros(joint.shape[1]), threads)
+    return _table_of(without, _log_probabilities(fitted, rows), truth.astype(np.intp), counts.classes, rows)
+
+
+def _log_probabilities(fitted: FittedClassifier, rows: Rows) -> Floats:
+    """Return log P(class | row) of rows by the model as it is."""
+    return fitted.model.answer(AdditiveModel.log_posterior, rows.source, fitted.parameters.threads)
+
+
+def _scores_as_they_are(fitted: FittedClassifier, rows: Rows) -> HeldOutScores:
+    """Return the scores of rows that were never counted; their labels may be soft."""
+    classes, target = fitted.all_counts.classes, rows.target
+    places = classes.places([matching_label(label, classes.labels) for label in target.labels])
+    if (places < 0).any():
+        label = target.labels[int(np.argmin(places))]
+        raise InvalidInput(
+            f"The model does not know the label {label!r}. Leave such rows out, or fit with ",
+            Setting("classes", [label]),
+            " to declare it.",
+        )
+    if isinstance(target, SoftLabels):
+        proportions = np.zeros((target.rows, len(classes)))
+        proportions[:, places] = target.proportions
+        sums = proportions.sum(axis=1)
+        some = np.flatnonzero(sums > 0)
+        rows, members = rows.take(some), proportions[some] / sums[some, None]
+    else:
+        rows = rows_with_weight(rows)
+        members = places[hard_labels(rows).codes]
+    log_p = _log_probabilities(fitted, rows)
+    return _table_of(log_p, log_p, members, classes, rows)
+
+
+def _table_of(held_out: Floats, counted: Floats, members: Places | Floats, classes: Axis, rows: Rows) -> HeldOutScores:
+    """Return the table of the scores of rows; a row weighs what it was given to weigh."""
+    weights = row_weights(rows.weights, len(held_out))
+    copies = members.ndim == 1 and are_copies(rows.weights, members.astype(np.int32))
+    one, other = (ClassCounts.of(log_p, members, weights) for log_p in (held_out, counted))
+    return HeldOutScores(classes, one, other, float(weights @ left_out_weights(weights, copies)))

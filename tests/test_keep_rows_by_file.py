@@ -1,0 +1,345 @@
+"""The default model from what a folder keeps of each file: its counts and some of its rows."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+import naively as nv
+from naively.counting import files as engine
+from naively.counting import sample
+from naively.data import model_file as store
+from naively.errors import InvalidSetting
+from naively.estimator import cached_counts
+
+from . import file_cases as cases
+from .test_keep_counts import names
+
+DAYS, EACH = 6, 100
+
+
+def learnable(rows):
+    """Return a table whose labels follow from some of its columns, more or less."""
+    size = np.nan_to_num(rows["size"].to_numpy(zero_copy_only=False)) / 20
+    points = size + 1.5 * (np.array(rows["yes"].to_pylist()) == "yes") + np.random.default_rng(1).normal(size=len(rows))
+    labels = np.array(["ham", "junk", "spam"])[np.digitize(points, [-0.5, 1.5])]
+    return rows.drop(["weight", "label"]).append_column("label", pa.array(labels))
+
+
+ROWS = learnable(cases.table(DAYS * EACH))
+HOW = {"families": {"zip": "categorical"}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with six files, a day each."""
+    made = tmp_path / "days"
+    made.mkdir()
+    for day in range(DAYS):
+        cases.write_csv(made / f"day-{day}.csv", ROWS.slice(EACH * day, EACH))
+    return made
+
+
+def fitted(folder, kept, cv=0, window=None, fade=1.0, keep_rows=True, **settings):
+    """Return the model of the files in a folder, and what was done."""
+    nb = nv.NaiveBayes(**HOW | settings)
+    how = {"cv": cv, "window": window, "fade": fade, "keep_rows": keep_rows}
+    return nb, nv.fit_files(nb, str(folder / "*.csv"), "label", keep_counts=kept, **how)
+
+
+def one_fit(rows=ROWS, weights=None, **settings):
+    """Return the model of one fit of a table."""
+    return nv.NaiveBayes(**HOW | settings).fit(rows, target="label", sample_weight=weights)
+
+
+def near(one, other, most=1e-9):
+    """Compare the answers of two models."""
+    difference = np.abs(one.predict_proba(ROWS) - other.predict_proba(ROWS)).max()
+    assert difference <= most, difference
+
+
+def test_the_model_is_that_of_one_fit(folder, tmp_path):
+    nb, done = fitted(folder, tmp_path / "kept")
+    again, second = fitted(folder, tmp_path / "kept")
+    whole = one_fit()
+
+    assert nb.fitted_.weights is not None
+    assert nb.kept_rows_.complete
+    assert nb.kept_rows_.rows == done.rows == DAYS * EACH
+    assert second.read == ()
+    near(nb, whole)
+    assert nb.counts_.agrees(whole.counts_)
+    assert_array_equal(again.predict_proba(ROWS), nb.predict_proba(ROWS))
+    assert [str(hint) for hint in nb.schema_.hints] == [str(hint) for hint in again.schema_.hints]
+    assert not any("textbook" in hint for hint in nb.schema_.hints)
+
+
+def test_only_new_files_are_read_and_the_order_does_not_matter(folder, tmp_path):
+    whole, _ = fitted(folder, tmp_path / "at once")
+    kept, moved = tmp_path / "kept", tmp_path / "day-2.csv"
+    shutil.move(folder / "day-2.csv", moved)
+    fitted(folder, kept)
+    shutil.move(moved, folder / "day-2.csv")
+    nb, done = fitted(folder, kept)
+    assert names(done.read) == ["day-2.csv"]
+    assert_array_equal(nb.predict_proba(ROWS), whole.predict_proba(ROWS))
+
+
+def test_a_window_holds_the_newest_files(folder, tmp_path):
+    nb, done = fitted(folder, tmp_path / "kept", window=2)
+    assert done.rows == 2 * EACH
+    near(nb, one_fit(ROWS.slice(4 * EACH)))
+    assert fitted(folder, tmp_path / "kept", window=3)[1].rows == 3 * EACH
+
+
+@pytest.mark.parametrize("model", ["refined", "textbook"])
+def test_other_models_that_choose_something_go_by_rows_too(model, folder, tmp_path):
+    settings = {"model": model, "smoothing": "auto"}
+    nb, _ = fitted(folder, tmp_path / "kept", **settings)
+    whole = one_fit(**settings)
+    near(nb, whole)
+    assert nb.smoothing_ == pytest.approx(whole.smoothing_)
+
+
+@pytest.mark.parametrize("most", [250, 60])
+def test_more_rows_than_are_kept_are_merged(most, folder, tmp_path, monkeypatch):
+    """All files together, or each of them, have more rows than are kept: their models are merged."""
+    monkeypatch.setattr(sample, "KEPT", most)
+    nb, _ = fitted(folder, tmp_path / "kept")
+    merged = nv.merge([one_fit(ROWS.slice(EACH * day, EACH)) for day in range(DAYS)])
+    assert nb.fitted_.weights is not None
+    assert not nb.kept_rows_.complete
+    assert nb.kept_rows_.rows <= most
+    assert nb.counts_.rows.sum() == DAYS * EACH
+    assert_array_equal(nb.predict_proba(ROWS), merged.predict_proba(ROWS))
+    assert_array_equal(fitted(folder, tmp_path / "kept")[0].predict_proba(ROWS), nb.predict_proba(ROWS))
+
+
+def test_files_of_all_sizes_come_together(tmp_path):
+    """A file may have a single row, a single class, or values that no other has."""
+    days = tmp_path / "days"
+    days.mkdir()
+    parts = [ROWS.slice(0, 1), ROWS.slice(1, 300), ROWS.slice(301, 299)]
+    one_class = np.flatnonzero(np.array(parts[2]["label"].to_pylist()) == parts[2]["label"][0].as_py())
+    parts[2:] = [parts[2].take(pa.array(one_class))]
+    for at, part in enumerate(parts):
+        cases.write_csv(days / f"{at}.csv", part)
+    nb, done = fitted(days, tmp_path / "kept")
+    assert done.rows == sum(map(len, parts))
+    near(nb, one_fit(pa.concat_tables(parts)))
+
+
+# -- fading ------------------------------------------------------------------------------------------------------------
+
+
+def weights_of_days(share):
+    """Return the weight of each row if each day counts such a share of the next."""
+    return np.repeat(share ** np.arange(DAYS - 1, -1, -1.0), EACH)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_faded_counts_are_weighted_sums(share, folder, tmp_path):
+    nb, _ = fitted(folder, tmp_path / "kept", fade=share, model="textbook")
+    whole = one_fit(weights=weights_of_days(share), model="textbook")
+    assert nb.counts_.agrees(whole.counts_)
+    near(nb, whole)
+
+
+def test_the_default_model_fades_too(folder, tmp_path):
+    """It is that of one fit of rows that weigh less, the older they are."""
+    nb, _ = fitted(folder, tmp_path / "kept", fade=0.8)
+    whole = one_fit(weights=weights_of_days(0.8))
+    for name, counts in nb.counts_.columns.items():
+        assert counts.agrees(whole.counts_.columns[name])
+    near(nb, whole)
+
+
+def test_no_fading_is_a_share_of_one(folder, tmp_path):
+    one, _ = fitted(folder, tmp_path / "kept", fade=1)
+    other, _ = fitted(folder, tmp_path / "kept")
+    assert_array_equal(one.predict_proba(ROWS), other.predict_proba(ROWS))
+
+
+@pytest.mark.parametrize("fade", [0, -1, 1.5, True, "half", float("nan")])
+def test_shares_that_mean_nothing_are_refused(fade, folder, tmp_path):
+    with pytest.raises(InvalidSetting, match=r"fade=.* must be a number above 0, and at most 1"):
+        fitted(folder, tmp_path / "kept", fade=fade)
+
+
+def test_fading_needs_counts_of_each_file(folder):
+    with pytest.raises(InvalidSetting, match=r"fade=0.5 needs keep_counts"):
+        nv.fit_files(nv.NaiveBayes(), folder, "label", fade=0.5)
+
+
+# -- folds -------------------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_the_rows_that_are_kept(folder, tmp_path):
+    nb, done = fitted(folder, tmp_path / "kept", cv=4)
+    rows = nb.fitted_.state.kept.rows()
+    columns = {name: values.arrow() for name, values in rows.source.columns.items()}
+    y = np.array(rows.target.labels, dtype=object)[rows.target.codes]
+    scores = nv.cross_validate(columns, y, cv=4, **HOW)
+    assert len(done.scores.truth) == DAYS * EACH
+    assert done.scores.log_loss == pytest.approx(scores.log_loss, rel=1e-9)
+    assert done.scores.accuracy == scores.accuracy
+    assert done.textbook_scores is not None
+    again = fitted(folder, tmp_path / "kept", cv=4)[1]
+    assert again.read == ()
+    assert again.scores.log_loss == done.scores.log_loss
+
+
+def test_scores_of_a_sample_come_close(folder, tmp_path, monkeypatch):
+    every = nv.cross_validate(ROWS, target="label", cv=4, **HOW)
+    monkeypatch.setattr(sample, "KEPT", 300)
+    nb, done = fitted(folder, tmp_path / "kept", cv=4)
+    assert not nb.kept_rows_.complete
+    assert len(done.scores.truth) == nb.kept_rows_.rows <= 300
+    assert done.scores.log_loss == pytest.approx(every.log_loss, rel=0.25)
+    assert done.textbook_scores.accuracy == pytest.approx(every.accuracy, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"model": "textbook"}, "model='textbook' keeps counts alone"),
+        ({"keep_rows": False}, "keep_rows=False keeps no row"),
+    ],
+)
+def test_scores_need_rows(how, words, folder, tmp_path):
+    with pytest.raises(InvalidSetting, match=words):
+        fitted(folder, tmp_path / "kept", cv=4, **how)
+
+
+# -- what the folder holds ---------------------------------------------------------------------------------------------
+
+
+def test_a_folder_without_rows_holds_none(folder, tmp_path):
+    with_rows, _ = fitted(folder, tmp_path / "rows")
+    nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
+    for path in (tmp_path / "kept").glob("*.parquet"):
+        assert store.read_model(path).kept is None
+    for path in (tmp_path / "rows").glob("*.parquet"):
+        assert store.read_model(path).kept.frame.rows == EACH
+    assert nb.kept_rows_.rows == 0
+    assert nb.counts_.rows.sum() == DAYS * EACH
+    assert nb.counts_.columns["size"].agrees(with_rows.counts_.columns["size"])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "words"),
+    [
+        ({"model": "textbook"}, {}, "keeps counts with model='textbook', and now model='auto'"),
+        ({}, {"model": "textbook"}, "keeps counts with model='auto', and now model='textbook'"),
+        ({"keep_rows": False}, {}, "keeps counts with keep_rows=False, and now keep_rows=True"),
+        ({}, {"keep_rows": False}, "keeps counts with keep_rows=True, and now keep_rows=False"),
+        ({"keep_rows": False}, {"keep_rows": False, "missing": "value"}, "missing='skip', and now missing='value'"),
+    ],
+)
+def test_what_is_kept_is_not_mixed(first, then, words, folder, tmp_path):
+    fitted(folder, tmp_path / "kept", **first)
+    with pytest.raises(InvalidSetting, match=words):
+        fitted(folder, tmp_path / "kept", **then)
+
+
+def test_settings_of_estimating_may_change(folder, tmp_path):
+    fitted(folder, tmp_path / "kept")
+    nb, done = fitted(folder, tmp_path / "kept", missing="value", prior="uniform")
+    assert done.read == ()
+    near(nb, one_fit(missing="value", prior="uniform"))
+
+
+def test_damaged_rows_are_counted_anew(folder, tmp_path):
+    kept = tmp_path / "kept"
+    nb, _ = fitted(folder, kept)
+    damaged = sorted(kept.glob("*.parquet"))[2]
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    again, done = fitted(folder, kept)
+    assert len(done.read) == 1
+    assert_array_equal(again.predict_proba(ROWS), nb.predict_proba(ROWS))
+
+
+def test_a_column_of_too_many_values_is_in_no_model(folder, tmp_path, monkeypatch):
+    """No file alone has too many values, only all of them together: those that were counted are read again."""
+    most = len({*ROWS["zip"].to_pylist()} - {None})
+    for module in (engine, cached_counts):
+        monkeypatch.setattr(module, "MOST_LABELS", most)
+    nb, done = fitted(folder, tmp_path / "kept", families=None)
+    again, second = fitted(folder, tmp_path / "kept", families=None)
+    assert done.set_aside == second.set_aside == ("zip",)
+    assert second.read == ()
+    assert nb.schema_.hints[-1].startswith("'zip' has more than")
+    near(nb, one_fit(ROWS.drop(["zip"]), families=None))
+    assert_array_equal(again.predict_proba(ROWS), nb.predict_proba(ROWS))
+
+
+# -- rows of files and of tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [10**6, 600, 250, 40])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_and_tables_keep_the_same_rows(most, ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", most)
+    path = tmp_path / f"rows.{ending}"
+    rows = pa.concat_tables([ROWS, ROWS.slice(0, 30)])
+    getattr(cases, f"write_{ending}")(path, rows)
+    of_file = nv.NaiveBayes(**HOW).fit(path, target="label").fitted_.state.kept.in_order()
+    of_table = one_fit(rows).fitted_.state.kept.in_order()
+    assert of_file.complete == of_table.complete == (most >= len(rows))
+    assert of_file.limit == of_table.limit
+    assert_array_equal(of_file.hashes, of_table.hashes)
+    assert of_file.total == of_table.total
+    assert len(of_file.hashes) == min(most, len(rows)) or most == 600
+
+
+# -- killed at any moment ----------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+import naively as nv
+print("ready", flush=True)
+nb = nv.NaiveBayes()
+nv.fit_files(nb, sys.argv[1], "label", keep_counts=sys.argv[2])
+nb.save(sys.argv[3], rows=True)
+"""
+
+
+@pytest.mark.slow
+def test_killing_the_process_at_any_moment_loses_nothing_of_rows(tmp_path):
+    """Killed at 8 moments: what is kept is whole, and going on gives the result of a run that nobody disturbed."""
+    data = tmp_path / "days"
+    data.mkdir()
+    rows = cases.table(2_000)
+    for day in range(12):
+        cases.write_csv(data / f"day-{day:02}.csv", rows.slice(100 * day, 800))
+    whole, kept, out = tmp_path / "whole.parquet", tmp_path / "kept", tmp_path / "out.parquet"
+
+    def run(folder: Path, path: Path, seconds: float | None) -> int:
+        command = [sys.executable, "-c", PROGRAM, str(data), str(folder), str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            if seconds is not None:
+                time.sleep(seconds)
+                process.send_signal(signal.SIGKILL)
+            return process.wait()
+
+    start = time.perf_counter()
+    assert run(tmp_path / "undisturbed", whole, None) == 0
+    lasts, rng, killed = time.perf_counter() - start, random.Random(0), 0
+    for _ in range(8):
+        killed += run(kept, out, rng.uniform(0.0, lasts / 4)) == -signal.SIGKILL
+        for path in kept.glob("*.parquet"):
+            assert store.read_model(path).kept.frame.rows == 800
+    assert run(kept, out, None) == 0
+    assert killed == 8
+    assert out.read_bytes() == whole.read_bytes()

@@ -1,0 +1,285 @@
+"""Soft labels with the default model: rows that belong to several classes by proportions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import naively as nv
+from naively.data.frame import frame_of
+from naively.estimator.fitted_classifier import FittedClassifier
+from naively.estimator.live_counts import LiveCounts
+from naively.model.joint.associations import HeldOutRows, likelihood_left_out
+from naively.model.joint.label_terms import LabelTerms
+from naively.model.joint.linear_terms import LinearTerms
+from naively.model.joint.newton import WeightProblem
+from naively.model.joint.number_terms import BinTerms, DensityTerms
+from naively.model.joint.pair_terms import PairTerms
+from naively.model.joint.rare_terms import RareTerms
+from naively.model.joint.soft_rows import RowClasses, SoftRows
+from naively.model.joint.terms import LeaveOneOut, Term
+from naively.model.recipe import RECIPE
+
+NAMES = ["a", "b", "c"]
+
+
+def table(rows=400, seed=0):
+    """Return numbers and labels that depend on each other within a class, and classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, rows, p=[0.5, 0.4, 0.1])
+    shared = rng.normal(size=rows)
+    X = pd.DataFrame({"n0": shared + y, "n1": shared - y + rng.normal(size=rows) / 2, "n2": rng.normal(size=rows)})
+    X["w0"] = np.array(["p", "q", "r", "s"])[(rng.integers(0, 3, rows) + (y == 1)) % 4]
+    X["w1"] = np.where((X.w0 == "p") ^ (y == 2) ^ (rng.random(rows) < 0.2), "u", "v")
+    return X, y
+
+
+def softened(y, least=0.5, seed=1):
+    """Return soft labels: a third of the rows are certain, the others more or less."""
+    rng = np.random.default_rng(seed)
+    p = np.where(rng.random(len(y)) < 1 / 3, 1.0, rng.uniform(least, 1.0, len(y)))
+    q = np.repeat((1 - p)[:, None] / 2, 3, axis=1)
+    q[np.arange(len(y)), y] = p
+    return pd.DataFrame(q, columns=NAMES)
+
+
+# -- counting ----------------------------------------------------------------------------------------------------------
+
+
+def test_zeros_and_ones_are_labels():
+    X, y = table()
+    hard = nv.NaiveBayes().fit(X, np.array(NAMES)[y])
+    soft = nv.NaiveBayes().fit(X, pd.DataFrame(np.eye(3)[y], columns=NAMES))
+    assert np.array_equal(hard.predict_proba(X), soft.predict_proba(X))
+    assert soft.tuning_.learned is not None
+    assert soft.leave_one_out(X, np.array(NAMES)[y]).log_loss == hard.leave_one_out(X, np.array(NAMES)[y]).log_loss
+
+
+def test_labels_that_are_nearly_certain_give_nearly_the_model_of_labels():
+    """All rows take the way of soft labels, and all terms and weights come out as on the other one."""
+    X, y = table()
+    hard = nv.NaiveBayes().fit(X, np.array(NAMES)[y])
+    soft = nv.NaiveBayes().fit(X, pd.DataFrame(np.eye(3)[y] * (1 - 3e-10) + 1e-10, columns=NAMES))
+    assert np.abs(hard.predict_proba(X) - soft.predict_proba(X)).max() < 1e-5
+
+
+def test_two_halves_twice_are_each_label_once_in_the_counts_of_pairs():
+    X, y = table()
+    twice, other = pd.concat([X, X], ignore_index=True), (y + 1) % 3
+    halves = pd.DataFrame((np.eye(3)[y] + np.eye(3)[other]) / 2, columns=NAMES)
+    soft = nv.NaiveBayes().fit(twice, pd.concat([halves, halves], ignore_index=True))
+    hard = nv.NaiveBayes().fit(twice, np.array(NAMES)[np.concatenate([y, other])])
+    assert soft.counts_.joint is not None
+    assert soft.counts_.agrees(hard.counts_)
+    assert soft.counts_.joint.agrees(hard.counts_.joint)
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    X, y = table()
+    q, times = softened(y), np.arange(len(y)) % 3
+    weighted = nv.NaiveBayes().fit(X, q, sample_weight=times)
+    rows = np.repeat(np.arange(len(y)), times)
+    repeated = nv.NaiveBayes().fit(X.iloc[rows].reset_index(drop=True), q.iloc[rows].reset_index(drop=True))
+    assert weighted.tuning_.learned is not None
+    assert np.abs(weighted.predict_proba(X) - repeated.predict_proba(X)).max() < 1e-6
+
+
+def test_class_weights_multiply_proportions():
+    X, y = table()
+    q, by = softened(y), {"a": 1.0, "b": 2.0, "c": 5.0}
+    weighted = nv.NaiveBayes(class_weight=by).fit(X, q)
+    by_hand = nv.NaiveBayes().fit(X, q * np.array([1.0, 2.0, 5.0]))
+    assert weighted.counts_.rows == pytest.approx(q.to_numpy().sum(axis=0) * [1, 2, 5])
+    assert np.abs(weighted.predict_proba(X) - by_hand.predict_proba(X)).max() < 1e-9
+
+
+# -- leave-one-out -----------------------------------------------------------------------------------------------------
+
+
+def values_by_term(model, X, y, weights, soft=None):
+    """Return the values of each term for rows, so much of each left out."""
+    columns = model.read(frame_of(X).on(model.schema), 0, len(X), 1)
+    sample = model.sample(columns, y.astype(np.int32), weights, soft)
+    held = LeaveOneOut(model.counts, sample, {"numbers": 10.0, "bins": 10.0})
+    weighted = {Term("linear", "numbers"): 1.0, Term("linear", "bins"): 1.0}
+    kinds = (BinTerms(), DensityTerms(), LabelTerms(), PairTerms(), LinearTerms(), RareTerms())
+    out = {term: values for kind in kinds for term, values in kind.leave_one_out(held, weighted)}
+    out |= sample.wide
+    return {term: values - values.mean(axis=0) for term, values in out.items()}  # only differences matter
+
+
+def without_row(nb, X, q, row):
+    """Return the model of the same weights whose counts lack a row."""
+    part = nv.count(X.iloc[[row]], q.iloc[[row]], schema=nb.schema_)
+    fitted = nb.fitted_
+    state = replace(fitted.state, counts=LiveCounts(fitted.state.schema, value=fitted.counts - part))
+    return FittedClassifier(fitted.parameters, state).model
+
+
+# Numbers are kept to 7 digits; the linear terms keep the number of rows and the proportions of their flags.
+BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02, "rare": 2e-2}
+
+
+def test_a_row_is_left_out_of_all_its_classes():
+    X, y = table(300)
+    X = X.mask(np.random.default_rng(3).random(X.shape) < 0.05)
+    q = softened(y) * [1.0, 1.0, 0.02]  # one class is rare
+    q = q.div(q.sum(axis=1), axis=0)
+    y = q.to_numpy().argmax(axis=1)
+    nb = nv.NaiveBayes().fit(X, q)
+    soft = SoftRows.of(q.to_numpy().T)
+    left, met = values_by_term(nb.fitted_.model, X, y, np.ones(300), soft), set()
+    for row in soft.at[:: len(soft.at) // 10]:
+        model = without_row(nb, X, q, row)
+        for term, alone in values_by_term(model, X.iloc[[row]], y[[row]], np.zeros(1)).items():
+            met.add(term.kind)
+            assert np.abs(left[term][:, row] - alone[:, 0]).max() < BOUNDS[term.kind], term
+    assert met == {"value", "pair", "linear", "rare"}
+
+
+TEXTS = {0: ["red", "warm", "fire", "sun"], 1: ["blue", "cold", "ice", "moon"], 2: ["green", "wet", "leaf", "rain"]}
+
+
+def texts(rows, seed=0):
+    """Return texts of three classes whose words are partly shared, and the classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, rows)
+    found = [" ".join(rng.choice(TEXTS[k] + ["and", "the", *TEXTS[(k + 1) % 3][:2]], 5)) for k in y]
+    return pd.DataFrame({"text": found}), y
+
+
+def test_a_text_is_left_out_of_all_its_classes():
+    X, y = texts(200)
+    q = softened(y)
+    nb = nv.NaiveBayes(families={"text": nv.Words()}).fit(X, q)
+    assert nb.tuning_.learned is not None
+    soft, model = SoftRows.of(q.to_numpy().T), nb.fitted_.model
+    left = values_by_term(model, X, y, np.ones(200), soft)
+    assert any(term.kind == "words" for term in left)
+    for row in soft.at[:: len(soft.at) // 5]:
+        for term, alone in values_by_term(without_row(nb, X, q, row), X.iloc[[row]], y[[row]], np.zeros(1)).items():
+            assert np.abs(left[term][:, row] - alone[:, 0]).max() < 1e-5, term
+
+
+def test_likelihoods_are_left_out_of_each_class_in_turn():
+    """Of labels whose values all are known, a class depends on its own counts alone."""
+    X, y = table(200)
+    q = softened(y)
+    nb = nv.NaiveBayes(model="textbook").fit(X[["w0"]], q)
+    model = nb.fitted_.model
+    columns = model.read(frame_of(X[["w0"]]).on(model.schema), 0, 200, 1)
+    (key,) = model.textbook.likelihoods
+    likelihood, soft = model.textbook.likelihoods[key], SoftRows.of(q.to_numpy().T)
+    found = likelihood_left_out(likelihood, columns[key], HeldOutRows(y.astype(np.int32), np.ones(200), soft))
+    for row in soft.at[::20]:
+        part = nv.count(X[["w0"]].iloc[[row]], q.iloc[[row]], schema=nb.schema_)
+        alone = nv.NaiveBayes.from_counts(nb.counts_ - part, model="textbook").fitted_.model.textbook.likelihoods[key]
+        assert found[row] == pytest.approx(alone.log_likelihood(columns[key][[row]])[0], abs=1e-9)
+
+
+def test_the_loss_is_the_cross_entropy_with_the_proportions():
+    rng = np.random.default_rng(0)
+    terms = [rng.normal(size=(3, 50)) for _ in range(2)]
+    q = rng.dirichlet(np.ones(3), 50).T
+    q[:, :10] = np.eye(3)[rng.integers(0, 3, 10)].T
+    y, rows, v = q.argmax(axis=0).astype(np.int32), rng.uniform(0.5, 2, 50), np.array([0.7, 0.2, 0.1, 0.0, -0.1])
+    problem = WeightProblem(terms, y, rows, np.zeros(3), RECIPE, SoftRows.of(q))
+
+    def loss(v):
+        z = sum(by * term for by, term in zip(v, terms, strict=False)) + v[2:, None]
+        return float(rows @ (np.log(np.exp(z).sum(axis=0)) - (q * z).sum(axis=0)))
+
+    found, p = problem.loss(v, v, np.zeros(5))
+    assert found == pytest.approx(loss(v))
+    for at in range(5):
+        step = np.eye(5)[at] * 1e-5
+        assert problem.slope(p)[at] == pytest.approx((loss(v + step) - loss(v - step)) / 2e-5, rel=1e-5, abs=1e-6)
+    slopes = np.vstack([[((p - q) * term).sum(axis=0) for term in terms], p - q])
+    assert problem.scatter(p) == pytest.approx((slopes * rows) @ slopes.T)
+
+
+def test_agreement_with_a_soft_label_is_its_proportion():
+    q = np.array([[1.0, 0.25], [0.0, 0.75]])
+    truth = RowClasses(np.array([0, 1], dtype=np.int32), SoftRows.of(q))
+    assert truth.agreement(np.array([0, 0])).tolist() == [1.0, 0.25]
+    assert truth.agreement(np.array([1, 1])).tolist() == [0.0, 0.75]
+
+
+# -- the whole model ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = table(600)
+    q = softened(y)
+    return X, y, q, nv.NaiveBayes().fit(X, q)
+
+
+def test_the_joint_model_is_better_than_the_textbook_model(fitted):
+    X, _, q, nb = fitted
+    fresh, truth = table(3_000, seed=9)
+    labels = np.array(NAMES)[truth]
+    textbook = nv.NaiveBayes(model="textbook").fit(X, q)
+    losses = [nv.Scores(one.predict_proba(fresh), labels, one.classes_).log_loss for one in (nb, textbook)]
+    assert losses[0] < 0.9 * losses[1]
+    assert "joint model" in nb.summary()
+
+
+def test_the_stated_loss_is_that_of_fresh_soft_labels(fitted):
+    *_, nb = fitted
+    fresh, truth = table(3_000, seed=9)
+    q, p = softened(truth, seed=5).to_numpy(), nb.predict_proba(fresh)
+    cross_entropy = -(q * np.log(p)).sum(axis=1).mean()
+    assert nb.tuning_.loss_after == pytest.approx(cross_entropy, rel=0.05)
+
+
+def test_saved_models_explanations_and_scores(fitted, tmp_path):
+    X, y, _, nb = fitted
+    nb.save(tmp_path / "soft.parquet")
+    again = nv.load(tmp_path / "soft.parquet")
+    assert np.array_equal(again.predict_proba(X), nb.predict_proba(X))
+    evidence = nb.explain(X.iloc[:1])
+    assert evidence.probabilities == pytest.approx(nb.predict_proba(X.iloc[:1]), abs=1e-9)
+    assert nb.score(X, np.array(NAMES)[y]) > 0.7
+
+
+def test_rows_that_come_and_go_leave_the_model_of_one_fit(fitted):
+    X, _, q, nb = fitted
+    more, truth = table(100, seed=4)
+    soft = softened(truth, seed=2)
+    both = [pd.concat(parts, ignore_index=True) for parts in ((X, more), (q, soft))]
+    whole = nv.NaiveBayes().fit(*both).predict_proba(X)
+    after = nv.NaiveBayes().fit(X, q).partial_fit(more, soft)
+    assert np.abs(after.predict_proba(X) - whole).max() < 1e-6
+    merged = nv.merge(nb, nv.NaiveBayes().fit(more, soft))
+    assert np.abs(merged.predict_proba(X) - whole).max() < 1e-6
+    assert np.abs(after.forget(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
+
+
+def test_weights_are_fitted_anew_by_calibrate(fitted):
+    X, _, q, nb = fitted
+    again = nv.NaiveBayes().fit(X, q).calibrate(X, q)
+    assert again.calibrated_
+    assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
+
+
+def test_the_order_of_rows_does_not_matter(fitted):
+    X, _, q, nb = fitted
+    order = np.random.default_rng(0).permutation(len(X))
+    other = nv.NaiveBayes().fit(X.iloc[order].reset_index(drop=True), q.iloc[order].reset_index(drop=True))
+    assert np.abs(other.predict_proba(X) - nb.predict_proba(X)).max() < 1e-6
+
+
+def test_rows_of_no_proportion_are_no_rows(fitted):
+    X, _, q, nb = fitted
+    more = pd.concat([X, X.iloc[:5]], ignore_index=True)
+    soft = pd.concat([q, 0 * q.iloc[:5]], ignore_index=True)
+    assert np.abs(nv.NaiveBayes().fit(more, soft).predict_proba(X) - nb.predict_proba(X)).max() < 1e-9
+
+
+def test_offsets_of_values_still_need_one_label(fitted):
+    X, _, q, _ = fitted
+    assert "offsets of values need one label for each row" in nv.NaiveBayes(model="refined").fit(X, q).summary()

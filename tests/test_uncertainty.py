@@ -1,0 +1,570 @@
+"""Prediction sets and intervals by held-out scores: laws, coverage on drawn rows, and agreement with exact ranks."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.isotonic import IsotonicRegression
+
+import naively as nv
+from naively.cli import main
+from naively.counting.rows import labeled_rows
+from naively.errors import InvalidInput, InvalidSetting, UnreadableFile
+from naively.estimator.priors_and_costs import prior_without_row
+from naively.estimator.uncertainty import held_out_scores, scores_in_use
+from naively.judge.held_out_scores import BINS, HeldOutScores, log_odds, score_bins
+from naively.model.leave_one_out import leave_one_out_posterior, truth_of
+from naively.stats import Axis
+
+LEVELS = (0.05, 0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+def drawn(rows, seed=0, classes=3, columns=4, apart=0.6):
+    """Return rows of normal numbers and a label, their classes, and P(class | row)."""
+    own = np.random.default_rng(99)
+    means, labels = own.normal(size=(classes, columns)) * apart, own.dirichlet(np.ones(3), classes)
+    rng = np.random.default_rng([seed, rows])
+    y = rng.integers(classes, size=rows)
+    x, c = rng.normal(means[y]), np.array([rng.choice(3, p=labels[k]) for k in y])
+    log = np.stack([-0.5 * ((x - means[k]) ** 2).sum(axis=1) + np.log(labels[k][c]) for k in range(classes)], axis=1)
+    p = np.exp(log - log.max(axis=1, keepdims=True))
+    table = pd.DataFrame(x, columns=[f"x{j}" for j in range(columns)]).assign(c=np.array(list("abc"))[c])
+    return table, y, p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, _ = drawn(600)
+    return nv.NaiveBayes().fit(X, y), X, y
+
+
+def scores_of(nb):
+    return scores_in_use(nb.fitted_)
+
+
+def left_out_probabilities(nb, X, y):
+    """Return P(class | row) of rows that were counted, each without itself."""
+    model = nb.fitted_
+    rows = labeled_rows(X, y, None, None, "error", model.schema)
+    prior = prior_without_row(model.parameters, model.counts)
+    return leave_one_out_posterior(model.model, model.counts, rows, truth_of(rows, model.counts), prior, 1)
+
+
+def tables_of(scores):
+    return np.stack([*scores.held_out, *scores.counted])
+
+
+# -- sets --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_are_nested_in_the_level_and_never_empty(fitted, by_class):
+    nb, _, _ = fitted
+    asked, _, _ = drawn(300, 1)
+    sets = [nb.predict_set(asked, level, by_class=by_class) for level in LEVELS]
+
+    assert all((small <= large).all() for small, large in pairwise(sets))
+    assert all(one[np.arange(len(one)), nb.predict_proba(asked).argmax(axis=1)].all() for one in sets)
+    assert sets[0].dtype == bool
+    assert sets[0].shape == (300, 3)
+    assert (sets[0].sum(axis=1) == 1).all()
+    assert sets[-1].sum() > sets[2].sum() > 300
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+@pytest.mark.parametrize("held_out", [False, True])
+def test_sets_contain_the_true_class_as_often_as_they_say(model, held_out):
+    """Over 12 draws of 300 rows, the mean is within three standard errors of the level, or above it by a bin."""
+    covered, size = {level: [] for level in LEVELS[2:5]}, 400
+    for seed in range(12):
+        X, y, _ = drawn(300, seed, apart=0.4)
+        asked, truth, _ = drawn(size, seed + 100, apart=0.4)
+        nb = nv.NaiveBayes(model=model).fit(X, y)
+        rest = drawn(300, seed + 200, apart=0.4)
+        nb.conformalize(*(rest[:2] if held_out else (X, y)), held_out=held_out)
+        for level, found in covered.items():
+            found.append(nb.predict_set(asked, level)[np.arange(size), truth].mean())
+    for level, found in covered.items():
+        error = np.sqrt(level * (1 - level) * (1 / 300 + 1 / size) / len(found))
+        assert level - 3 * error < np.mean(found) < level + 3 * error + 0.012
+
+
+def test_sets_by_class_cover_each_class():
+    """A rare class is covered less than it should be on average, and as it should be by class."""
+    covered = {False: [], True: []}
+    for seed in range(8):
+        (X, y, _), (asked, truth, _) = drawn(1500, seed, apart=0.5), drawn(1500, seed + 50, apart=0.5)
+        rare = np.random.default_rng(seed).random(1500)
+        keep, ask = (y > 0) | (rare < 0.15), (truth > 0) | (rare < 0.15)
+        nb = nv.NaiveBayes().fit(X[keep], y[keep])
+        for by_class, found in covered.items():
+            sets = nb.predict_set(asked[ask], 0.9, by_class=by_class)
+            found.append([sets[truth[ask] == k, k].mean() for k in range(3)])
+    assert np.mean(covered[False], axis=0)[0] < 0.8
+    assert (np.mean(covered[True], axis=0) > 0.88).all()
+
+
+def test_the_table_agrees_with_the_ranks_of_the_rows(fitted):
+    """Sets of the table contain the exact ones, and are no larger than with scores lowered by one bin."""
+    nb, X, y = fitted
+    asked, _, _ = drawn(500, 3)
+    own = np.sort(log_odds(np.log(left_out_probabilities(nb, X, y)[np.arange(len(y)), y])))
+    log_p = nb.predict_log_proba(asked)
+
+    def exact(bins):
+        ranks = np.searchsorted(own, log_odds(log_p) + bins / 32, side="right")
+        return (ranks + 1) / (len(own) + 1)
+
+    binned = scores_of(nb).p_values(log_p)
+    assert (binned >= exact(0) - 1e-9).all()
+    assert (binned <= exact(1) + 1e-9).all()
+
+
+def test_bins_lie_in_order_and_hold_every_probability():
+    log_p = np.array([-np.inf, -800.0, -19.99, np.log(0.5), -1e-8, -1e-12, -0.0, 1e-16])
+    bins = score_bins(log_p)
+    assert bins.tolist() == sorted(bins.tolist())
+    assert bins[0] == bins[1] == 0
+    assert bins[-1] == bins[-2] == BINS - 1
+    assert 0 < bins[2] < bins[3] == BINS // 2 < bins[4] < BINS - 1
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_contains_the_probability_and_grows_with_the_level(fitted):
+    nb, _, _ = fitted
+    asked, _, _ = drawn(300, 1)
+    p = nb.predict_proba(asked)
+    ends = [nb.predict_interval(asked, level) for level in LEVELS]
+    for low, high in ends:
+        assert (low <= p).all()
+        assert (p <= high).all()
+        assert low.min() >= 0
+        assert high.max() <= 1
+    for (low, high), (lower, higher) in pairwise(ends):
+        assert (lower <= low).all()
+        assert (high <= higher).all()
+
+
+def test_more_rows_make_narrower_intervals():
+    asked, _, _ = drawn(200, 1)
+    for level in (0.9, None):
+        widths = []
+        for rows in (200, 1000, 5000):
+            low, high = nv.NaiveBayes().fit(*drawn(rows)[:2]).predict_interval(asked, level)
+            widths.append((high - low).mean())
+        assert widths[0] > 1.4 * widths[1] > 1.4**2 * widths[2]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "few values", "many columns"])
+def test_an_interval_contains_the_true_probability(kind):
+    """The model is right but for what the rows leave unknown, so P(class | row) itself is covered."""
+    inside = []
+    for seed in range(6):
+        columns = 25 if kind == "many columns" else 4
+        (X, y, _), (asked, _, p) = (drawn(rows, seed, 2, columns, 0.3) for rows in (800, 1000))
+        if kind == "few values":
+            rng = np.random.default_rng(seed)
+            q = rng.dirichlet(np.ones(2), 5)
+            X, asked = ({"c": rng.integers(5, size=rows).astype(str)} for rows in (800, 1000))
+            y, p = (rng.random(800) < q[X["c"].astype(int), 1]).astype(int), q[asked["c"].astype(int)]
+        low, high = nv.NaiveBayes().fit(X, y).predict_interval(asked)
+        inside.append(((low <= p) & (p <= high)).mean())
+    assert np.mean(inside) > 0.87
+
+
+def test_venn_abers_is_isotonic_regression_with_one_row_more(fitted):
+    nb, _, _ = fitted
+    asked, _, _ = drawn(20, 2)
+    scores, log_p = scores_of(nb), nb.predict_log_proba(asked)
+    low, high = nb.predict_interval(asked, None)
+    assert (low < high).all()
+    for k in range(3):
+        own, other = scores.held_out.own[k], scores.held_out.other[k]
+        bins = np.repeat(np.arange(BINS), (own + other).astype(int))
+        labels = np.concatenate([[1] * int(a) + [0] * int(b) for a, b in zip(own, other, strict=True)])
+        for row, at in enumerate(score_bins(log_p)[:, k]):
+            for end, label in ((low, 0), (high, 1)):
+                model = IsotonicRegression().fit(np.append(bins, at), np.append(labels, label))
+                assert end[row, k] == pytest.approx(model.predict([at])[0], abs=1e-9)
+
+
+def test_venn_abers_is_calibrated_where_the_model_is_not():
+    """With a temperature of 1/4 probabilities are far too sure; the intervals are about frequencies all the same."""
+    (X, y, _), (asked, truth, _) = drawn(4000, 1, 2, 4, 0.5), drawn(4000, 2, 2, 4, 0.5)
+    nb = nv.NaiveBayes(temperature=0.25).fit(X, y)
+    p = nb.predict_proba(asked)[:, 1]
+    middle = np.mean(nb.predict_interval(asked, None), axis=0)[:, 1]
+    for stated, worst in ((p, None), (middle, 0.04)):
+        parts = np.array_split(np.argsort(stated), 8)
+        off = max(abs(stated[part].mean() - truth[part].mean()) for part in parts)
+        assert off > 0.1 if worst is None else off < worst
+
+
+def test_the_textbook_model_keeps_its_credible_interval():
+    X, y, _ = drawn(300)
+    nb = nv.NaiveBayes(model="textbook").fit(X, y)
+    before = nb.predict_interval(X)
+    assert np.array_equal(nb.conformalize(X, y).predict_interval(X), before)
+    assert (nb.predict_interval(X, None)[1] - nb.predict_interval(X, None)[0]).mean() < (before[1] - before[0]).mean()
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.9", True], ids=repr)
+def test_a_level_that_is_none_is_refused(fitted, level):
+    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+        fitted[0].predict_set(fitted[1][:2], level)
+    with pytest.raises(InvalidSetting, match="must lie between 0 and 1"):
+        fitted[0].predict_interval(fitted[1][:2], level)
+
+
+# -- rows of every kind ------------------------------------------------------------------------------------------------
+
+
+def test_one_row_is_answered_as_in_a_table(fitted):
+    nb, X, _ = fitted
+    for row in range(5):
+        one = X.iloc[row].to_dict()
+        assert np.array_equal(nb.predict_set(one), nb.predict_set(X)[row : row + 1])
+        for level in (0.9, None):
+            many = np.array(nb.predict_interval(X, level))[:, row : row + 1]
+            assert np.allclose(nb.predict_interval(one, level), many, atol=1e-12)
+
+
+def test_two_rows_rule_nothing_out():
+    nb = nv.NaiveBayes().fit({"x": ["a", "b"]}, ["in", "out"])
+    assert nb.predict_set({"x": "a"}).all()
+    low, high = nb.predict_interval({"x": "a"}, None)
+    assert (high - low > 0.3).all()
+
+
+@pytest.mark.filterwarnings("ignore::naively.errors.TargetWarning")
+def test_a_single_class_is_the_set():
+    nb = nv.NaiveBayes().fit({"x": list("abab") * 20}, ["in"] * 80)
+    assert nb.predict_set({"x": "a"}).tolist() == [[True]]
+    low, high = nb.predict_interval({"x": "a"}, None)
+    assert low[0, 0] > 0.9
+    assert high[0, 0] == 1
+
+
+def test_a_single_row_has_no_score():
+    with pytest.raises(InvalidInput, match="no held-out scores"):
+        nv.NaiveBayes().partial_fit({"x": "a"}, "in", classes=["in", "out"]).predict_set({"x": "a"})
+
+
+def test_a_class_without_rows_is_ruled_out_on_average_and_never_by_class():
+    X, y, _ = drawn(300, classes=2)
+    nb = nv.NaiveBayes(classes=[0, 1, 2]).fit(X, y)
+    assert not nb.predict_set(X, 0.9)[:, 2].any()
+    assert nb.predict_set(X, 0.9, by_class=True)[:, 2].all()
+
+
+@pytest.mark.parametrize("kind", ["texts", "vectors", "numbers"])
+def test_texts_and_vectors_have_sets(kind):
+    rng = np.random.default_rng(5)
+    y = rng.integers(2, size=400)
+    words = np.array(["good", "fine", "bad", "poor", "so", "it"])
+    counts = rng.poisson(np.where(y[:, None] == 1, [2, 1, 0.3, 0.3, 1, 1], [0.3, 0.5, 2, 1, 1, 1]))
+    texts = [" ".join(np.repeat(words, row)) for row in counts]
+    X, families = {
+        "texts": (pd.DataFrame({"said": texts}), {"said": "words"}),
+        "vectors": (sparse.csr_matrix(counts), None),
+        "numbers": (counts.astype(float), None),
+    }[kind]
+    nb = nv.NaiveBayes(families=families).fit(X[:300], y[:300])
+    sets = nb.predict_set(X[300:])
+    assert sets[np.arange(100), y[300:]].mean() > 0.82
+    low, high = nb.predict_interval(X[300:])
+    assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+
+
+def test_files_are_scored_and_answered_as_tables(tmp_path):
+    X, y, _ = drawn(500)
+    path = tmp_path / "rows.csv"
+    X.assign(y=y).to_csv(path, index=False)
+    one = nv.NaiveBayes(model="textbook").fit(X, y).conformalize(X, y)
+    other = nv.NaiveBayes(model="textbook").fit(path, target="y").conformalize(path, target="y")
+    assert np.allclose(tables_of(scores_of(one)), tables_of(scores_of(other)))
+    assert np.array_equal(one.predict_set(X), other.predict_set(path))
+    assert np.allclose(one.predict_interval(X, None), other.predict_interval(path, None))
+
+
+# -- weights and labels ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_a_weight_stands_for_copies_of_a_row(model):
+    X, y, _ = drawn(200)
+    times = np.random.default_rng(1).integers(0, 4, size=200)
+    many = X.loc[np.repeat(np.arange(200), times)]
+    a = nv.NaiveBayes(model=model).fit(X, y, sample_weight=times).conformalize(X, y, times)
+    b = nv.NaiveBayes(model=model).fit(many, np.repeat(y, times)).conformalize(many, np.repeat(y, times))
+    assert np.allclose(tables_of(scores_of(a)), tables_of(scores_of(b)))
+    assert scores_of(a).row_weight == scores_of(b).row_weight == 1
+
+
+def test_weights_that_only_compare_rows_do_not_depend_on_their_scale():
+    X, y, _ = drawn(300)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=300)
+    asked, _, _ = drawn(100, 2)
+    p = [
+        nv.NaiveBayes(model="textbook").fit(X, y).conformalize(*drawn(300, 5)[:2], by * weights, held_out=True)
+        for by in (1.0, 10.0)
+    ]
+    assert np.array_equal(p[0].predict_set(asked), p[1].predict_set(asked))
+    assert np.allclose(p[0].predict_interval(asked, None), p[1].predict_interval(asked, None))
+
+
+def test_class_weights_change_answers_and_not_what_is_counted():
+    X, y, _ = drawn(400)
+    scores = scores_of(nv.NaiveBayes(class_weight="balanced").fit(X, y))
+    assert np.allclose(scores.held_out.own.sum(axis=1), np.bincount(y))
+
+
+def test_soft_labels_count_by_their_proportions():
+    X, y, p = drawn(300)
+    nb = nv.NaiveBayes(model="textbook").fit(X, y)
+    asked, _, soft = drawn(100, 7)
+    nb.conformalize(asked, pd.DataFrame(soft, columns=[0, 1, 2]), held_out=True)
+    assert np.allclose(scores_of(nb).held_out.own.sum(axis=1), soft.sum(axis=0))
+    with pytest.raises(InvalidInput, match="held_out=True"):
+        nb.conformalize(X, pd.DataFrame(p, columns=[0, 1, 2]))
+
+
+def test_rows_without_a_label_need_rows_that_were_held_out():
+    X, y, _ = drawn(200)
+    known = pd.Series(y).astype(object)
+    known[:50] = None
+    nb = nv.NaiveBayes(model="textbook", unlabelled="em", estimate="map").fit(X, known)
+    with pytest.raises(InvalidInput, match="held_out=True"):
+        nb.conformalize(X[50:], y[50:])
+    assert nb.conformalize(*drawn(200, 3)[:2], held_out=True).predict_set(X).any(axis=1).all()
+
+
+def test_rows_that_were_never_counted_are_refused(fitted):
+    nb, X, y = fitted
+    with pytest.raises(InvalidInput, match="counted"):
+        nb.conformalize(pd.concat([X, X]), np.append(y, y))
+    with pytest.raises(InvalidInput, match="does not know the label 'x'"):
+        nb.conformalize(X, ["x"] * len(X), held_out=True)
+
+
+# -- models that change, files, merging --------------------------------------------------------------------------------
+
+
+def test_a_plain_fit_scores_nothing(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes().fit(X, y)
+    nb.predict(X)
+    assert nb.fitted_.state.held_out.scores is None
+    nb.predict_set(X)
+    assert nb.fitted_.state.held_out.scores.rows == len(y)
+
+
+def test_scores_are_those_of_the_rows_that_were_counted(fitted):
+    nb, X, y = fitted
+    given = nv.NaiveBayes().fit(X, y).conformalize(X, y)
+    assert np.allclose(tables_of(scores_of(nb)), tables_of(scores_of(given)))
+
+
+def test_rows_that_come_and_go_are_scored_with_the_model(fitted):
+    _, X, y = fitted
+    asked, _, _ = drawn(50, 1)
+    nb = nv.NaiveBayes().fit(X[:300], y[:300])
+    nb.predict_set(asked)
+    nb.partial_fit(X[300:], y[300:])
+    whole = nv.NaiveBayes().fit(X, y)
+    assert np.array_equal(nb.predict_set(asked), whole.predict_set(asked))
+    nb.forget(X[300:], y[300:])
+    assert nb.fitted_.state.held_out.scores is None
+    assert np.array_equal(nb.predict_set(asked), nv.NaiveBayes().fit(X[:300], y[:300]).predict_set(asked))
+
+
+def test_a_forgotten_row_leaves_no_score_of_a_model_without_rows(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes(model="textbook").fit(X, y).conformalize(X, y)
+    with pytest.raises(InvalidInput, match="no held-out scores"):
+        nb.forget(X[:1], y[:1]).predict_set(X)
+
+
+def test_other_settings_need_other_scores(fitted, tmp_path):
+    _, X, y = fitted
+    nb = nv.NaiveBayes().fit(X, y)
+    usual = nb.predict_set(X)
+    nb.save(tmp_path / "model.parquet")
+    nb.prior = {0: 0.9, 1: 0.05, 2: 0.05}
+    anew = nv.NaiveBayes(prior=nb.prior).fit(X, y)
+    assert np.array_equal(nb.predict_set(X), anew.predict_set(X))
+    loaded = nv.load(tmp_path / "model.parquet")
+    assert np.array_equal(loaded.predict_set(X), usual)
+    loaded.prior = "uniform"
+    with pytest.raises(InvalidInput, match="other settings"):
+        loaded.predict_set(X)
+    loaded.prior = "empirical"
+    loaded.cost = {(0, 1): 5}  # decides, and estimates nothing
+    assert np.array_equal(loaded.predict_set(X), usual)
+
+
+def test_a_file_holds_the_scores_that_were_made(fitted, tmp_path):
+    nb, X, y = fitted
+    path = tmp_path / "model.parquet"
+    nv.NaiveBayes().fit(X, y).save(path)
+    with pytest.raises(InvalidInput, match=r"no held-out scores.*conformalize\(X, y\)"):
+        nv.load(path).predict_set(X)
+    nb.predict_set(X)
+    nb.save(path)
+    loaded = nv.load(path)
+    assert np.array_equal(tables_of(scores_of(loaded)), tables_of(scores_of(nb)))
+    for level in (0.9, None):
+        assert np.allclose(loaded.predict_interval(X, level), nb.predict_interval(X, level))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bins": 7},
+        {"counts": "!"},
+        {"counts": "eJwDAAAAAAE="},
+        {"squares": -1.0},
+        {"squares": float("inf")},
+        {"squares": "many"},
+    ],
+    ids=str,
+)
+def test_a_damaged_table_is_refused(fitted, change):
+    scores = scores_of(fitted[0])
+    with pytest.raises((ValueError, TypeError)):
+        HeldOutScores.from_json(scores.to_json() | change, scores.classes)
+    with pytest.raises(ValueError, match="bytes"):
+        HeldOutScores.from_json(scores.to_json(), Axis([0, 1, 2, 3]))
+
+
+def test_a_damaged_table_in_a_file_makes_no_model(fitted, tmp_path, monkeypatch):
+    nb, _, _ = fitted
+    said = scores_of(nb).to_json() | {"bins": 7}
+    monkeypatch.setattr(HeldOutScores, "to_json", lambda self: said)
+    nb.save(tmp_path / "model.parquet")
+    with pytest.raises(UnreadableFile, match="makes no classifier"):
+        nv.load(tmp_path / "model.parquet")
+
+
+def test_tables_of_parts_add_up_to_that_of_all_rows(fitted):
+    nb, X, y = fitted
+    whole = scores_of(nb)
+    parts = [
+        held_out_scores(nb.fitted_, labeled_rows(X[at], y[at], None, None, "error", nb.schema_))
+        for at in (slice(0, 200), slice(200, 600))
+    ]
+    both = parts[0] + parts[1]
+    assert np.allclose(tables_of(both), tables_of(whole))
+    assert both.squares == whole.squares
+    assert np.allclose(tables_of(parts[1] + parts[0]), tables_of(both))
+
+
+def test_a_class_that_a_table_does_not_know_counts_as_improbable(fitted):
+    scores = scores_of(fitted[0])
+    more = scores.of_classes([0, 1, 2, 3])
+    assert more.held_out.own[3].sum() == 0
+    assert more.held_out.other[3, 0] == scores.rows
+    assert np.array_equal(more.held_out.own[:3], scores.held_out.own)
+    assert (scores + more).rows == 2 * scores.rows
+
+
+def test_merged_models_add_up_their_scores(tmp_path):
+    X, y, _ = drawn(800)
+    parts = []
+    for at in (slice(0, 400), slice(400, 800)):
+        nb = nv.NaiveBayes(model="textbook").fit(X[at], y[at]).conformalize(X[at], y[at])
+        nb.save(tmp_path / "part.parquet")
+        parts.append(nv.load(tmp_path / "part.parquet"))
+    merged, (asked, truth, _) = nv.merge(parts), drawn(800, 9)
+    assert np.allclose(tables_of(scores_of(merged)), sum(tables_of(scores_of(part)) for part in parts))
+    assert 0.86 < merged.predict_set(asked)[np.arange(800), truth].mean() < 0.94
+    parts[0].fit(X, y)
+    with pytest.raises(InvalidInput, match="no held-out scores"):
+        nv.merge(parts).predict_set(X)
+
+
+def test_copies_have_scores_of_their_own(fitted):
+    _, X, y = fitted
+    nb = nv.NaiveBayes().fit(X, y)
+    other = nv.NaiveBayes.from_fitted(nb.fitted_)
+    other.predict_set(X)
+    assert nb.fitted_.state.held_out.scores is None
+
+
+# -- the command line --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uncertainty")
+    X, y, _ = drawn(300)
+    X.assign(kind=np.array(["low", "mid", "high"])[y]).to_csv(folder / "rows.csv", index=False)
+    for name, options in (("scored", ["--conformalize"]), ("plain", [])):
+        run("fit", folder / "rows.csv", "-t", "kind", "--cv", "0", "-q", "-o", folder / f"{name}.parquet", *options)
+    return folder
+
+
+def run(*arguments, fails=False):
+    done = CliRunner().invoke(main, [str(one) for one in arguments], obj={})
+    assert (done.exit_code != 0) == fails, done.output
+    return done.output
+
+
+def test_predict_writes_sets_and_intervals(files):
+    rows, model = files / "rows.csv", files / "scored.parquet"
+    run("predict", model, rows, "-o", files / "out.csv", "-p", "--set", "0.95", "--interval", "0.9", "-q")
+    found, nb, X = pd.read_csv(files / "out.csv"), nv.load(model), pd.read_csv(rows)
+    sets, (low, high) = nb.predict_set(X, 0.95), nb.predict_interval(X)
+    answer = np.searchsorted(nb.classes_, found["answer"])
+    assert found["set"].tolist() == [" | ".join(nb.classes_[row]) for row in sets]
+    assert np.allclose(found["low"], low[np.arange(300), answer])
+    assert np.allclose(found["high(mid)"], high[:, 2])
+    assert ((found["low"] <= found["probability"]) & (found["probability"] <= found["high"])).all()
+
+
+def test_predict_has_no_interval_where_there_is_no_answer(files):
+    rows, model = files / "rows.csv", files / "scored.parquet"
+    run("predict", model, rows, "-o", files / "out.csv", "--reject", "0.2", "--interval", "venn-abers", "-q")
+    found = pd.read_csv(files / "out.csv")
+    assert 0 < found["answer"].isna().sum() < 300
+    assert (found["answer"].isna() == found["low"].isna()).all()
+
+
+def test_explain_shows_the_set_and_the_interval(files):
+    rows, model = files / "rows.csv", files / "scored.parquet"
+    said = run("explain", model, rows, "--set", "0.99", "--by-class", "--interval", "0.8")
+    assert "Classes that cannot be ruled out at level 0.99: " in said
+    assert "0.8 interval" in said
+    found = json.loads(run("explain", model, rows, "--json", "--set", "0.99", "--interval", "venn-abers"))
+    assert set(found["set"]) <= set(found["probabilities"])
+    assert set(found["intervals"]) == set(found["probabilities"])
+    assert all(low <= high for low, high in found["intervals"].values())
+
+
+def test_show_says_how_many_rows_were_scored(files):
+    assert "Held-out scores of 300 rows, for --set and --interval." in run("show", files / "scored.parquet")
+    assert json.loads(run("show", files / "scored.parquet", "--json"))["scored_rows"] == 300
+    assert json.loads(run("show", files / "plain.parquet", "--json"))["scored_rows"] is None
+
+
+def test_what_cannot_be_answered_is_said(files):
+    rows = files / "rows.csv"
+    assert "naively fit --conformalize" in run("predict", files / "plain.parquet", rows, "--set", "0.9", fails=True)
+    assert "--set 0.9" in run("predict", files / "scored.parquet", rows, "--by-class", fails=True)
+    assert "--set 0.9" in run("explain", files / "scored.parquet", rows, "--by-class", fails=True)
+    assert "0<x<1" in run("predict", files / "scored.parquet", rows, "--interval", "90", fails=True)
+    assert "range" in run("predict", files / "scored.parquet", rows, "--set", "1", fails=True)
+
+
+def test_a_textbook_model_of_files_is_scored_by_reading_them_again(files):
+    model = files / "textbook.parquet"
+    run("fit", files / "rows.csv", "-t", "kind", "--model", "textbook", "-q", "--conformalize", "-o", model)
+    X = pd.read_csv(files / "rows.csv")
+    nb = nv.NaiveBayes(model="textbook").fit(X.drop(columns="kind"), X["kind"]).conformalize(X, target="kind")
+    assert np.allclose(tables_of(scores_of(nv.load(model))), tables_of(scores_of(nb)))
