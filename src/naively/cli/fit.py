@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors.message import ANY_VALUE, Message, Setting
-from . import arguments, options
+from . import arguments, options, views
 from .exits import warnings_as_notes
 from .messages import command_text
 from .progress import ProgressBar
@@ -85,9 +85,21 @@ Examples:
     "--keep-counts",
     type=click.Path(),
     metavar="FOLDER",
-    help="Folder for the counts of each file; the next run reads only new files.",
+    help="Folder for the counts of each file; the next run reads only new files. Unless the model is textbook, it also "
+    "holds up to 20,000 rows of each file, as they are; see --no-keep-rows.",
 )
 @click.option("--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files.")
+@click.option(
+    "--fade",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    metavar="SHARE",
+    help="With --keep-counts: each file counts SHARE times the next newer one, such as 0.9.",
+)
+@options.keep_rows(
+    "--keep-rows writes up to 20,000 rows into the model file, as they are, so that merge and forget go on exactly; by "
+    "default a model file holds no row. --no-keep-rows keeps rows out of the folder of --keep-counts, too."
+)
 @click.option(
     "--unlabelled",
     type=click.Choice(["error", "skip"]),
@@ -120,6 +132,8 @@ def fit_command(
     conformalize: bool,
     keep_counts: str | None,
     window: int | None,
+    fade: float,
+    keep_rows: bool | None,
     normalize_weight: bool,
 ) -> None:
     """Fit a model to files, and report on it.
@@ -130,9 +144,12 @@ def fit_command(
     """
     from ..estimator.fit_files import fit_model_to_files
     from ..estimator.load import save_model
+    from ..estimator.rows_in_files import refuse_rows_of_textbook
     from ..estimator.settings import Parameters
     from ..estimator.uncertainty import with_scores_of_files
 
+    if keep_rows and out is None:
+        raise click.UsageError("--keep-rows writes rows into the model file: add -o model.parquet, or leave it out.")
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file)
     name = arguments.resolve_target(file, target)
@@ -140,6 +157,8 @@ def fit_command(
     given["class_weight"] = arguments.parse_class_weight(class_weight, labels)
     families = arguments.parse_families(file, family, texts)
     how = Parameters(families=families, model=model, unlabelled=unlabelled, n_jobs=n_jobs, **given)
+    if keep_rows:
+        refuse_rows_of_textbook(how)
     ignored = [arguments.resolve_column(file, one, "--ignore") for one in ignore]
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
     folds = default_folds(how, file, keep_counts) if cv is None else cv
@@ -153,17 +172,20 @@ def fit_command(
             cv=folds,
             keep_counts=keep_counts,
             window=window,
+            fade=fade,
+            keep_rows=keep_rows is not False,
             progress=bar,
             normalize_weight=normalize_weight,
         )
     if conformalize:
         fitted = with_scores_of_files(fitted, file, name, weight)
     if out is not None:
-        save_model(fitted.with_parameters(n_jobs=None), out)  # the number of threads belongs to this machine
+        # The number of threads belongs to this machine.
+        save_model(fitted.with_parameters(n_jobs=None), out, rows=bool(keep_rows))
     if as_json:
-        print_json(fit_as_json(fitted, found, out))
+        print_json(fit_as_json(fitted, found, out) | views.kept_rows_as_json(fitted, in_file=bool(keep_rows)))
     elif not quiet:
-        print_fit(fitted, found, files, out)
+        print_fit(fitted, found, files, output_line(fitted, out, rows=bool(keep_rows)))
         if found.scores is None and cv is None and keep_counts is None:
             click.echo(f"So many rows are not cross-validated by default: --cv {FOLDS} does it in one more pass.")
 
@@ -188,10 +210,9 @@ def estimated_rows(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], out: str | None) -> None:
-    """Print the report."""
+def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], last: str) -> None:
+    """Print the report, which ends with a line on the file that was written."""
     from ..counting.notes import about_target
-    from . import views
 
     page, columns = console(), fitted_column_summaries(fitted, found)
     rows, count = fitted.counts.rows.sum(), len(fitted.counts.classes)
@@ -209,16 +230,16 @@ def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], 
         page.print()
         page.print(accuracy_line(found.scores), style="bold", soft_wrap=True)
         page.print(views.score_table(found.scores, found.textbook_scores))
+        if found.cached and len(found.scores.truth) < found.rows:
+            page.print(f"Scored: {len(found.scores.truth):,} of {found.rows:,} rows, those that are kept.")
         if is_visibly_worse(found.scores, found.scores.baseline):
             page.print(overconfidence_advice(fitted, found.scores, found.textbook_scores), soft_wrap=True)
     page.print()
-    page.print(output_line(out), soft_wrap=True)
+    page.print(last, soft_wrap=True)
 
 
 def fitted_column_summaries(fitted: FittedClassifier, found: FileFit) -> list[JsonObject]:
     """Return the summaries of the columns with unweighted numbers of missing values, where these are known."""
-    from . import views
-
     summaries, missing = views.column_summaries(fitted), found.missing_by_column
     if missing is not None:
         for summary in summaries:
@@ -229,8 +250,6 @@ def fitted_column_summaries(fitted: FittedClassifier, found: FileFit) -> list[Js
 
 def report_remarks(fitted: FittedClassifier, found: FileFit, columns: int) -> list[str]:
     """Return remarks on missing values, tuning and columns, with the options that change them."""
-    from . import views
-
     lines = [missing_values_line(fitted, found, found.rows * columns)]
     if found.skipped:
         rows = "1 row was" if found.skipped == 1 else f"{found.skipped:,} rows were"
@@ -336,19 +355,18 @@ def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Sc
     )
 
 
-def output_line(out: str | None) -> str:
-    """Return where the model was written, and the next command."""
+def output_line(fitted: FittedClassifier, out: str | None, *, rows: bool) -> str:
+    """Return where the model was written, what the file holds of the rows, and the next command."""
     if out is None:
         return "The model was not saved: add -o model.parquet to save it."
-    size = size_text(Path(out).stat().st_size)
-    return f"Wrote {out} ({size}). Next: naively predict {shlex.quote(out)} new.csv -o answers.csv"
+    size, held = size_text(Path(out).stat().st_size), views.rows_in_file(fitted, in_file=rows)
+    return f"Wrote {out} ({size}), which holds {held}. Next: naively predict {shlex.quote(out)} new.csv -o answers.csv"
 
 
 def fit_as_json(fitted: FittedClassifier, found: FileFit, out: str | None) -> JsonObject:
     """Return the report for JSON."""
     from ..counting.notes import about_target
     from ..judge.metrics import as_row_count
-    from . import views
 
     counts = fitted.counts
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, options
+from . import arguments, options, views
 from .exits import warnings_as_notes
 from .render import print_json, printable, row_count_text
 
@@ -25,6 +25,10 @@ Example:
     type=click.Choice(["error", "skip"]),
     help="Rows without a class are an error, or skipped; by default as the model was fitted.",
 )
+@options.keep_rows(
+    "Whether the new file holds rows as they are; by default if the old one does. With rows, the model is fitted anew "
+    "to those that are left."
+)
 @options.reading
 @options.N_JOBS
 @options.QUIET
@@ -37,6 +41,7 @@ def forget_command(
     target: str | None,
     weight: str | None,
     unlabelled: str | None,
+    keep_rows: bool | None,
     reading: options.OptionValues,
     n_jobs: int | None,
     quiet: bool,
@@ -44,16 +49,21 @@ def forget_command(
 ) -> None:
     """Remove rows from a model by subtracting their counts.
 
-    The result is the model of the remaining rows, which are not needed. Rows that cannot have been counted are refused,
-    and no file is written.
+    The result is the model of the remaining rows. If the file holds rows (fit --keep-rows), weights are fitted anew;
+    without them the counts are exact, and the weights stay as they were. Rows that cannot have been counted are
+    refused, and no file is written.
     """
     from ..estimator.incremental import forget
     from ..estimator.load import save_model
+    from ..estimator.rows_in_files import refuse_without_rows
     from ..judge.metrics import as_row_count
 
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file)
     fitted = arguments.load_with_settings(model, n_jobs=n_jobs)
+    if keep_rows:
+        refuse_without_rows(fitted)
+    rows = fitted.state.kept is not None if keep_rows is None else keep_rows
     before = float(fitted.counts.rows.sum())
     name = arguments.resolve_known_target(fitted, file, target)
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
@@ -68,9 +78,11 @@ def forget_command(
     how = fitted.with_parameters(unlabelled=unlabelled or fitted.parameters.unlabelled)
     with warnings_as_notes(quiet):
         rest = forget(how, file, target=name, sample_weight=weight)
-    save_model(rest.with_parameters(unlabelled=fitted.parameters.unlabelled), out)
+    save_model(rest.with_parameters(unlabelled=fitted.parameters.unlabelled), out, rows=rows)
     left = float(rest.counts.rows.sum())
     if as_json:
-        print_json({"forgotten": as_row_count(before - left), "rows": as_row_count(left), "model": out})
+        said = {"forgotten": as_row_count(before - left), "rows": as_row_count(left), "model": out}
+        print_json(said | views.kept_rows_as_json(rest, in_file=rows))
     elif not quiet:
-        click.echo(f"Wrote {out}: {row_count_text(before - left)} rows removed, {row_count_text(left)} left.")
+        held = f" It holds {views.rows_in_file(rest)}." if rows else ""
+        click.echo(f"Wrote {out}: {row_count_text(before - left)} rows removed, {row_count_text(left)} left.{held}")

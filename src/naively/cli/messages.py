@@ -30,10 +30,13 @@ OPTIONS: Mapping[str, str] = {
             *("class_weight", "cost", "estimate", "missing", "model", "prior", "reject", "smoothing", "temperature"),
             *("decimal", "delimiter", "encoding", "format", "limit", "null", "query", "table", "thousands"),
             *("cv", "ignore", "keep_counts", "normalize_weight", "target", "n_jobs", "unlabelled", "unseen"),
-            *("only_answers", "prefix", "to", "weight", "window"),
+            *("fade", "keep_rows", "only_answers", "prefix", "to", "weight", "window"),
         )
     },
+    "rows": "--keep-rows",
 }
+# Options that are switched off by another one.
+SWITCHED_OFF: Mapping[str, str] = {"keep_rows": "--no-keep-rows", "rows": "--no-keep-rows"}
 
 
 def command_text(message: str) -> str:
@@ -71,7 +74,7 @@ def _options(setting: Setting) -> Iterator[str]:
     if value is ... or value == ANY_VALUE:
         yield option
     elif value is None or value is False:
-        yield f"no {option}"
+        yield SWITCHED_OFF.get(setting.name, f"no {option}")
     elif value is True:
         yield option
     elif isinstance(value, Mapping):

@@ -215,6 +215,12 @@ SETTINGS: dict[str, Decorator] = {
 
 settings = option_group("settings", SETTINGS)
 
+
+def keep_rows(text: str) -> Decorator:
+    """Return the option that decides whether rows are written; by default the command decides."""
+    return click.option("--keep-rows/--no-keep-rows", "keep_rows", default=None, help=text)
+
+
 N_JOBS = click.option("--n-jobs", type=int, metavar="N", help="Number of threads; by default all CPUs, as with -1.")
 DEBUG = click.option(
     "--debug",

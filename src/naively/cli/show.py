@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, options
+from . import arguments, options, views
 from .messages import command_text
 from .render import console, empty_table, print_json, printable, row_count_text, with_rows
 
@@ -36,8 +36,8 @@ Examples:
 def show_command(model: str, column: str | None, sql: bool, as_json: bool) -> None:
     """Show the contents of a model.
 
-    Shows the rows, the classes, the columns with their mutual information, and the settings. A model file is one
-    Parquet table of counts, which DuckDB, pandas and others can read: --sql prints queries.
+    Shows the classes, the columns with their mutual information, the settings, and how many rows the file holds as they
+    are. A model file is one Parquet table of counts, which DuckDB, pandas and others can read: --sql prints queries.
     """
     fitted = arguments.load_with_settings(model)
     if sql:
@@ -56,7 +56,6 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
     from ..counting.notes import about_target
     from ..estimator.uncertainty import scores_at_hand
     from ..judge.metrics import as_row_count
-    from . import views
 
     counts = fitted.counts
     return {
@@ -69,6 +68,7 @@ def model_as_json(fitted: FittedClassifier, model: str) -> JsonObject:
         "notes": [command_text(note) for note in (*about_target(counts.classes.labels), *fitted.schema.hints)],
         "settings": settings_as_json(fitted),
         "scored_rows": None if (scores := scores_at_hand(fitted)) is None else as_row_count(scores.rows),
+        **views.kept_rows_as_json(fitted),
     }
 
 
@@ -85,7 +85,6 @@ def print_model(fitted: FittedClassifier, model: str) -> None:
     """Print rows, classes, columns and settings."""
     from ..counting.notes import about_target
     from ..estimator.uncertainty import scores_at_hand
-    from . import views
 
     page, columns = console(), views.column_summaries(fitted)
     rows = row_count_text(fitted.counts.rows.sum())
@@ -101,6 +100,7 @@ def print_model(fitted: FittedClassifier, model: str) -> None:
         page.print(f"Held-out scores of {row_count_text(scores.rows)} rows, for --set and --interval.", soft_wrap=True)
     for note in (*about_target(fitted.counts.classes.labels), *fitted.schema.hints):
         page.print(f"Note: {printable(command_text(note))}", soft_wrap=True)
+    page.print(f"The file holds {views.rows_in_file(fitted)}.", soft_wrap=True)
     settings = (f"{name}={value}" for name, value in settings_as_json(fitted).items() if value is not None)
     page.print(f"Settings: {', '.join(map(printable, settings))}", soft_wrap=True)
 

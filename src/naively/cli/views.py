@@ -151,3 +151,18 @@ def tuning_lines(fitted: FittedClassifier) -> list[str]:
     from ..estimator.reports import summary_of_tuning
 
     return [f"{line[:1].upper()}{line[1:]}." for line in summary_of_tuning(fitted)]
+
+
+def rows_in_file(fitted: FittedClassifier, *, in_file: bool = True) -> str:
+    """Return which rows the file of a model holds, in words."""
+    from ..estimator.rows_in_files import kept_row_count
+
+    return str(kept_row_count(fitted)) if in_file else "no row"
+
+
+def kept_rows_as_json(fitted: FittedClassifier, *, in_file: bool = True) -> JsonObject:
+    """Return how many rows the file of a model holds, and whether they are all, for JSON."""
+    from ..estimator.rows_in_files import kept_row_count
+
+    found = kept_row_count(fitted)
+    return {"kept_rows": found.rows if in_file else 0, "kept_rows_complete": in_file and found.complete}

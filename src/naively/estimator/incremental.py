@@ -13,7 +13,7 @@ from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
-from ..counting.soft_rows import counted_blocks
+from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
 from ..data.target import ONE, Target
@@ -177,7 +177,10 @@ def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows
 def _without_rows(
     parameters: Parameters, state: FittedState, rows: Rows | FileRows, counter: TableCounter
 ) -> FittedState:
-    """Drop rows that are forgotten, as a counter read them; where all others are kept, count these anew."""
+    """Drop rows that are forgotten, whose classes have the codes of a counter.
+
+    Where all others are kept, these are counted anew, so that nothing stays of the rest.
+    """
     if state.kept is None:
         return state
     if isinstance(rows, FileRows):

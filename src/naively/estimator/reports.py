@@ -16,6 +16,7 @@ from ..model.joint.fitting import why_textbook
 from ..model.measured_information import MeasuredInformation
 from ..stats.mutual_information import Information
 from .fitted_classifier import FittedClassifier
+from .rows_in_files import kept_row_count
 
 
 def column_probabilities(fitted: FittedClassifier, column: str) -> TableLike:
@@ -74,7 +75,8 @@ def summary_of(fitted: FittedClassifier) -> str:
     if measured is not None and not measured.fresh and fitted.counts.joint is None:
         remarks.append("The mutual information of numbers is that of the last `fit`; rows were added or removed since.")
     counts, told = fitted.all_counts, information_of_columns(fitted)
-    return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *summary_of_tuning(fitted)])
+    kept = [f"kept beside the counts: {kept_row_count(fitted)}"] if fitted.parameters.leaves_choices else []
+    return "\n".join([summary(fitted.model, counts, fitted.schema, told, remarks), *kept, *summary_of_tuning(fitted)])
 
 
 def summary_of_tuning(fitted: FittedClassifier) -> list[str]:

@@ -20,6 +20,7 @@ from ..errors import InvalidSetting
 from ..errors.message import Setting
 from ..stats import Counts
 from .fitted_classifier import FittedClassifier
+from .settings import Parameters
 from .state import NumberInformation
 
 
@@ -73,15 +74,22 @@ def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
 
 def refuse_without_rows(fitted: FittedClassifier) -> None:
     """Refuse to write rows of a model that keeps none."""
-    if fitted.state.kept is not None:
-        return
-    why = (
-        ": the model keeps no row. It was read from a file without rows, made of counts, or its rows were dropped; "
-        "leave it out, or fit the model anew to all rows."
-    )
-    if not fitted.parameters.leaves_choices:
-        why = ": the textbook model needs no row, because its counts alone merge and forget exactly; leave it out."
-    raise InvalidSetting(Setting("rows", True), why)
+    refuse_rows_of_textbook(fitted.parameters)
+    if fitted.state.kept is None:
+        raise InvalidSetting(
+            Setting("rows", True),
+            ": the model keeps no row. It was read from a file without rows, made of counts, or its rows were dropped; "
+            "leave it out, or fit the model anew to all rows.",
+        )
+
+
+def refuse_rows_of_textbook(parameters: Parameters) -> None:
+    """Refuse to write rows of a model that needs none."""
+    if not parameters.leaves_choices:
+        raise InvalidSetting(
+            Setting("rows", True),
+            ": the textbook model needs no row, because its counts alone merge and forget exactly; leave it out.",
+        )
 
 
 # -- to a file and back ------------------------------------------------------------------------------------------------
