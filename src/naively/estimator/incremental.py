@@ -15,7 +15,7 @@ from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
-from ..counting.soft_rows import counted_blocks
+from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame, frame_of
 from ..data.target import ONE, Target
