@@ -526,7 +526,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def tuning_(self) -> Tuning:
         """What was chosen on top of the counts, and by how much it lowered the log loss."""
-        return self._held().state.tuning
+        return self.fitted_.state.tuning
 
     @property
     def calibrated_(self) -> bool:
