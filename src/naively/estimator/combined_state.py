@@ -10,14 +10,12 @@ from operator import add
 
 from ..errors import CombinedWeightsWarning, levels_to_caller
 from ..errors.message import Message, Setting
-from ..model.joint.combined_fit import PartFit, combined_fit, expected_quality
-from ..model.joint.joint_fit import JointFit
+from ..model.joint.combined_fit import expected_quality
 from ..model.joint.pooled_grid import pooled_grid
-from ..model.tuning import UNTUNED
+from .combined_weights import part_fit, with_combined_weights
 from .fitted_classifier import FittedClassifier
 from .live_counts import LiveCounts
 from .merged_state import joint_of_part, weighed_alike
-from .models import joint_model
 from .settings import Parameters
 from .state import FittedState
 
@@ -36,33 +34,6 @@ def combined_state(
     schema = replace(state.schema, grid=grid, hints=() if remark is None else (remark,))
     state = replace(state, counts=LiveCounts(schema, counter=counter), schema=schema)
     return with_combined_weights(parameters, state, parts)
-
-
-def with_combined_weights(
-    parameters: Parameters, state: FittedState, parts: Sequence[PartFit | None]
-) -> FittedState | None:
-    """Return the state with the weights of several fits; None if none of them has any."""
-    found = combined_fit(parts, joint_model(FittedClassifier(parameters, state), None))
-    if found is None:
-        return None
-    tuning = replace(
-        UNTUNED,
-        smoothing=state.tuning.smoothing,
-        classes=tuple(state.counts.value.classes.labels),
-        calibrated=True,
-        learned=found,
-        rows=float(found.rows),
-        loss_after=list(found.loss.values())[-1],
-    )
-    return state.tuned(tuning, parameters)
-
-
-def part_fit(model: FittedClassifier) -> PartFit | None:
-    """Return the weights of a model, to be combined with those of others; None if the textbook model answers."""
-    weights = model.weights
-    if not isinstance(weights, JointFit) or not model.has_weighted_columns:
-        return None
-    return PartFit.of(joint_model(model, weights))
 
 
 def warn_of_combined_weights(models: Sequence[FittedClassifier]) -> None:

@@ -69,7 +69,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
     first, called = models[0], list(names or range(len(models)))
-    every = all(model.state.kept is not None and model.state.kept.complete for model in models)
+    every = all(model.state.all_kept is not None and model.state.all_kept.complete for model in models)
     schema = _schema_of(first, every)
     for other, name in zip(models[1:], called[1:], strict=True):
         try:
