@@ -42,6 +42,7 @@ def count(y, numbers, codes, offsets, words) -> None:
     assert kernels.count_sparse(*words, y, None, None, 0.0, np.zeros((CLASSES, 1_000))) == -1
     assert kernels.count_moments(numbers, y, None, False, np.zeros(shape), np.zeros((3, *shape))) == -1
     kernels.column_ranges(numbers, np.zeros(COLUMNS), np.zeros(COLUMNS))
+    kernels.hash_numbers(numbers, np.arange(COLUMNS, dtype=np.uint64), np.zeros(ROWS, np.uint64))
 
 
 def score(rng, numbers, codes, offsets, words) -> None:
@@ -62,8 +63,14 @@ def combine(rng, y, numbers, codes, offsets) -> None:
     cuts = np.tile(np.linspace(-1, 1, 7), COLUMNS)
     kernels.bin_numbers(numbers, cuts, np.arange(COLUMNS + 1) * 7, np.empty((ROWS, COLUMNS), np.int32))
     features = 1 + offsets[-1] + COLUMNS
-    kernels.count_products(codes, offsets, numbers, y, None, np.zeros((CLASSES, features, features)))
+    half, products = np.zeros((2, CLASSES, features, features))
+    kernels.count_products(codes, offsets, numbers, y, None, half)
+    kernels.mirror_products(half, np.arange(CLASSES), products)
     first, lines = np.arange(COLUMNS - 1), np.arange(COLUMNS - 1) * 81  # 9 places for each column: 8 codes, missing
+    terms = offsets, np.tile(np.arange(8, dtype=np.int32), (1, COLUMNS)), first, first + 1, np.zeros_like(first)
+    scores = np.empty(64 * CLASSES * len(first))
+    kernels.pair_ratios(products, *terms, 2.0, scores)
+    kernels.add_pair_scores(scores, *terms, lines, CLASSES, np.zeros((81 * len(first), WIDTH)))
     scorer = kernels.Scorer(np.zeros(CLASSES))
     scorer.pairs(codes, offsets, first, first + 1, lines, padded(rng.normal(size=(81 * len(first), CLASSES))))
     assert scorer.choice(np.zeros(CLASSES), np.empty(ROWS, np.int64)) == -1

@@ -8,6 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
+from naively.counting.kept_rows import KeptRows
 from naively.errors import InvalidInput, InvalidSetting, RowRefused
 from naively.errors.message import ANY_VALUE, Message, Setting
 from naively.sklearn import TextCounter
@@ -22,26 +23,48 @@ def some_rows(n: int) -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize(
     "setting", [{"columns": ["nope"]}, {"prior": {"p": 1.0}}, {"smoothing": -1.0}, {"estimate": "foo"}], ids=str
 )
-def test_a_failed_partial_fit_adds_no_rows(setting):
-    """Also where the rows were counted before the error came; a retry counts them once."""
+def test_settings_that_fail_at_a_question_leave_the_rows_counted_once(setting):
+    """Rows are counted as they come, and the model is fitted anew when somebody asks; a retry finds all rows there."""
     (X, y), (more, labels) = some_rows(30), some_rows(35)
     nb = nv.NaiveBayes().fit(X, y)
     usual = {name: getattr(nb, name) for name in setting}
-    with pytest.raises(InvalidInput):
-        nb.set_params(**setting).partial_fit(more, labels)
-    nb.set_params(**usual).partial_fit(more, labels)
+    nb.set_params(**setting).partial_fit(more, labels)
+    for _ in range(2):
+        with pytest.raises(InvalidInput):
+            nb.predict(X)
+    nb.set_params(**usual)
 
     assert nb.counts_.rows.sum() == 65
-    assert nb.counts_ == nv.NaiveBayes().fit(pd.concat([X, more]), np.concatenate([y, labels])).counts_
+    whole = nv.NaiveBayes().fit(pd.concat([X, more]), np.concatenate([y, labels]))
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+    assert nb.counts_ == whole.counts_
+
+
+def test_a_failed_partial_fit_adds_no_rows(monkeypatch):
+    """Also where the rows were counted before the error came; a retry counts them once."""
+    (X, y), (more, labels) = some_rows(60), some_rows(35)
+    nb = nv.NaiveBayes().fit(X, y)
+    before = nb.predict_proba(X)
+    with monkeypatch.context() as patched:
+        patched.setattr(KeptRows, "plus", lambda *given: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            nb.partial_fit(more, labels)
+    assert np.array_equal(nb.predict_proba(X), before)
+    assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 60
+    nb.partial_fit(more, labels)
+
+    whole = nv.NaiveBayes().fit(pd.concat([X, more]), np.concatenate([y, labels]))
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+    assert nb.counts_ == whole.counts_
 
 
 def test_a_model_made_of_a_fitted_one_has_its_own_counts():
     (X, y), (more, labels) = some_rows(80), some_rows(20)
     first = nv.NaiveBayes().fit(X, y)
     second = nv.NaiveBayes.from_fitted(first.fitted_)
-    with pytest.warns(nv.StaleWarning):
-        second.partial_fit(more, labels)
+    second.partial_fit(more, labels)
 
+    assert (first.kept_rows_.rows, second.kept_rows_.rows) == (80, 100)
     assert first.counts_.rows.sum() == 80
     assert second.counts_.rows.sum() == 100
 

@@ -1,6 +1,7 @@
 """Mutual information of a column and the class: counted, corrected for chance, the same for every model."""
 
 import pickle
+import warnings
 from math import log2
 from pathlib import Path
 
@@ -188,7 +189,8 @@ def test_rows_that_come_or_go_are_reported(tmp_path):
     assert bits(nb)[0]["label"] == pytest.approx(entropy(np.bincount(y).astype(float)))
 
     auto = nv.NaiveBayes().fit(table[:200], y[:200])
-    with pytest.warns(nv.StaleWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         auto.partial_fit(table[200:], y[200:])
     assert auto.importance()["rows"].tolist() == [600.0, 600.0]
     assert "added or removed" not in auto.summary()

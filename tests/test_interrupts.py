@@ -67,8 +67,9 @@ def looks(nb, rows):
         state = nb.fitted_.state
         figures = nb.predict_proba(rows).tobytes(), nb.summary(), str(nb.schema_), nb.counts_.rows.tobytes()
         tuned = nb.tuning_.to_json(nb.counts_.classes), nb.tuning_.fresh, nb.classes_.tolist()
+        kept = nb.kept_rows_, state.changed, state.due, state.fitted_rows
         again = state.counts.counter.value() == nb.counts_  # both ways in which counts are held
-    return *figures, repr(tuned), first, again, repr(nb.get_params())
+    return *figures, repr(tuned), repr(kept), again, repr(nb.get_params())
 
 
 def file_of(tmp_path, table, y):

@@ -98,7 +98,7 @@ def test_a_row_left_out_is_answered_as_if_it_had_been_forgotten(fitted):
     nb, X, y = fitted
     left = nb.leave_one_out(X, y).posterior
     for row in range(0, len(X), 23):
-        without = copy.copy(nb)
+        without = copy.copy(nb).drop_rows()  # so that the weights stay
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)
             without.forget(X.iloc[[row]], y.iloc[[row]])
@@ -151,9 +151,9 @@ def test_counts_without_pairs_or_over_other_bins_add_as_the_textbook_model_has_t
         assert (nb.counts_ - nv.count(X.iloc[:9], y.iloc[:9])).agrees(nv.count(X.iloc[9:], y.iloc[9:]))
 
 
-def test_rows_that_come_later_make_what_was_learned_stale(fitted):
+def test_rows_that_come_later_make_weights_stale_if_no_rows_are_kept(fitted):
     _, X, y = fitted
-    nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300])
+    nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300]).drop_rows()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X.iloc[300:], y.iloc[300:])
     assert not nb.calibrated_
@@ -161,6 +161,22 @@ def test_rows_that_come_later_make_what_was_learned_stale(fitted):
     nb.calibrate(X, y)
     assert nb.calibrated_
     assert nb.leave_one_out(X, y).accuracy > 0.97
+
+
+def test_rows_that_come_later_are_learned_from_at_the_next_question(fitted):
+    whole, X, y = fitted
+    nb = nv.NaiveBayes(model="auto").fit(X.iloc[:300], y.iloc[:300])
+    weights = nb.tuning_.learned
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nb.partial_fit(X.iloc[300:310], y.iloc[300:310])  # one row in thirty: weights stay
+        assert nb.calibrated_
+        assert nb.fitted_.weights is weights
+        nb.partial_fit(X.iloc[310:], y.iloc[310:])
+        assert nb.calibrated_
+    assert nb.fitted_.weights is not weights
+    assert nb.counts_.joint == whole.counts_.joint
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_a_class_of_one_row_is_left_out_without_a_warning():
@@ -184,7 +200,7 @@ def test_settings_that_no_weight_depends_on_act_at_once(fitted):
 
 
 def test_weights_contribute_nothing_of_the_textbook_model(fitted):
-    nb, X, y = copy.copy(fitted[0]), *fitted[1:]
+    nb, X, y = copy.copy(fitted[0]).drop_rows(), *fitted[1:]
     nb.set_params(model="textbook")
     book = nv.NaiveBayes(model="textbook").fit(X, y)
     assert np.allclose(nb.predict_proba(X), book.predict_proba(X), atol=1e-12)
@@ -195,6 +211,17 @@ def test_weights_contribute_nothing_of_the_textbook_model(fitted):
     with pytest.warns(StaleWarning, match="old weights"):
         nb.set_params(model="auto").partial_fit(X[:5], y[:5]).predict(X)
     assert not nb.calibrated_
+
+
+def test_rows_that_are_kept_come_and_go_whatever_model_answers_meanwhile(fitted):
+    nb, X, y = copy.copy(fitted[0]), *fitted[1:]
+    before = nb.predict_proba(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nb.set_params(model="textbook").forget(X[:5], y[:5])
+        nb.set_params(model="auto").partial_fit(X[:5], y[:5])
+        assert nb.calibrated_
+    assert np.allclose(nb.predict_proba(X), before, rtol=0, atol=1e-9)
 
 
 def test_columns_are_modeled_jointly_in_all_rows_or_in_none(fitted):
@@ -416,22 +443,34 @@ def test_models_over_the_same_bins_merge(fitted):
         nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows])
         for rows in (slice(0, None, 2), slice(1, None, 2))
     ]
-    with pytest.warns(StaleWarning, match="old weights"):
+    both = nv.merge(parts)
+    assert both.calibrated_
+    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
+    assert both.counts_.joint == nb.counts_.joint
+
+
+def test_models_over_the_same_bins_that_keep_no_rows_add_their_counts(fitted):
+    nb, X, y = fitted
+    parts = [
+        nv.NaiveBayes(families=nb.schema_, model="auto").fit(X.iloc[rows], y.iloc[rows]).drop_rows()
+        for rows in (slice(0, None, 2), slice(1, None, 2))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleWarning)
         both = nv.merge(parts)
-    assert both.counts_.agrees(nb.counts_, 1e-9)
-    assert both.tuning_.learned is parts[0].tuning_.learned
-    assert not both.calibrated_
+    assert all(both.counts_.columns[name].agrees(column) for name, column in nb.counts_.columns.items())
     both.calibrate(X, y)
-    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), atol=1e-9)
+    assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_models_over_different_bins_merge_as_the_textbook_model_has_them(fitted):
-    _, X, y = fitted
+def test_models_over_different_bins_merge_into_the_model_of_all_rows(fitted):
+    nb, X, y = fitted
     parts = [nv.NaiveBayes(model="auto").fit(X.iloc[rows], y.iloc[rows]) for rows in (slice(0, 200), slice(200, None))]
-    with pytest.warns(nv.TextbookFallbackWarning, match="different bins"):
+    assert parts[0].counts_.joint.grid != parts[1].counts_.joint.grid
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         both = nv.merge(parts)
-    book = nv.NaiveBayes(model="textbook").fit(X, y)
-    assert np.allclose(both.predict_proba(X), book.predict_proba(X), atol=1e-9)
+        assert np.allclose(both.predict_proba(X), nb.predict_proba(X), rtol=0, atol=1e-9)
 
 
 # -- files -----------------------------------------------------------------------------------------------------------

@@ -94,9 +94,9 @@ def test_weighing_evidence_forgets_the_temperature_of_the_textbook():
     assert nb.tuning_.bias is None
 
 
-def test_a_declined_model_is_stale_once_rows_come(better_book, tmp_path):
+def test_a_declined_model_without_rows_is_stale_once_rows_come(better_book, tmp_path):
     X, y = flowers()
-    nb = nv.NaiveBayes().fit(X[:100], y[:100])
+    nb = nv.NaiveBayes().fit(X[:100], y[:100]).drop_rows()
     with pytest.warns(nv.StaleWarning, match="since the model was compared with the joint model.*textbook model"):
         nb.partial_fit(X[100:], y[100:])
     said = "rows have changed since: calibrate(X, y) with those that are counted now compares them anew"
@@ -107,15 +107,18 @@ def test_a_declined_model_is_stale_once_rows_come(better_book, tmp_path):
     assert said not in nb.summary()
 
 
-def test_a_declined_model_is_silent_about_rows_while_it_keeps_the_first(better_book):
+def test_a_declined_model_that_keeps_its_rows_compares_anew_when_more_come(better_book):
     X, y = flowers()
     nb = nv.NaiveBayes()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for begin in range(0, 90, 30):
             nb.partial_fit(X[begin : begin + 30], y[begin : begin + 30], classes=[0, 1, 2])
-    assert nb.fitted_.state.first_rows is not None
-    assert nb.tuning_.declined is not None
+        assert nb.fitted_.tuning.declined is not None
+        assert "rows have changed since" not in nb.summary()
+    whole = nv.NaiveBayes(classes=[0, 1, 2]).fit(X[:90], y[:90])
+    assert nb.fitted_.tuning.declined == pytest.approx(whole.tuning_.declined, rel=1e-9)
+    assert nb.kept_rows_.complete
 
 
 def test_rows_held_out_leave_it_known_that_the_textbook_was_kept(better_book):

@@ -264,3 +264,13 @@ def test_the_number_that_nearly_all_rows_shared_is_forgotten():
     x = TABLE[list(NUMBERS)].assign(n4=8.0).to_numpy(float)
     bins = with_middles_of(grid, x, np.ones(len(x))).numbers[4]
     assert (bins.low, bins.high, bins.center, bins.scale) == (8.0, 8.0, 8.0, 0.0)
+
+
+def test_moved_products_are_those_of_some_rows():
+    """No direction of the features has a negative sum of squares, from which linear terms would make large scores."""
+    rows = np.arange(300)
+    counts = counted(TABLE.iloc[rows], Y[rows], grid_on(TABLE, rows))
+    for other in (slice(0, 1200), slice(600, 1200), slice(1000, 1200)):
+        for products in moved_counts(counts, grid_on(TABLE, other)).products:
+            width = np.linalg.eigvalsh(products)
+            assert width[0] > -1e-3 * width[-1]

@@ -142,11 +142,23 @@ def test_labels_that_pairs_do_not_distinguish_are_named():
 SOFT = pd.DataFrame({"no": np.where(LABELS == "no", 0.9, 0.1), "yes": np.where(LABELS == "yes", 0.9, 0.1)})
 REASONS = {
     "one class": (np.full(ROWS, "same"), {}, "joint terms were not fitted: all rows are of one class"),
-    "soft labels": (SOFT, {}, "joint terms were not fitted: labels are soft; they need one label for each row"),
+    "soft labels": (
+        SOFT, {"model": "refined"},
+        "not fitted: labels are soft; offsets of values need one label for each row",
+    ),
     "few rows": (LABELS[:40], {}, "joint terms were not fitted: there are 40 rows; fit, or calibrate with, at least"),
     "no labels": (
-        np.where(np.arange(ROWS) % 3, LABELS, None), {"unlabelled": "em", "estimate": "map", "smoothing": 2.0},
-        "joint terms were not fitted: rows without a label were used, too",
+        np.where(np.arange(ROWS) < 40, LABELS, None), {"unlabelled": "em", "estimate": "map", "smoothing": 2.0},
+        "joint terms were not fitted: 40 rows have a label, and at least 50 are needed",
+    ),
+    "a class without a label": (
+        np.where(np.arange(ROWS) % 3, LABELS, None),
+        {"unlabelled": "em", "estimate": "map", "smoothing": 2.0, "classes": ["no", "yes", "other"]},
+        "joint terms were not fitted: a class has no row with a label",
+    ),
+    "offsets without labels": (
+        np.where(np.arange(ROWS) % 3, LABELS, None), {"unlabelled": "em", "estimate": "map", "model": "refined"},
+        "not fitted: rows without a label were used, too",
     ),
 }  # fmt: skip
 
@@ -160,7 +172,7 @@ def test_the_reason_why_columns_are_not_modeled_jointly_is_the_actual_one(why, t
 
     for model in (nb, nv.load(tmp_path / "m.parquet")):
         assert expected in model.summary()
-    assert ("at least 50" in nb.summary()) is (why == "few rows")
+    assert ("at least 50" in nb.summary()) is (why in ("few rows", "no labels"))
 
 
 def test_many_classes_and_columns_are_named_as_the_reason():

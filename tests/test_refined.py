@@ -1,6 +1,7 @@
 """Single values adjusted: the fit is what it claims to be, pulls to naive Bayes, and stays beside the counts."""
 
 import pickle
+import warnings
 
 import click.testing
 import numpy as np
@@ -363,8 +364,22 @@ def test_adjustments_of_other_classes_are_refused(tmp_path, monkeypatch):
         nv.load(tmp_path / "model.parquet")
 
 
-def test_rows_that_come_make_it_stale_until_it_is_fitted_anew():
+def test_rows_that_come_are_learned_from_once_they_are_more_than_one_in_twenty():
     nb = fitted()
+    few, more = X[:5], X[: len(Y) // 10]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        offsets = nb.partial_fit(few, Y[:5]).fitted_.weights
+        assert offsets is nb.tuning_.refined
+        nb.partial_fit(more, Y[: len(more)])
+        assert nb.calibrated_
+    assert nb.fitted_.weights is not offsets
+    whole = nv.NaiveBayes(model="refined").fit(pd.concat([X, few, more]), np.concatenate([Y, Y[:5], Y[: len(more)]]))
+    assert_allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_rows_that_come_make_it_stale_if_none_are_kept_until_it_is_fitted_anew():
+    nb = fitted().drop_rows()
     with pytest.warns(StaleWarning, match="The old offsets are still used"):
         nb.partial_fit(X[:5], Y[:5])
     assert not nb.calibrated_
@@ -377,7 +392,7 @@ def test_rows_that_come_make_it_stale_until_it_is_fitted_anew():
 
 
 def test_values_that_come_later_are_not_mistaken_for_others():
-    nb = fitted()
+    nb = fitted().drop_rows()  # so that offsets stay
     before = nb.tuning_.refined.offsets["same 0"]
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:3].assign(**{"same 0": "a new first label"}), Y[:3])
@@ -389,15 +404,21 @@ def test_values_that_come_later_are_not_mistaken_for_others():
 
 
 def test_a_new_class_leaves_it_to_the_textbook_model():
-    nb = fitted()
+    nb = fitted().drop_rows()
     with pytest.warns(StaleWarning):
         nb.partial_fit(X[:1], ["d"])
     assert not isinstance(nb.fitted_.model, RefinedModel)
 
 
-def test_merged_models_are_the_textbook_model_until_calibrated():
+def test_merged_models_are_the_model_of_all_rows():
     half = len(Y) // 2
     parts = [nv.NaiveBayes(model="refined").fit(X[at], Y[at]) for at in (slice(0, half), slice(half, None))]
+    assert_allclose(nv.merge(parts).predict_proba(X), fitted().predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_merged_models_that_keep_no_rows_are_the_textbook_model_until_calibrated():
+    half = len(Y) // 2
+    parts = [nv.NaiveBayes(model="refined").fit(X[at], Y[at]).drop_rows() for at in (slice(0, half), slice(half, None))]
     nb = nv.merge(parts)
 
     assert_allclose(nb.predict_proba(X), nv.NaiveBayes(model="textbook").fit(X, Y).predict_proba(X), atol=1e-12)

@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from naively.counting.first_rows import MOST, FirstRows
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
@@ -93,8 +92,8 @@ def test_batches_of_ten_rows_reach_the_default_model():
             kinds.append(kind(nb))
     assert kinds == [TableModel] * 4 + [JointModel] * 6
     whole = nv.NaiveBayes().fit(X, y)
-    assert nb.calibrated_  # learned anew when rows had doubled
-    assert np.array_equal(nb.predict_proba(X), whole.predict_proba(X))
+    assert nb.calibrated_  # fitted anew, as more than one row in twenty came
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_one_row_at_a_time_after_five_reaches_it_too():
@@ -103,10 +102,13 @@ def test_one_row_at_a_time_after_five_reaches_it_too():
     for row in range(5, 50):
         assert kind(nb) is TableModel
         nb.partial_fit(X.iloc[row].to_dict(), y[row])
-    assert np.array_equal(nb.predict_proba(X), nv.NaiveBayes().fit(X[:50], y[:50]).predict_proba(X))
+    whole = nv.NaiveBayes().fit(X[:50], y[:50])
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
+    weights = nb.tuning_.learned
     nb.partial_fit(X.iloc[50].to_dict(), y[50])
     assert nb.counts_.rows.sum() == 51
-    assert not nb.calibrated_
+    assert nb.calibrated_
+    assert nb.fitted_.state.tuning.learned is weights  # one row in fifty: weights are those of the other fifty
 
 
 def test_weights_and_missing_values_are_kept_with_their_rows():
@@ -136,7 +138,7 @@ def test_copies_and_pickles_go_on_apart():
     whole = nv.NaiveBayes().fit(X[:60], y[:60])
     for twin in twins:
         twin.partial_fit(X[30:60], y[30:60])
-        assert np.array_equal(twin.predict_proba(X), whole.predict_proba(X))
+        assert np.allclose(twin.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
@@ -148,28 +150,34 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
     assert kind(twin.calibrate(X, y)) is JointModel
 
 
-def test_rows_are_dropped_when_there_are_enough():
-    X, y = either_or(MOST + 20)
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:MOST], y[20:MOST])
-    assert nb.fitted_.state.first_rows is None
+def test_rows_that_are_dropped_leave_weights_as_they_are():
+    X, y = either_or(120)
+    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:100], y[20:100])
+    weights = nb.fitted_.state.tuning.learned
+    assert nb.drop_rows().kept_rows_.rows == 0
     with pytest.warns(StaleWarning):
-        nb.partial_fit(X[MOST:], y[MOST:])
+        nb.partial_fit(X[100:], y[100:])
+    assert nb.fitted_.state.tuning.learned is weights
+    assert nb.counts_.rows.sum() == 120
 
 
-def test_rows_of_one_class_are_not_kept_for_ever():
-    X, _ = either_or(MOST + 100)
+def test_rows_of_one_class_are_kept_until_another_comes():
+    X, _ = either_or(120)
     nb = nv.NaiveBayes()
-    for begin in range(0, MOST + 100, 20):
-        nb.partial_fit(X[begin : begin + 20], ["same"] * 20)
-    assert nb.fitted_.state.first_rows is None
-    assert kind(nb) is TableModel
+    for begin in range(0, 100, 20):
+        nb.partial_fit(X[begin : begin + 20], ["even"] * 20)
+        assert kind(nb) is TableModel
+    nb.partial_fit(X[100:], ["odd"] * 20)
+    whole = nv.NaiveBayes().fit(X, ["even"] * 100 + ["odd"] * 20)
+    assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_models_that_fit_no_weights_keep_no_rows():
+def test_models_that_leave_nothing_to_the_rows_keep_none():
     X, y = flowers(40)
-    assert nv.NaiveBayes(model="textbook").fit(X, y).fitted_.state.first_rows is None
-    assert nv.NaiveBayes().fit(*flowers(60)).fitted_.state.first_rows is None
-    assert isinstance(nv.NaiveBayes().fit(X, y).fitted_.state.first_rows, FirstRows)
+    assert nv.NaiveBayes(model="textbook").fit(X, y).kept_rows_.rows == 0
+    for model in ({}, {"model": "refined"}, {"model": "textbook", "smoothing": "auto"}):
+        kept = nv.NaiveBayes(**model).fit(X, y).kept_rows_
+        assert (kept.rows, kept.complete) == (40, True)
 
 
 # -- no worse than the textbook ----------------------------------------------------------------------------------------

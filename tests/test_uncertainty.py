@@ -489,6 +489,25 @@ def test_merged_models_add_up_their_scores(tmp_path):
         nv.merge(parts).predict_set(X)
 
 
+def test_merged_default_models_without_rows_keep_sets(tmp_path):
+    X, y, _ = drawn(1200)
+    parts = []
+    for at in (slice(0, 600), slice(600, 1200)):
+        nb = nv.NaiveBayes().fit(X[at], y[at])
+        nb.predict_set(X[:1])
+        nb.save(tmp_path / "part.parquet")
+        parts.append(nv.load(tmp_path / "part.parquet"))
+    merged, (asked, truth, _) = nv.merge(parts), drawn(1200, 9)
+    assert scores_of(merged).rows == 1200
+    assert 0.86 < merged.predict_set(asked)[np.arange(1200), truth].mean() < 0.94
+
+
+def test_a_file_with_rows_needs_no_scores(fitted, tmp_path):
+    nb, X, y = fitted
+    nv.NaiveBayes().fit(X, y).save(tmp_path / "model.parquet", rows=True)
+    assert np.array_equal(nv.load(tmp_path / "model.parquet").predict_set(X), nb.predict_set(X))
+
+
 def test_copies_have_scores_of_their_own(fitted):
     _, X, y = fitted
     nb = nv.NaiveBayes().fit(X, y)

@@ -13,7 +13,7 @@ import naively as nv
 from naively.families.bins import Bins
 from naively.model.joint.binning import bins_of_column, clipping_range, fine_bins
 from naively.model.recipe import RECIPE
-from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between
+from naively.stats.quantiles import CUT_SHARE, cuts_after, point_between, value_weights
 
 from .strategies import checked
 
@@ -134,7 +134,7 @@ def test_the_same_share_from_either_end():
 def test_no_number_of_a_row_is_a_bound_or_a_cut(rows):
     x = np.random.default_rng(rows).normal(size=rows).round(3)
     weights = np.ones(rows)
-    low, high = clipping_range(x, weights, RECIPE.clipped)
+    low, high = clipping_range(*value_weights(x, weights), RECIPE.clipped)
     assert x.min() < low < high < x.max()
     bins = bins_of_column("x", fine_bins(x, weights, RECIPE), x, weights, 8, RECIPE)
     held = {*bins.cuts, bins.low, bins.high, bins.center}

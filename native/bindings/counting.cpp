@@ -159,8 +159,9 @@ void count_products(AnyMatrix x, Offsets offsets, ConstTable numbers, Classes cl
 
 void mirror_products(ConstPlanes half, Labels places, Planes out) {
     size_t classes = places.shape(0), features = half.shape(1);
-    require(half.shape(0) >= classes && half.shape(2) == features && out.shape(1) == features && out.shape(2) == features,
-            "The products must be [class, feature, feature], both of the same features.");
+    require(
+        half.shape(0) >= classes && half.shape(2) == features && out.shape(1) == features && out.shape(2) == features,
+        "The products must be [class, feature, feature], both of the same features.");
     for (size_t k = 0; k < classes; ++k)
         require(places(k) >= 0 && size_t(places(k)) < out.shape(0), "A class has a place that is not there.");
     nb::gil_scoped_release no_gil;

@@ -198,15 +198,16 @@ class CheckedPairTerms {
         size_t columns = offsets.shape(0) - 1, size = first.shape(0);
         check_offsets(offsets, columns, bins.shape(1), 0);
         check_few_codes(offsets, columns);
-        require(second.shape(0) == size && level.shape(0) == size, "There must be two columns and a level for each term.");
+        require(second.shape(0) == size && level.shape(0) == size,
+                "There must be two columns and a level for each term.");
         for (size_t i = 0; i < bins.shape(0); ++i)
             for (size_t j = 0; j < columns; ++j)
                 for (int64_t c = offsets(j); c < offsets(j + 1); ++c) {
                     int64_t before = c == offsets(j) ? -1 : int64_t(bins(i, size_t(c) - 1)), bin = bins(i, size_t(c));
                     require(bin == before + 1 || (bin == before && before >= 0), "Bins must rise from 0, one by one.");
                 }
-        terms = {first.data(), second.data(), level.data(), size, classes, offsets.data(), bins.data(), bins.shape(1),
-                 nullptr};
+        terms = {first.data(),   second.data(), level.data(),  size,   classes,
+                 offsets.data(), bins.data(),   bins.shape(1), nullptr};
         starts_.push_back(0);
         for (size_t p = 0; p < size; ++p) {
             for (int64_t column : {first(p), second(p)})

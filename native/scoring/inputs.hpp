@@ -19,11 +19,13 @@ struct PairTerms {
     size_t size, classes;
     const int64_t* offsets;  // of the codes of each column
     const int32_t* bins;
-    size_t codes;            // of all columns
-    const int64_t* starts;   // of the cells of each term
+    size_t codes;           // of all columns
+    const int64_t* starts;  // of the cells of each term
 
     size_t column_size(int64_t column) const { return size_t(offsets[column + 1] - offsets[column]); }
-    const int32_t* bins_of(size_t term, int64_t column) const { return bins + size_t(level[term]) * codes + offsets[column]; }
+    const int32_t* bins_of(size_t term, int64_t column) const {
+        return bins + size_t(level[term]) * codes + offsets[column];
+    }
     size_t bin_count(size_t term, int64_t column) const {
         return size_t(bins_of(term, column)[column_size(column) - 1]) + 1;
     }

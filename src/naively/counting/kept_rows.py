@@ -22,7 +22,7 @@ from ..errors import RowNotCounted
 from . import sample
 from .counter import TableCounter
 from .files import FileRows
-from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows
+from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows, without_unused_classes
 from .rows import Rows
 from .sample import LARGEST_HASH, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part
@@ -185,6 +185,7 @@ class KeptRows:
         assert self.held is not None
         assert self.hashes is not None
         held = self.held.take(places)
+        held = replace(held, target=without_unused_classes(held.target))
         if isinstance(held.source, Frame) and held.source.matrix is None:
             columns = {name: without_unused(values) for name, values in held.source.columns.items()}
             held = replace(held, source=Frame(columns, held.source.rows, named=held.source.named))

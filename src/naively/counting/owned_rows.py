@@ -131,6 +131,21 @@ def objects_of(values: ColumnValues) -> AnyArray:
     return np.fromiter(listed, dtype=object, count=len(listed))
 
 
+def without_unused_classes(target: Target | SoftLabels) -> Target | SoftLabels:
+    """Return the classes of some rows without labels that none of them has."""
+    if isinstance(target, SoftLabels):
+        there = (target.proportions != 0).any(axis=0)
+    else:
+        there = np.bincount(target.codes[target.codes >= 0], minlength=len(target.labels)) > 0
+    if there.all():
+        return target
+    labels = [label for label, used in zip(target.labels, there.tolist(), strict=True) if used]
+    if isinstance(target, SoftLabels):
+        return SoftLabels(labels, target.proportions[:, there], target.dtype)
+    codes = np.append(np.cumsum(there) - 1, -1).astype(np.int32)
+    return Target(labels, codes[target.codes], target.dtype)
+
+
 def joined_targets(parts: Sequence[Target | SoftLabels]) -> Target | SoftLabels:
     """Return the classes of several parts; soft labels if one of them has such."""
     labels = list(dict.fromkeys(label for part in parts for label in part.labels))

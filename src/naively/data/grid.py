@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -111,6 +112,16 @@ class Grid:
         levels = [self.features - len(self.numbers) + at for at in numbers]
         grid = Grid(tuple(self.numbers[at] for at in numbers), tuple(self.labels[at] for at in labels))
         return grid, fine, [0, *flags, *levels]
+
+    def with_used_labels(self, used: Mask) -> tuple[Grid, Places]:
+        """Return the grid of those labels whose features are used, and which features are left."""
+        left, labels = used.copy(), []
+        left[: self.flags(len(self.numbers)).start if self.labels else len(used)] = True
+        left[1 + int(self.offsets[-1]) :] = True
+        for at, values in enumerate(self.labels, len(self.numbers)):
+            there = left[self.flags(at)].tolist()
+            labels.append(LabelValues(values.name, tuple(compress(values.labels, there))))
+        return Grid(self.numbers, tuple(labels)), np.flatnonzero(left)
 
     def flags(self, at: int) -> slice:
         """Return which features are the flags of a column."""

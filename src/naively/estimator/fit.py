@@ -32,6 +32,7 @@ from .priors_and_costs import prior_pseudo_counts
 from .settings import Parameters, check_no_em
 from .state import FittedState, NumberInformation
 from .tuner import Tuner
+from .unlabelled import UnlabeledRows, with_unlabelled_rows
 
 # Passes over the rows of a file, at most, beside the one that counts single columns.
 MORE_PASSES = {"textbook": 0, "auto": 1, "refined": 1 + RECIPE.offset_passes}
@@ -58,13 +59,29 @@ def fit_rows(
     labelled = weightless(rows, declared)
     sampling = parameters.leaves_choices or bool(counter.of_numbers)
     count_rows(counter, labelled, parameters.threads, sampling=sampling)
-    expected = _expected(parameters, rows, counter.value(), declared) if parameters.unlabelled == "em" else None
-    state = counted_state(parameters, counter, labelled, expected)
+    unlabelled = UnlabeledRows.of(rows) if parameters.unlabelled == "em" else None
+    state = None if unlabelled is None else _default_state(parameters, counter, labelled, unlabelled)
+    if state is None:
+        expected = None if unlabelled is None else _expected(parameters, rows, counter.value(), declared)
+        state = counted_state(parameters, counter, labelled, expected)
     if parameters.leaves_choices:
         kept = kept or KeptRows.of(replace(given, hashes=labelled.hashes), state.schema, parameters.threads)
-        if expected is None or kept.complete:  # of rows without a label, all are needed to learn from them anew
+        if unlabelled is None or kept.complete:  # of rows without a label, all are needed to learn from them anew
             state = replace(state, kept=kept)
     return state
+
+
+def _default_state(
+    parameters: Parameters, counter: TableCounter, labelled: Rows, unlabelled: UnlabeledRows
+) -> FittedState | None:
+    """Return the default model of labeled rows and others; None if the labeled ones are too few, or lack a class."""
+    enough_rows = counter.rows.sum() >= parameters.recipe.fewest_rows
+    if parameters.model != "auto" or not enough_rows or not counter.rows[: len(counter.classes)].all():
+        return None
+    state = counted_state(parameters, counter, labelled)
+    if state.tuning.learned is None:
+        return None
+    return with_unlabelled_rows(parameters, state, labelled, unlabelled, counter)
 
 
 def _fit_file(parameters: Parameters, rows: FileRows, to_come: Sequence[Label], normalize_weight: bool) -> FittedState:

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from .._threads import allowed
 from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
@@ -15,17 +13,16 @@ from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.second_pass import Blocks
-from ..counting.soft_rows import counted_blocks
+from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
-from ..data.frame import Frame, frame_of
+from ..data.frame import Frame
 from ..data.target import ONE, Target
 from ..errors import levels_to_caller
-from ..model.joint.binning import with_middles_of
-from ..stats.pairs import JointCounts
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
 from .refresh import recounted
+from .remains import with_middles_of_rest, without_remains
 from .settings import Parameters
 from .state import FittedState, HeldOutCache, NumberInformation
 from .tuner import Tuner
@@ -73,11 +70,11 @@ def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
     if isinstance(rows, FileRows):
         rows.sampling = state.kept is not None
     count_rows(part, rows, parameters.threads)
-    left = LiveCounts(state.schema, value=counts - part.value())
+    gone = part.value()
     # No row is kept, nor any score of one, once it may be one to forget.
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    after = _outdated(replace(state, counts=left, information=measured, held_out=HeldOutCache()))
-    return _without_rows(parameters, after, rows, part)
+    after = without_remains(replace(state, information=measured, held_out=HeldOutCache()), counts - gone, gone)
+    return _without_rows(parameters, _outdated(after), rows, part)
 
 
 def forget(
@@ -191,20 +188,4 @@ def _without_rows(
     else:
         kept = state.kept.without(rows, parameters.threads)
     state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
-    return recounted(parameters, state) if kept.complete and kept.total else _without_cells(state, kept)
-
-
-def _without_cells(state: FittedState, kept: KeptRows) -> FittedState:
-    """Return the state with the middles of bins from the rows that are left: those before may be cells of others."""
-    joint = state.counts.value.joint
-    if joint is None or not kept.total:
-        return state
-    rows, counter = kept.rows(), state.counts.counter.twin()
-    frame = frame_of(rows.source)
-    columns = [frame.columns[bins.name].numbers(0, frame.rows) for bins in joint.grid.numbers]
-    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
-    numbers = np.column_stack(columns) if columns else np.zeros((frame.rows, 0))
-    grid = with_middles_of(joint.grid, numbers, weights)
-    counter.take_joint(JointCounts(joint.classes, grid, joint.fine, joint.products))
-    schema = replace(state.schema, grid=grid)
-    return replace(state, counts=LiveCounts(schema, counter=counter), schema=schema)
+    return recounted(parameters, state) if kept.complete and kept.total else with_middles_of_rest(state, kept)

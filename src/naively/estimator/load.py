@@ -143,7 +143,7 @@ def _fitted_model_of(
     stored: model_file.StoredModel, functions: Mapping[str, Callable[..., object] | None]
 ) -> FittedClassifier:
     """Return the fitted model of what a file holds."""
-    counts, about, expected, together, value_offsets, kept = stored
+    counts, about, expected, together, value_offsets, kept, expected_together = stored
     settings = {name: _setting_from_json(value) for name, value in about["settings"].items()}
     schema = Schema.from_json(about["schema"])
     for column in schema:
@@ -156,6 +156,9 @@ def _fitted_model_of(
     if together is not None:
         joint = model_file.joint_counts(together, counts.classes, schema.grid)
         counts = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+    if expected is not None and expected_together is not None:
+        joint = model_file.joint_counts(expected_together, expected.classes, schema.grid, model_file.EXPECTED_MARK)
+        expected = Counts(expected.classes, expected.rows, expected.columns, schema, joint)
     parameters = Parameters(families=schema.unusual() or None, **settings)
     state = _with_weights(state_of_counts(parameters, counts, schema, about["named"]), counts, about)
     state = replace(

@@ -18,7 +18,7 @@ from .._types import Floats
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
 from ..counting.second_pass import count_jointly
-from ..counting.soft_rows import counted_blocks
+from ..counting.soft_labels import counted_blocks
 from ..counting.weights import class_weights, with_class_weights
 from ..data.grid import Grid
 from ..data.schema import Schema

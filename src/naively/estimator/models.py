@@ -74,7 +74,7 @@ def joint_model(fitted: FittedClassifier, weights: JointFit | None) -> JointMode
     settings = parameters.settings(1.0 if isinstance(smoothing, dict) else smoothing)
     shift = _prior_shift(fitted, empirical_prior(counts.rows, Settings()))
     return JointModel(
-        counts,
+        fitted.all_counts,
         _used_columns(parameters, fitted.schema),
         settings,
         log_prior(parameters, fitted.all_counts),

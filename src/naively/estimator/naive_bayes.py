@@ -91,7 +91,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         The price of not answering; `predict` then gives None where every answer is expected to cost more.
     unlabelled : {"error", "skip", "em"}, default="error"
         Whether a row without a label is an error, skipped, or learned by expectation-maximization: `fit` counts it for
-        every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``.
+        every class by how probable that class is, until nothing changes. Needs ``estimate="map"`` or ``"mle"``. The
+        default model counts it once, if held-out rows gain by it.
     n_jobs : int, optional
         How many threads to use; by default `NAIVELY_THREADS`, or all CPUs that the process may use. -1 stands for all
         CPUs, -2 for all but one.
@@ -525,7 +526,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def tuning_(self) -> Tuning:
         """What was chosen on top of the counts, and by how much it lowered the log loss."""
-        return self._held().state.tuning
+        return self.fitted_.state.tuning
 
     @property
     def calibrated_(self) -> bool:

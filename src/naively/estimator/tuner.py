@@ -10,7 +10,7 @@ import numpy as np
 from .._types import Codes, ColumnLike, Floats, TableLike
 from ..counting.counter import TableCounter
 from ..counting.rows import Rows, check_widths, count_rows, labeled_rows
-from ..counting.soft_rows import most_probable
+from ..counting.soft_labels import most_probable
 from ..counting.weights import are_copies, left_out_weights, with_class_weights
 from ..data.files import file_of
 from ..data.frame import Frame

@@ -51,6 +51,9 @@ class Expected:
         Whether the last step changed next to nothing.
     stale : bool, default=False
         Whether rows were added or forgotten since.
+    losses : tuple of float, optional
+        Of the joint model, whose expected labels are counted once: the log loss of held-out labeled rows without
+        these counts, and with them.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Expected:
     log_likelihood: tuple[float, ...]
     converged: bool
     stale: bool = False
+    losses: tuple[float, float] | None = None
 
     @property
     def steps(self) -> int:
@@ -78,6 +82,12 @@ class Expected:
         """Return how many rows were used in which way, in words."""
         end = "" if self.converged else ", and was still changing"
         old = "; rows were added or removed since" if self.stale else ""
+        if self.losses is not None:
+            return (
+                f"{self.labelled:.10g} rows had a label; {self.unlabelled:.10g} had none. Their expected labels are "
+                f"counted, too: the log loss of held-out labelled rows is {self.losses[1]:.3g}, without them "
+                f"{self.losses[0]:.3g}{old}."
+            )
         return (
             f"{self.labelled:.10g} rows had a label; {self.unlabelled:.10g} had none and were used by "
             f"expectation-maximization, which took {self.steps} steps{end}{old}."
@@ -85,13 +95,15 @@ class Expected:
 
     def about(self) -> JsonObject:
         """Return all but the counts, as JSON can hold it."""
-        figures = {"labelled": self.labelled, "unlabelled": self.unlabelled, "converged": self.converged}
-        return figures | {"log_likelihood": list(self.log_likelihood), "stale": self.stale}
+        figures: JsonObject = {"labelled": self.labelled, "unlabelled": self.unlabelled, "converged": self.converged}
+        figures |= {"log_likelihood": list(self.log_likelihood), "stale": self.stale}
+        return figures if self.losses is None else figures | {"losses": list(self.losses)}
 
     @classmethod
     def of(cls, counts: Counts, about: JsonObject) -> Expected:
         """Return what `about` described."""
-        return cls(counts, **about | {"log_likelihood": tuple(about["log_likelihood"])})
+        tuples: JsonObject = {name: tuple(about[name]) for name in ("log_likelihood", "losses") if name in about}
+        return cls(counts, **about | tuples)
 
     def __repr__(self) -> str:
         return f"Expected: {self.describe()}"

@@ -63,6 +63,14 @@ class JointCounts:
             self.classes, grid, self.fine[:, fine], self.products[np.ix_(range(len(self.products)), features, features)]
         )
 
+    def without_unused_labels(self) -> JointCounts:
+        """Return the same without labels that no row has: nothing stays of rows that were subtracted."""
+        grid, features = self.grid.with_used_labels((self.products[:, 0] != 0).any(axis=0))
+        if len(features) == self.grid.features:
+            return self
+        products = self.products[np.ix_(range(len(self.products)), features, features)]
+        return JointCounts(self.classes, grid, self.fine, products)
+
     def __add__(self, other: JointCounts) -> JointCounts:
         if not isinstance(other, JointCounts):
             return NotImplemented

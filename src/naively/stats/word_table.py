@@ -39,6 +39,9 @@ class Lexicon(Protocol):
     def joined(self, names: list[str]) -> tuple[Lexicon, Codes]:
         """Return a lexicon that knows these words, too, and their numbers in it; those of its own words stay."""
 
+    def of(self, numbers: Codes) -> Lexicon:
+        """Return a lexicon that knows some of these words only, numbered in this order."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordTable:
@@ -148,6 +151,15 @@ class WordTable:
                 word = v if self.numbered else lexicon.names(np.array([v], dtype=np.int32))[0]
                 raise NotAPart(None, classes.labels[k], word, before[k, v], taken[k, v], what)
         return WordTable(classes.declaring(self.classes), lexicon, *rest)
+
+    def without_unused_words(self) -> WordTable:
+        """Return the same counts by a lexicon of their own words: nothing stays of texts that were subtracted."""
+        if self.numbered or self.lexicon.fixed:
+            return self
+        left = np.flatnonzero(self.seen).astype(np.int32)
+        if len(left) == len(self.lexicon):
+            return self
+        return WordTable(self.classes, self.lexicon.of(left), self.times[:, left], self.texts[:, left])
 
     def __mul__(self, weight: float) -> WordTable:
         w = checked_weight(weight)

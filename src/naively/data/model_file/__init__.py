@@ -17,7 +17,7 @@ classes in the order of their axes: the same counts make the same table. Each co
 
 What is expected of rows without a label, if there is any, comes behind all that was counted. Its rows have the mark
 ``(expected)`` before the name of the column, and alone for the rows of the classes. Such a file is of version 2 of the
-format.
+format. What is expected of columns together has the mark ``(expected together)`` and comes behind what was counted.
 
 Columns counted together, if they were, come last, with the mark ``(together)`` before the names of both columns; such
 a file is of version 3. A row says how often two values were seen together, each pair once. The value is a label, the
@@ -48,7 +48,7 @@ it is in every version of the format, so that a newer file can be told from a da
 """
 
 from .file import StoredModel, read_counts, read_model, write_model
-from .pairs import joint_counts
+from .pairs import EXPECTED_MARK, joint_counts
 from .rows import StoredRows
 
-__all__ = ["StoredModel", "StoredRows", "joint_counts", "read_counts", "read_model", "write_model"]
+__all__ = ["EXPECTED_MARK", "StoredModel", "StoredRows", "joint_counts", "read_counts", "read_model", "write_model"]

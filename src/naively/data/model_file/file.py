@@ -21,8 +21,9 @@ from ..._threads import allowed
 from ..._types import Json, JsonObject
 from ...errors import InvalidInput, InvalidSetting, UnreadableFile, UnwritableFile
 from ...stats import Axis, Counts, WordTable
+from ...stats.pairs import JointCounts
 from .offsets import ValueOffsets, offset_rows, stored_offsets
-from .pairs import Sums, joint_rows, pairs_piece, sums_of
+from .pairs import EXPECTED_MARK, MARK, Sums, joint_rows, pairs_piece, sums_of
 from .rows import StoredRows, kept_row_parts, row_part_sizes, stored_rows
 from .statistics import (
     NEEDED,
@@ -127,9 +128,9 @@ def parquet(
         if expected is not None:
             parts |= {"version": EXPECTED_VERSION, "expected": append_counts(writer, expected, EXPECTED)}
         if counts.joint is not None:
-            entry, rows = joint_rows(counts.joint)
-            append_slices(writer, rows)
-            parts |= {"version": JOINT_VERSION, "together": entry}
+            parts |= {"version": JOINT_VERSION, "together": append_joint(writer, counts.joint, MARK)}
+        if expected is not None and expected.joint is not None:
+            parts |= {"expected together": append_joint(writer, expected.joint, EXPECTED_MARK)}
         if offsets:
             parts |= {"version": OFFSETS_VERSION, "refined": append_offsets(writer, counts.classes, offsets)}
         lexicons = [statistic.lexicon for statistic in counts.columns.values() if isinstance(statistic, WordTable)]
@@ -156,6 +157,13 @@ def append_counts(writer: pq.ParquetWriter, counts: Counts, mark: str | None = N
         append_rows(writer, rows)
     columns = [entries[name] for name in counts.columns]  # in their own order: probabilities are summed in it
     return {"classes": classes, "rows": len(first), "columns": columns}
+
+
+def append_joint(writer: pq.ParquetWriter, joint: JointCounts, mark: str) -> JsonObject:
+    """Write counts of pairs of columns, and return the entry of the footer."""
+    entry, rows = joint_rows(joint, mark)
+    append_slices(writer, rows)
+    return entry
 
 
 def append_offsets(writer: pq.ParquetWriter, classes: Axis, offsets: ValueOffsets) -> list[JsonObject]:
@@ -246,6 +254,7 @@ class StoredModel(NamedTuple):
     together: Sums | None = None
     offsets: ValueOffsets | None = None
     kept: StoredRows | None = None
+    expected_together: Sums | None = None
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[Counts, JsonObject]:
@@ -292,25 +301,30 @@ def model_of_bytes(data: bytes) -> StoredModel:
         )
     need(file.schema_arrow.names == SCHEMA.names, f"it has the columns {file.schema_arrow.names}")
     parts, more = stored_parts(said), stored_parts(said["expected"], EXPECTED) if "expected" in said else []
-    last = joint_part(said, parts[0].classes)
+    joint = joint_parts(said, parts[0].classes, more[0].classes if more else None)
     refined = [StoredPart("table", e["name"], parts[0].classes, e["rows"]) for e in said.get("refined", ())]
-    every, sizes = [*parts, *more, *last, *refined], row_part_sizes(said["kept"]) if "kept" in said else []
+    every, sizes = [*parts, *more, *joint.values(), *refined], row_part_sizes(said["kept"]) if "kept" in said else []
     groups = groups_of(file.metadata, [*(part.rows for part in every), *sizes])
     pieces = pieces_of(data, file.metadata, every, groups[: len(every)])
     pieces, own = pieces[: len(pieces) - len(refined)], pieces[len(pieces) - len(refined) :]
     expected = stored_counts(said["expected"], more, pieces[len(parts) : len(parts) + len(more)]) if more else None
     counts = stored_counts(said, parts, pieces[: len(parts)])
-    together = sums_of(said["together"], counts.classes, pieces[-1]) if last else None
+    found = dict(zip(joint, pieces[len(parts) + len(more) :], strict=True))
+    sums = {name: sums_of(said[name], part.classes, found[name]) for name, part in joint.items()}
     offsets = stored_offsets(said["refined"], counts.classes, own) if refined else None
     kept = stored_rows(said["kept"], file, groups[len(every) :]) if sizes else None
-    return StoredModel(counts, said["about"], expected, together, offsets, kept)
+    together, beside = (sums.get(name) for name in ("together", "expected together"))
+    return StoredModel(counts, said["about"], expected, together, offsets, kept, beside)
 
 
-def joint_part(said: JsonObject, classes: Axis) -> list[StoredPart]:
-    """Return the part of the table that holds columns counted together, if there is one."""
-    return (
-        [StoredPart("pairs", None, classes, said["together"]["rows"], said["together"])] if "together" in said else []
-    )
+def joint_parts(said: JsonObject, classes: Axis, expected: Axis | None) -> dict[str, StoredPart]:
+    """Return the parts of the table that hold columns counted together, if there are some: seen, and expected."""
+    axes = {"together": classes} if expected is None else {"together": classes, "expected together": expected}
+    return {
+        name: StoredPart("pairs", None, axis, said[name]["rows"], said[name])
+        for name, axis in axes.items()
+        if name in said
+    }
 
 
 def sorted_columns(said: JsonObject) -> list[JsonObject]:

@@ -18,7 +18,7 @@ from .statistics import SCHEMA, TEXT, Integers, RowGroup, class_codes, class_tex
 if TYPE_CHECKING:
     from ..grid import Grid
 
-MARK, LEVEL = "(together)", "level"
+MARK, EXPECTED_MARK, LEVEL = "(together)", "(expected together)", "level"
 
 Name = tuple[str, str | None]
 
@@ -32,22 +32,22 @@ class Sums(NamedTuple):
     products: Floats
 
 
-def names_of(grid: Grid) -> tuple[list[Name], list[Name]]:
+def names_of(grid: Grid, mark: str = MARK) -> tuple[list[Name], list[Name]]:
     """Return the column and the value of each feature of a grid, and those of each fine bin."""
-    flags = [(f"{MARK} {bins.name}", str(at)) for bins in grid.numbers for at in range(bins.size)]
+    flags = [(f"{mark} {bins.name}", str(at)) for bins in grid.numbers for at in range(bins.size)]
     for values in grid.labels:
-        flags += [(f"{MARK} {values.name}", text) for text in encode_labels(values.labels)[1].to_pylist()]
-    levels = [(f"{MARK} {bins.name}", LEVEL) for bins in grid.numbers]
-    fine = [(f"{MARK} {bins.name}", str(at)) for bins in grid.numbers for at in range(len(bins.coarse))]
-    return [(MARK, None), *flags, *levels], list(fine)
+        flags += [(f"{mark} {values.name}", text) for text in encode_labels(values.labels)[1].to_pylist()]
+    levels = [(f"{mark} {bins.name}", LEVEL) for bins in grid.numbers]
+    fine = [(f"{mark} {bins.name}", str(at)) for bins in grid.numbers for at in range(len(bins.coarse))]
+    return [(mark, None), *flags, *levels], list(fine)
 
 
 # -- to rows ------------------------------------------------------------------------------------------------------
 
 
-def joint_rows(joint: JointCounts) -> tuple[JsonObject, pa.Table]:
+def joint_rows(joint: JointCounts, mark: str = MARK) -> tuple[JsonObject, pa.Table]:
     """Return what the footer says about columns counted together, and their rows of the table."""
-    features, bins = names_of(joint.grid)
+    features, bins = names_of(joint.grid, mark)
     if not all_sound(joint.fine, joint.products, len(joint.grid.numbers)):
         raise InvalidInput("joint counts of columns hold values that are negative or not finite.")
     fine = pair_rows(joint.classes, bins, None, joint.fine[:, :, None])
@@ -151,8 +151,8 @@ def sums_of(said: JsonObject, classes: Axis, pieces: list[RowGroup]) -> Sums:
     return Sums(features, bins, fine, products)
 
 
-def joint_counts(sums: Sums, classes: Axis, grid: Grid | None) -> JointCounts:
+def joint_counts(sums: Sums, classes: Axis, grid: Grid | None, mark: str = MARK) -> JointCounts:
     """Return what was counted of columns jointly, if it fits how they are laid out."""
-    if grid is None or names_of(grid) != (sums.features, sums.bins):
+    if grid is None or names_of(grid, mark) != (sums.features, sums.bins):
         raise KeyError("columns counted together do not fit their bins")
     return JointCounts(classes, grid, sums.fine, sums.products)

@@ -115,10 +115,11 @@ def bins_of_column(name: str, cuts: Floats, column: Floats, weights: Floats, bin
     x, w = column[there], weights[there]
     fine = np.asarray(np.bincount(np.searchsorted(cuts, x), w, len(cuts) + 1), dtype=np.float64)
     coarse = quantile_groups(fine, bins) if bins and len(cuts) else np.zeros(len(fine), dtype=np.int64)
-    low, high = clipping_range(x, w, recipe.clipped)
-    held = np.clip(x, low, high)
-    centre = float(w @ held / w.sum()) if len(x) else 0.0
-    spread = float(np.sqrt(w @ (held - centre) ** 2 / w.sum())) if len(x) else 0.0
+    values, met = value_weights(x, w)  # sums over these do not depend on the order of the rows
+    low, high = clipping_range(values, met, recipe.clipped)
+    held = np.clip(values, low, high)
+    centre = float(met @ held / met.sum()) if len(values) else 0.0
+    spread = float(np.sqrt(met @ (held - centre) ** 2 / met.sum())) if len(values) else 0.0
     scale = 1 / spread if spread > 1e-12 * max(abs(low), abs(high)) else 0.0
     wider, rough = quantile_groups(fine, recipe.wide_bins), rough_bins(coarse, fine, recipe)
     laid = tuple(cuts.tolist()), tuple(coarse.tolist()), tuple(wider.tolist()), tuple(rough.tolist())
@@ -163,19 +164,34 @@ def with_middles_of(grid: Grid, numbers: Floats, weights: Floats) -> Grid:
     return Grid(tuple(found), grid.labels)
 
 
+def without_middles(grid: Grid, touched: Mask) -> Grid:
+    """Return the grid with middles halfway between cuts in some of its fine bins, where there are no rows to look at.
+
+    Of an outermost bin it is halfway to where numbers are clipped. No middle there is the number of a row any more.
+    """
+    found = []
+    for at, bins in enumerate(grid.numbers):
+        begin, end = (int(place) for place in grid.fine_offsets[at : at + 2])
+        cuts = np.array(bins.cuts)
+        sides = np.concatenate([[min(bins.low, *cuts[:1])], cuts, [max(bins.high, *cuts[-1:])]])
+        halfway = (sides[:-1] / 2 + sides[1:] / 2 - bins.center) * bins.scale
+        middles = np.where(touched[begin:end], halfway, np.array(bins.middles))
+        found.append(replace(bins, middles=tuple(middles.tolist())))
+    return Grid(tuple(found), grid.labels)
+
+
 def most_frequent_number(x: Floats, weights: Floats) -> float:
     """Return the most frequent number; 0 if there is none."""
     values, met = value_weights(x, weights)
     return float(values[np.argmax(met)]) if len(values) else 0.0
 
 
-def clipping_range(x: Floats, weights: Floats, clipped: float) -> tuple[float, float]:
-    """Return the numbers beyond which such a proportion of the rows lies, at either end.
+def clipping_range(values: Floats, met: Floats, clipped: float) -> tuple[float, float]:
+    """Return the numbers beyond which such a proportion of the rows lies, at either end, given all in their order.
 
     They lie between a number and its neighbor further in: so they are the number of no row, and there always is such a
     neighbor. Where all but so few rows have the same number, all are clipped to it.
     """
-    values, met = value_weights(x, weights)
     if not len(values):
         return 0.0, 0.0
     low, high = (int(np.searchsorted(np.cumsum(part), clipped * met.sum() * (1 - 1e-9))) for part in (met, met[::-1]))

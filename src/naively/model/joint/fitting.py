@@ -12,7 +12,7 @@ from ...counting.row_order import content_order
 from ...counting.rows import Rows
 from ...counting.sampled_rows import sample_places
 from ...counting.second_pass import Blocks, count_jointly
-from ...counting.soft_rows import blocks_by_class, most_probable
+from ...counting.soft_labels import blocks_by_class, most_probable
 from ...counting.weights import left_out_weights
 from ...data.block import block_numbers
 from ...data.column import Column
@@ -71,6 +71,10 @@ def why_textbook(model: str, rows: Floats, numbers: int, labels: str, recipe: Re
 def obstacle_to_fitting(model: str, rows: Floats, numbers: int, labels: str, recipe: Recipe) -> str:
     """Return what stood in the way of fitting joint terms, or offsets of values."""
     classes, total = int((rows > 0).sum()), float(rows.sum())
+    if labels == "missing" and model == "auto" and total < recipe.fewest_rows:
+        return f"{total:.10g} rows have a label, and at least {recipe.fewest_rows} are needed"
+    if labels == "missing" and model == "auto" and classes < len(rows):
+        return "a class has no row with a label"
     if labels == "missing":
         return "rows without a label were used, too"
     if labels == "soft" and model == "refined":

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._types import Floats, JsonObject
 from .influence import WeightInfluence
+from .loss_near import LossNear
 from .summary import described_terms, described_weights
 from .terms import Term
 
@@ -25,12 +26,16 @@ class JointFit:
     accuracy: float = float("nan")  # the proportion of these rows, each left out, that are predicted correctly
     influence: WeightInfluence | None = None  # how far the weights would move without a row
     copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
+    near: LossNear | None = None  # the loss of the rows near the weights, to combine fits when the rows are gone
+    parts: int = 1  # how many fits these weights were combined of, without the rows
 
     def describe(self, owners: Sequence[str]) -> list[str]:
         """Return which kinds of terms have a weight, and the loss with them; owners are columns by place."""
         parts = described_terms(self.weights, owners)
         stages = ", ".join(f"{loss:.3g} with {what}" for what, loss in self.loss.items())
-        weighted = f"terms of {', '.join(parts)}, with weights fitted by leave-one-out log loss"
+        how = "fitted by leave-one-out log loss"
+        how = how if self.parts == 1 else f"combined of {self.parts} fits by leave-one-out log loss, without their rows"
+        weighted = f"terms of {', '.join(parts)}, with weights {how}"
         return [
             f"joint model: {weighted if parts else 'no term held up in leave-one-out, so that the prior answers'}",
             f"weights: {described_weights(self.weights)}",
@@ -44,6 +49,7 @@ class JointFit:
             "weights": weights, "ridges": dict(self.ridges), "bias": self.bias.tolist(), "loss": dict(self.loss),
             "rows": self.rows, "right": self.accuracy,
             "doubt": None if self.influence is None else self.influence.to_json(), "copies": self.copies,
+            "near": None if self.near is None else self.near.to_json(), "parts": self.parts,
         }  # fmt: skip
 
     @classmethod
@@ -57,4 +63,5 @@ class JointFit:
             raise KeyError("weights")
         influence = None if data.get("doubt") is None else WeightInfluence.from_json(data["doubt"], classes)
         about = (data["loss"], int(data["rows"]), float(data["right"]), influence, bool(data.get("copies", True)))
-        return cls(weights, data["ridges"], bias, *about)
+        near = None if data.get("near") is None else LossNear.from_json(data["near"], classes)
+        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)))

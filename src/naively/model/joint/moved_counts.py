@@ -98,8 +98,8 @@ class GridMove:
         self.fine = np.zeros((len(self.rows), grid.fine_bins))
         self.flags = np.zeros((len(self.rows), grid.features))  # the rows of each flag of the new grid
         self.flags[:, 0] = self.rows
-        self.apart: dict[int, Floats] = {}  # squares of numbers, by column, that do not follow from old ones
-        self._same: set[int] = set()  # columns whose features stay what they are
+        # By number, what varies within features of the old grid: flags with the level, and the square of the level.
+        self.within: dict[int, tuple[Floats, Floats]] = {}
         self._old: list[Longs] = [np.zeros(1, np.int64)]
         self._new: list[Longs] = [np.zeros(1, np.int64)]
         self._shares: list[Floats] = [np.ones((len(self.rows), 1))]
@@ -141,7 +141,6 @@ class GridMove:
         fine, into = (grid.fine_offsets[place : place + 2] for grid, place in ((self.old, before), (self.new, at)))
         self.fine[:, slice(*into)] = self.joint.fine[:, slice(*fine)]
         self.flags[:, here] = self.joint.products[:, 0, flags]
-        self._same.add(at)
 
     def _known(self, bins: NumberBins, before: int) -> MovedNumber:
         """Return where the fine bins of a number move to."""
@@ -180,17 +179,29 @@ class GridMove:
         """
         bins, level = self.new.numbers[at], self.new.features - len(self.new.numbers) + at
         of, groups = np.unique(moved.of, return_inverse=True)
-        n, after = grouped(moved.n, groups, len(of)), grouped(moved.n * moved.level, groups, len(of))
-        if before is None or not self.old.numbers[before].scale:
-            self._add(of, np.full(len(of), level), divide(after, self._whole(of, n)))
-            self.apart[at] = moved.n @ moved.level**2
-            return
-        old, own = self.old.numbers[before], self.old.features - len(self.old.numbers) + before
-        x = moved.before
-        sums = grouped(moved.n * x, groups, len(of))
-        slope = slope_within(x, moved.level, moved.n.sum(axis=0), groups, bins.scale / old.scale)
-        self._add(np.array([own]), np.array([level]), np.full((1, 1), slope))
-        self._add(of, np.full(len(of), level), divide(after - slope * sums, self._whole(of, n)))
+        n, x, slope = grouped(moved.n, groups, len(of)), moved.before, 0.0
+        if before is not None and (scale := self.old.numbers[before].scale):
+            slope = slope_within(x, moved.level, moved.n.sum(axis=0), groups, bins.scale / scale)
+            own = self.old.features - len(self.old.numbers) + before
+            self._add(np.array([own]), np.array([level]), np.full((1, 1), slope))
+        whole = self._whole(of, n)
+        means, earlier = (divide(grouped(moved.n * one, groups, len(of)), whole) for one in (moved.level, x))
+        self._add(of, np.full(len(of), level), means - slope * earlier)
+        self._set_within(at, moved, means[:, groups], slope * earlier[:, groups], slope)
+
+    def _set_within(self, at: int, moved: MovedNumber, means: Floats, earlier: Floats, slope: float) -> None:
+        """Note how flags and the level vary together within an old feature, given the means there, [class, bin].
+
+        Only what moving by features leaves out is added, so that products stay those of some rows.
+        """
+        flags, bins = self.new.flags(at), self.new.numbers[at]
+        coarse = np.array(bins.coarse)[moved.to] if bins.size else np.zeros(len(moved.to), np.int64)
+        together = grouped(moved.n * (moved.level - means), coarse, flags.stop - flags.start or 1)
+        missing = self.rows[:, None] - moved.n.sum(axis=1, keepdims=True)  # at level 0, if they are told from no other
+        lost = np.where(moved.of[:1] == 0, missing, 0.0)[:, 0]
+        spread = (moved.n * (moved.level - means) ** 2).sum(axis=1) + lost * means[:, 0] ** 2
+        known = (moved.n * (slope * moved.before - earlier) ** 2).sum(axis=1) + lost * earlier[:, 0] ** 2
+        self.within[at] = together[:, : flags.stop - flags.start], np.maximum(spread - known, 0.0)
 
     def _whole(self, of: Longs, n: Floats) -> Floats:
         """Return the rows of old features that a number is part of, given those with the number: all rows for 1."""
@@ -256,19 +267,10 @@ class GridMove:
         flags = self.new.flags(at)
         n = self.flags[:, flags]
         products[:, flags, flags] = n[:, :, None] * np.eye(flags.stop - flags.start)
-        if at >= len(self.new.numbers) or at in self._same:
-            return
-        bins, level = self.new.numbers[at], self.new.features - len(self.new.numbers) + at
-        if at in self.apart:
-            products[:, level, level] = self.apart[at]
-        if bins.size and bins.scale:
-            begin, end = self.new.fine_offsets[at : at + 2]
-            sums = np.add.reduceat(
-                self.fine[:, begin:end] * bins.middles, np.flatnonzero(np.diff(bins.coarse, prepend=-1)), axis=1
-            )
-            # The middles of bins are known but for what lies within; the sum of all is known better.
-            sums += divide(n, n.sum(axis=1, keepdims=True)) * (products[:, 0, level] - sums.sum(axis=1))[:, None]
-            products[:, flags, level] = sums
+        if at in self.within:
+            level, (together, spread) = self.new.features - len(self.new.numbers) + at, self.within[at]
+            products[:, flags, level] += together
+            products[:, level, level] += spread
 
 
 def original_middles(bins: NumberBins) -> Floats:

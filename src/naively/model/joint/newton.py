@@ -28,6 +28,7 @@ class WeightFit(NamedTuple):
     expected: float
     corrected: float = float("nan")
     curve: Floats | None = None  # of the loss with its ridge, by the weights that are not 0 and the biases
+    whole_curve: Floats | None = None  # of the loss without its ridge, by all weights and the biases
 
 
 class WeightProblem:
@@ -135,9 +136,13 @@ class WeightProblem:
         expected = loss - 0.5 * float((pull * (v - v0)) @ (v - v0))
         if not caution:
             return WeightFit(v[: self.size], v[self.size :], expected / total)
-        correction, curve = self._correction(v, p, pull)
+        correction, curve, whole = self._correction(v, p, pull)
         losses = (expected + caution * correction) / total, (expected + correction) / total
-        return WeightFit(v[: self.size], v[self.size :], *losses, curve)
+        return WeightFit(v[: self.size], v[self.size :], *losses, curve, whole)
+
+    def slope_at(self, fit: WeightFit) -> Floats:
+        """Return the slope of the loss without its ridge at the weights and biases of a fit."""
+        return self.slope(self.probabilities(np.concatenate([fit.weights, fit.bias]))[0])
 
     def _step(
         self, v: Floats, v0: Floats, pull: Floats, curve: Floats, here: tuple[float, Floats]
@@ -159,12 +164,16 @@ class WeightProblem:
             length /= 2
         return v, loss, p
 
-    def _correction(self, v: Floats, p: Floats, pull: Floats) -> tuple[float, Floats]:
-        """Return by how much the loss is too low, for having chosen the weights on these rows; and its curvature."""
+    def _correction(self, v: Floats, p: Floats, pull: Floats) -> tuple[float, Floats, Floats]:
+        """Return by how much the loss is too low, for having chosen the weights on these rows; and its curvature.
+
+        The curvature comes with the ridge, of weights that are not 0, and without it, of all.
+        """
         on = np.concatenate([v[: self.size] > 0, np.ones(self.classes, dtype=bool)])
         inner = np.ix_(on, on)
-        curve = (self.curve(p) + np.diag(pull))[inner]
-        return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve
+        whole = self.curve(p)
+        curve = (whole + np.diag(pull))[inner]
+        return float(np.trace(np.linalg.solve(curve, self.scatter(p)[inner]))), curve, whole
 
 
 def squared(lines: Singles | Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
 from .joint_fit import JointFit
 from .linear import log_loss
+from .loss_near import LossNear
 from .newton import WeightFit, WeightProblem
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -46,15 +47,25 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     terms = {**most_gaining(singles, gains, recipe), **together, **own}
     towards = np.array([0.0 if term in own else by_block[term.block] for term in terms])
     problem = WeightProblem(list(terms.values()), y, w, counts.prior, recipe, soft)
-    best = own_weights(problem, tied._replace(weights=towards))
+    best, nearest = own_weights(problem, tied._replace(weights=towards))
     loss["weights of their own"] = best.corrected
     fitted, free = (blocks, tied.weights > 0) if best.weights is towards else (terms, best.weights > 0)
     share = float(w.sum() / counts.joint.products[:, 0, 0].sum())  # of a sample, what a row weighs on average
     assert best.curve is not None  # every fit with caution has one
     influence = WeightInfluence.of(list(fitted), sizes, free, best.curve, share)
     weights = {term: float(by) / sizes.get(term, 1.0) for term, by in zip(terms, best.weights, strict=True)}
-    out = weights_of_terms(counts, singles, weights)
-    return JointFit(out, held.ridges, best.bias, loss, len(y), problem.accuracy(best), influence, sample.copies)
+    out, accuracy = weights_of_terms(counts, singles, weights), problem.accuracy(best)
+    near = loss_near(problem, nearest, list(terms), sizes, min(share, 1.0))
+    return JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
+
+
+def loss_near(
+    problem: WeightProblem, fit: WeightFit, terms: list[Term], sizes: Mapping[Term, float], share: float
+) -> LossNear:
+    """Return the loss of all rows near the weights of single terms, given the share of them that was looked at."""
+    assert fit.whole_curve is not None  # every fit with caution has one
+    at = np.concatenate([fit.weights, fit.bias - problem.prior])
+    return LossNear.of(terms, sizes, at, problem.slope_at(fit) / share, fit.whole_curve / share)
 
 
 def effective_weights(weights: Floats, copies: bool = True) -> Floats:
@@ -89,7 +100,7 @@ def add_to_block(sums: Terms, block: Term, values: Singles) -> None:
         sums[block] = values.copy()
 
 
-def start_weights(blocks: Terms) -> Floats:
+def start_weights(blocks: Iterable[Term]) -> Floats:
     """Return the weights of blocks before any row is seen: columns count once, what goes beyond them not at all.
 
     A rare class counts as in textbook naive Bayes until its rows show otherwise.
@@ -156,18 +167,23 @@ def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
     return TermGains(p.astype(np.float32), problem.truth, problem.rows)
 
 
-def own_weights(problem: WeightProblem, tied: WeightFit) -> WeightFit:
-    """Return weights of single terms, as far from those of their blocks as they are expected to gain."""
-    best, towards, recipe = tied, tied.weights, problem.recipe
+def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, WeightFit]:
+    """Return weights of single terms, as far from those of their blocks as they are expected to gain.
+
+    Where no single term gains by a weight of its own, those of the blocks stay; the second fit is the nearest that had
+    weights of single terms.
+    """
+    best, towards, recipe, nearest = tied, tied.weights, problem.recipe, None
     for ridge in recipe.own_ridges:
         found = problem.solve(best.weights, towards, ridge, recipe.caution)
+        nearest = found if nearest is None or found.expected < best.expected else nearest
         if found.expected >= best.expected:
             break
         best = found
-    return best
+    return best, best if nearest is None else nearest
 
 
-def weights_of_terms(counts: TermCounts, singles: Terms, weights: Mapping[Term, float]) -> dict[Term, float]:
+def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mapping[Term, float]) -> dict[Term, float]:
     """Return the weights that are not 0, those of whole blocks given to each of their terms."""
     out = {term: weights.get(term, weights.get(term.block, 0.0)) for term in singles}
     out |= {term: weight for term, weight in weights.items() if term_kind(term).selected and term.columns}

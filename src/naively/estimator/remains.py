@@ -1,0 +1,92 @@
+"""What could be left of rows that were subtracted from the counts: words, labels, numbers in the middle of bins.
+
+Where all other rows are kept, everything is made anew from them. Otherwise what no row is left of is dropped here, so
+that nothing that a model holds tells of a forgotten row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..counting.kept_rows import KeptRows
+from ..data.frame import frame_of
+from ..data.grid import Grid
+from ..data.schema import Schema
+from ..model.joint.binning import with_middles_of, without_middles
+from ..model.refined.refined_fit import Offsets, RefinedFit
+from ..model.tuning import UNTUNED, Tuning
+from ..stats import Axis, Counts, WordTable
+from ..stats.pairs import JointCounts
+from .live_counts import LiveCounts
+from .state import FittedState
+
+
+def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedState:
+    """Return the state with the counts that are left after others were subtracted, without what no row is left of.
+
+    Remarks go, too: they are about the rows of `fit`, and some of them name cells.
+    """
+    joint = None if counts.joint is None else counts.joint.without_unused_labels()
+    if joint is not None and gone.joint is not None and state.kept is None:
+        joint = replace(joint, grid=without_middles(joint.grid, gone.joint.fine.any(axis=0)))
+    columns = {
+        name: part.without_unused_words() if isinstance(part, WordTable) else part
+        for name, part in counts.columns.items()
+    }
+    left = Counts(counts.classes, counts.rows, columns, None, joint)
+    weights, known = state.row_weights, set(left.classes.labels)
+    return replace(
+        with_joint(state, left, joint, replace(state.schema, hints=())),
+        tuning=tuning_of_rest(state.tuning, left) if state.kept is None else UNTUNED,
+        row_weights=None if weights is None else {label: by for label, by in weights.items() if label in known},
+    )
+
+
+def with_joint(state: FittedState, counts: Counts, joint: JointCounts | None, schema: Schema) -> FittedState:
+    """Return the state with these counts of columns, and of pairs of them."""
+    schema = schema if joint is None else replace(schema, grid=joint.grid)
+    value = Counts(counts.classes, counts.rows, counts.columns, schema, joint)
+    return replace(state, counts=LiveCounts(schema, value=value), schema=schema)
+
+
+def with_middles_of_rest(state: FittedState, kept: KeptRows) -> FittedState:
+    """Return the state with the middles of bins from the rows that are kept; nothing was counted by them."""
+    counts = state.counts.value
+    joint = counts.joint
+    if joint is None or not joint.grid.numbers or not kept.total:
+        return state
+    rows = kept.rows()
+    frame = frame_of(rows.source)
+    numbers = np.stack([frame.columns[bins.name].numbers(0, frame.rows) for bins in joint.grid.numbers], axis=1)
+    weights = np.ones(frame.rows) if rows.weights is None else rows.weights
+    grid = with_middles_of(joint.grid, numbers, weights)
+    return with_joint(state, counts, replace(joint, grid=grid), state.schema)
+
+
+def tuning_of_rest(tuning: Tuning, counts: Counts) -> Tuning:
+    """Return what was tuned without classes and values that no row is left of; weights stay if all classes are left."""
+    left = set(counts.classes.labels)
+    if not left.issuperset(tuning.classes):
+        there = [label in left for label in tuning.classes]
+        classes = tuple(label for label in tuning.classes if label in left)
+        bias = None if tuning.bias is None else tuning.bias[there]
+        return replace(tuning, learned=None, refined=None, classes=classes, bias=bias)
+    return tuning if tuning.refined is None else replace(tuning, refined=offsets_of_rest(tuning.refined, counts))
+
+
+def offsets_of_rest(fit: RefinedFit, counts: Counts) -> RefinedFit:
+    """Return the offsets of those values that some row is left of."""
+    offsets = {name: values_of_rest(found, counts.columns[name]) for name, found in fit.offsets.items()}
+    grid = without_middles(fit.grid, np.ones(fit.grid.fine_bins, dtype=bool))  # its middles are of no use any more
+    return replace(fit, offsets=offsets, grid=Grid(grid.numbers, grid.labels))
+
+
+def values_of_rest(offsets: Offsets, statistic: object) -> Offsets:
+    """Return the offsets of values that are still counted; places of vectors and bins of numbers are no cells."""
+    known = getattr(statistic, "values", None)
+    if not isinstance(known, Axis) or isinstance(offsets.values.labels, range):
+        return offsets
+    there = known.places(offsets.values.labels) >= 0
+    return offsets if there.all() else Offsets(offsets.values.only(there), offsets.table[:, there])
