@@ -349,8 +349,10 @@ def test_folds_that_mean_nothing_are_refused(tmp_path):
     path = write(tmp_path, "x,y\n1,a\n2,b\n")
     with pytest.raises(InvalidSetting, match="cv=1: give 2 or more"):
         nv.fit_files(nv.NaiveBayes(), path, "y", cv=1)
-    with pytest.raises(InvalidSetting, match="with keep_counts it must be 0"):
-        nv.fit_files(nv.NaiveBayes(), path, "y", cv=2, keep_counts=tmp_path / "kept")
+    with pytest.raises(
+        InvalidSetting, match="cv=2 with keep_counts scores the rows that are kept, but keep_rows=False"
+    ):
+        nv.fit_files(nv.NaiveBayes(), path, "y", cv=2, keep_counts=tmp_path / "kept", keep_rows=False)
     with pytest.raises(InvalidSetting, match=r"window=3 .*needs keep_counts"):
         nv.fit_files(nv.NaiveBayes(), path, "y", window=3)
     with pytest.raises(InvalidInput, match=r"Give a path or nv\.File"):

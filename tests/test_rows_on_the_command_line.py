@@ -97,7 +97,7 @@ def test_a_file_without_rows_goes_on_with_a_note(files, tmp_path):
     fit(files[2], a)
     done = run("forget", a, files[0], "-o", out)
     assert done.exit_code == 0
-    assert "because a file holds no row to fit them again" in done.stderr
+    assert "A file without rows has none to fit them again" in done.stderr
     assert nv.load(out).counts_.rows.sum() == len(ROWS) - HALF
 
 

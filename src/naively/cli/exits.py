@@ -22,8 +22,8 @@ GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
 # The note that a command prints for a warning; None: the text of the warning.
 NOTES: dict[type[Warning], str | None] = {
     WeightWarning: None,
-    StaleWarning: "The model keeps its weights and its temperature, because a file holds no row to fit them again. Fit "
-    "all rows, or write files with rows from the start: --keep-rows.",
+    StaleWarning: "The model keeps its weights and its temperature. A file without rows has none to fit them again: "
+    "fit all rows, or write files with rows from the start by --keep-rows.",
     TextbookFallbackWarning: None,
 }
 

@@ -81,21 +81,7 @@ Examples:
     is_flag=True,
     help="Also score rows by leave-one-out, for the options --set and --interval of predict and explain.",
 )
-@click.option(
-    "--keep-counts",
-    type=click.Path(),
-    metavar="FOLDER",
-    help="Folder for the counts of each file; the next run reads only new files. Unless the model is textbook, it also "
-    "holds up to 20,000 rows of each file, as they are; see --no-keep-rows.",
-)
-@click.option("--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files.")
-@click.option(
-    "--fade",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    metavar="SHARE",
-    help="With --keep-counts: each file counts SHARE times the next newer one, such as 0.9.",
-)
+@options.keeping
 @options.keep_rows(
     "--keep-rows writes up to 20,000 rows into the model file, as they are, so that merge and forget go on exactly; by "
     "default a model file holds no row. --no-keep-rows keeps rows out of the folder of --keep-counts, too."
@@ -130,9 +116,7 @@ def fit_command(
     class_weight: tuple[str, ...],
     cv: int | None,
     conformalize: bool,
-    keep_counts: str | None,
-    window: int | None,
-    fade: float,
+    keeping: options.OptionValues,
     keep_rows: bool | None,
     normalize_weight: bool,
 ) -> None:
@@ -144,12 +128,9 @@ def fit_command(
     """
     from ..estimator.fit_files import fit_model_to_files
     from ..estimator.load import save_model
-    from ..estimator.rows_in_files import refuse_rows_of_textbook
     from ..estimator.settings import Parameters
     from ..estimator.uncertainty import with_scores_of_files
 
-    if keep_rows and out is None:
-        raise click.UsageError("--keep-rows writes rows into the model file: add -o model.parquet, or leave it out.")
     file = arguments.open_files(files, reading)
     arguments.refuse_overwriting(out, file)
     name = arguments.resolve_target(file, target)
@@ -158,10 +139,10 @@ def fit_command(
     families = arguments.parse_families(file, family, texts)
     how = Parameters(families=families, model=model, unlabelled=unlabelled, n_jobs=n_jobs, **given)
     if keep_rows:
-        refuse_rows_of_textbook(how)
+        refuse_useless_rows(how, out)
     ignored = [arguments.resolve_column(file, one, "--ignore") for one in ignore]
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")
-    folds = default_folds(how, file, keep_counts) if cv is None else cv
+    folds = default_folds(how, file, keeping) if cv is None else cv
     with warnings_as_notes(quiet), ProgressBar("Counting", quiet) as bar:
         fitted, found = fit_model_to_files(
             how,
@@ -170,9 +151,7 @@ def fit_command(
             ignore=ignored,
             weight=weight,
             cv=folds,
-            keep_counts=keep_counts,
-            window=window,
-            fade=fade,
+            **keeping,
             keep_rows=keep_rows is not False,
             progress=bar,
             normalize_weight=normalize_weight,
@@ -180,20 +159,27 @@ def fit_command(
     if conformalize:
         fitted = with_scores_of_files(fitted, file, name, weight)
     if out is not None:
-        # The number of threads belongs to this machine.
-        save_model(fitted.with_parameters(n_jobs=None), out, rows=bool(keep_rows))
+        anywhere = fitted.with_parameters(n_jobs=None)  # the number of threads belongs to this machine
+        save_model(anywhere, out, rows=bool(keep_rows))
     if as_json:
         print_json(fit_as_json(fitted, found, out) | views.kept_rows_as_json(fitted, in_file=bool(keep_rows)))
     elif not quiet:
-        print_fit(fitted, found, files, output_line(fitted, out, rows=bool(keep_rows)))
-        if found.scores is None and cv is None and keep_counts is None:
-            click.echo(f"So many rows are not cross-validated by default: --cv {FOLDS} does it in one more pass.")
+        print_fit(fitted, found, files, output_lines(fitted, found, out, rows=bool(keep_rows), many=cv is None))
 
 
-def default_folds(parameters: Parameters, file: File, keep_counts: str | None) -> int:
+def refuse_useless_rows(parameters: Parameters, out: str | None) -> None:
+    """Refuse to write rows where there is no file to write them to, or a model that needs none."""
+    from ..estimator.rows_in_files import refuse_rows_of_textbook
+
+    if out is None:
+        raise click.UsageError("--keep-rows writes rows into the model file: add -o model.parquet, or leave it out.")
+    refuse_rows_of_textbook(parameters)
+
+
+def default_folds(parameters: Parameters, file: File, keeping: options.OptionValues) -> int:
     """Return the number of folds if none was given: 0 where cross-validation would take long."""
     long = estimated_rows(file) > MANY or (has_texts(parameters) and file.unpacked > LONG)
-    return 0 if keep_counts is not None or long else FOLDS
+    return 0 if keeping or long else FOLDS
 
 
 def has_texts(parameters: Parameters) -> bool:
@@ -210,8 +196,8 @@ def estimated_rows(file: File) -> float:
     return rows if file.limit is None else min(rows, file.limit)
 
 
-def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], last: str) -> None:
-    """Print the report, which ends with a line on the file that was written."""
+def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], last: list[str]) -> None:
+    """Print the report, which ends with lines on the file that was written."""
     from ..counting.notes import about_target
 
     page, columns = console(), fitted_column_summaries(fitted, found)
@@ -230,12 +216,13 @@ def print_fit(fitted: FittedClassifier, found: FileFit, files: tuple[str, ...], 
         page.print()
         page.print(accuracy_line(found.scores), style="bold", soft_wrap=True)
         page.print(views.score_table(found.scores, found.textbook_scores))
-        if found.cached and len(found.scores.truth) < found.rows:
+        if found.by_file and len(found.scores.truth) < found.rows:
             page.print(f"Scored: {len(found.scores.truth):,} of {found.rows:,} rows, those that are kept.")
         if is_visibly_worse(found.scores, found.scores.baseline):
             page.print(overconfidence_advice(fitted, found.scores, found.textbook_scores), soft_wrap=True)
     page.print()
-    page.print(last, soft_wrap=True)
+    for line in last:
+        page.print(line, soft_wrap=True)
 
 
 def fitted_column_summaries(fitted: FittedClassifier, found: FileFit) -> list[JsonObject]:
@@ -355,12 +342,19 @@ def overconfidence_advice(fitted: FittedClassifier, scores: Scores, textbook: Sc
     )
 
 
-def output_line(fitted: FittedClassifier, out: str | None, *, rows: bool) -> str:
-    """Return where the model was written, what the file holds of the rows, and the next command."""
-    if out is None:
-        return "The model was not saved: add -o model.parquet to save it."
-    size, held = size_text(Path(out).stat().st_size), views.rows_in_file(fitted, in_file=rows)
-    return f"Wrote {out} ({size}), which holds {held}. Next: naively predict {shlex.quote(out)} new.csv -o answers.csv"
+def output_lines(fitted: FittedClassifier, found: FileFit, out: str | None, *, rows: bool, many: bool) -> list[str]:
+    """Return where the model was written, what the file holds of the rows, and the next command.
+
+    If there are too many rows to cross-validate them by default, a line says so.
+    """
+    lines = ["The model was not saved: add -o model.parquet to save it."]
+    if out is not None:
+        size, held = size_text(Path(out).stat().st_size), views.rows_in_file(fitted, in_file=rows)
+        next_command = f"naively predict {shlex.quote(out)} new.csv -o answers.csv"
+        lines = [f"Wrote {out} ({size}), which holds {held}. Next: {next_command}"]
+    if many and found.scores is None and not found.by_file:
+        lines.append(f"So many rows are not cross-validated by default: --cv {FOLDS} does it in one more pass.")
+    return lines
 
 
 def fit_as_json(fitted: FittedClassifier, found: FileFit, out: str | None) -> JsonObject:

@@ -216,6 +216,29 @@ SETTINGS: dict[str, Decorator] = {
 settings = option_group("settings", SETTINGS)
 
 
+keeping = option_group(
+    "keeping",
+    {
+        "keep_counts": click.option(
+            "--keep-counts",
+            type=click.Path(),
+            metavar="FOLDER",
+            help="Folder for the counts of each file; the next run reads only new files. Unless the model is textbook, "
+            "it also holds up to 20,000 rows of each file, as they are; see --no-keep-rows.",
+        ),
+        "window": click.option(
+            "--window", type=click.IntRange(1), metavar="N", help="With --keep-counts: use only the newest N files."
+        ),
+        "fade": click.option(
+            "--fade",
+            type=click.FloatRange(0, 1, min_open=True),
+            metavar="SHARE",
+            help="With --keep-counts: each file counts SHARE times the next newer one, such as 0.9.",
+        ),
+    },
+)
+
+
 def keep_rows(text: str) -> Decorator:
     """Return the option that decides whether rows are written; by default the command decides."""
     return click.option("--keep-rows/--no-keep-rows", "keep_rows", default=None, help=text)

@@ -203,7 +203,7 @@ class KeptRows:
             copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
             return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
-        return replace(with_contents(self, added), waiting=()).shrunk(threads)
+        return (added if self.held is None else replace(with_contents(self, added), waiting=())).shrunk(threads)
 
     def read_as(self, schema: Schema) -> KeptRows:
         """Return the same rows as columns of another schema have them, such as other bins: so they are hashed anew."""

@@ -57,6 +57,8 @@ class FileFit:
         Rows without a label, which were skipped.
     missing_by_column : dict or None
         Missing values by column, however much their rows weigh; None if that is not known.
+    by_file : bool
+        Whether each file was counted by itself, with ``keep_counts``.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class FileFit:
     seconds: float
     skipped: int = 0
     missing_by_column: Mapping[str, int] | None = None
+    by_file: bool = False
 
 
 def fit_files(
@@ -233,6 +236,7 @@ def _fit_from_cache(parameters: Parameters, rows: FileRows, how: CacheSettings, 
         cached=found.cached,
         seconds=0.0,
         skipped=found.skipped,
+        by_file=True,
     )
 
 
