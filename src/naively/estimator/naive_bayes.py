@@ -493,7 +493,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def counts_(self) -> Counts:
         """Everything that was counted."""
-        return self._held().counts
+        return self.fitted_.counts
 
     @property
     def expected_(self) -> Expected | None:
