@@ -170,6 +170,16 @@ def test_the_default_model_fades_too(folder, tmp_path):
     near(nb, whole)
 
 
+def test_rows_that_fade_count_by_the_mean_of_their_weights(monkeypatch):
+    """A row that two files hold, of which one is older, weighs as much as both."""
+    monkeypatch.setattr(sample, "KEPT", 50)
+    kept = one_fit(ROWS.slice(0, EACH)).fitted_.state.kept
+    both = kept * 0.5 + kept
+    assert not both.complete
+    assert both.copies.tolist() == [2] * len(kept.hashes)
+    assert both.held.weights.tolist() == [0.75] * len(kept.hashes)
+
+
 def test_no_fading_is_a_share_of_one(folder, tmp_path):
     one, _ = fitted(folder, tmp_path / "kept", fade=1)
     other, _ = fitted(folder, tmp_path / "kept")
