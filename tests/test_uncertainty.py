@@ -489,6 +489,7 @@ def test_merged_models_add_up_their_scores(tmp_path):
         nv.merge(parts).predict_set(X)
 
 
+@pytest.mark.filterwarnings("ignore::naively.errors.CombinedWeightsWarning")
 def test_merged_default_models_without_rows_keep_sets(tmp_path):
     X, y, _ = drawn(1200)
     parts = []

@@ -88,7 +88,7 @@ def test_a_saved_model_has_the_expected_counts_of_pairs(tmp_path):
     assert np.abs(again.predict_proba(X) - nb.predict_proba(X)).max() < 1e-12
     assert again.expected_.losses == nb.expected_.losses
     assert again.expected_.counts.joint.agrees(nb.expected_.counts.joint)
-    assert again.summary() == nb.summary()
+    assert repr(again.expected_) == repr(nb.expected_)
 
 
 def test_leave_one_out_is_refused_after_expected_labels(gained):

@@ -202,7 +202,7 @@ class KeptRows:
             copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
             return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
-        return replace(with_contents(self, added), waiting=()).shrunk(threads)
+        return (added if self.held is None else replace(with_contents(self, added), waiting=())).shrunk(threads)
 
     def in_order(self, threads: int = 1) -> KeptRows:
         """Return the same in the order of their hashes."""

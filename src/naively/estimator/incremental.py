@@ -12,12 +12,14 @@ from ..counting.counter import TableCounter
 from ..counting.files import FileRows
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
+from ..counting.sample import LARGEST_HASH
 from ..counting.second_pass import Blocks
 from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
 from ..data.target import ONE, Target
 from ..errors import levels_to_caller
+from .combined_weights import part_fit
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .live_counts import LiveCounts
@@ -46,7 +48,7 @@ def add_rows_to_state(
     The counter of the state counts them in place: whoever calls this makes a backup of the counts first, and restores
     them if something is raised.
     """
-    parameters, state = fitted.parameters, fitted.state
+    parameters, state = fitted.parameters, with_room_to_keep(fitted)
     rows, counter = weighed_as_counted(rows, state), state.counts.counter
     if isinstance(rows, FileRows):
         rows.sampling = state.kept is not None
@@ -135,6 +137,15 @@ def warn_of_change(before: FittedState, fitted: FittedClassifier) -> None:
 
 
 # -- rows that are kept ------------------------------------------------------------------------------------------------
+
+
+def with_room_to_keep(fitted: FittedClassifier) -> FittedState:
+    """Return the state ready to keep rows that come, where nothing is kept of those before but their weights."""
+    state, before = fitted.state, None if fitted.state.kept is not None else part_fit(fitted)
+    if before is None:
+        return state
+    room = KeptRows(replace(state.schema, grid=None, hints=()), limit=LARGEST_HASH)
+    return replace(state, kept=room, unkept=before)
 
 
 def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:

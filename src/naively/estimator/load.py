@@ -115,7 +115,7 @@ def save_model(
             about[name] = [float(weights.get(label, 1.0)) for label in counts.classes.labels]
     about |= {"soft": True} if state.has_soft_labels else {}
     about |= beside or {}
-    kept = rows_for_file(state.kept) if rows and state.kept is not None else None
+    kept = rows_for_file(state.all_kept) if rows and state.all_kept is not None else None
     if (scores := scores_at_hand(fitted)) is not None:
         about["held_out"] = scores.of_classes(fitted.all_counts.classes.labels).to_json()
     if (measured := measured_information(fitted)) is not None:

@@ -11,6 +11,7 @@ from .._types import Label
 from ..data.schema import Schema
 from ..errors import DoesNotFit, InvalidInput
 from ..stats import Counts
+from .combined_state import combined_state, warn_of_combined_weights
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
 from .merged_state import merged_state
@@ -68,7 +69,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
     first, called = models[0], list(names or range(len(models)))
-    every = all(model.state.kept is not None and model.state.kept.complete for model in models)
+    every = all(model.state.all_kept is not None and model.state.all_kept.complete for model in models)
     schema = _schema_of(first, every)
     for other, name in zip(models[1:], called[1:], strict=True):
         try:
@@ -86,6 +87,10 @@ def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | No
         state = replace(state, label_type=first.state.label_type)
     if state.kept is not None:
         return FittedClassifier(parameters, state)
+    combined = combined_state(parameters, state, models)
+    if combined is not None:
+        warn_of_combined_weights(models)
+        return FittedClassifier(parameters, replace(combined, held_out=merged_scores(models, parameters)))
     largest = max(models, key=lambda model: float(model.counts.rows.sum()))
     before = _with_tuning_of(state, largest)
     before = replace(before, held_out=merged_scores(models, parameters))

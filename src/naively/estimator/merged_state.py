@@ -54,7 +54,7 @@ def merged_state(parameters: Parameters, states: Sequence[FittedState], schema: 
 
 def kept_of_all(states: Sequence[FittedState]) -> KeptRows | None:
     """Return the rows that are kept of all states; None if one of them keeps none."""
-    kept = [state.kept for state in states if state.kept is not None]
+    kept = [state.all_kept for state in states if state.all_kept is not None]
     return reduce(add, kept) if len(kept) == len(states) else None
 
 
@@ -104,15 +104,15 @@ def fitted_on_kept_rows(parameters: Parameters, state: FittedState, parts: Seque
 
 def joint_of_part(counter: TableCounter, part: FittedState, grid: Grid, threads: int) -> JointCounts:
     """Return what a part has counted of pairs, on other bins: counted anew if all its rows are kept, or else moved."""
-    if part.kept is not None and part.kept.complete:
+    if part.all_kept is not None and part.all_kept.complete:
         alone = counter.fresh()
-        rows = with_class_weights(part.kept.rows(), part.class_weights)
+        rows = with_class_weights(part.all_kept.rows(), part.class_weights)
         count_jointly([alone], grid, counted_blocks(counter, rows), threads)
         assert alone.together is not None, "pairs were counted"
         seen = list(counter.classes.places)
         return alone.together.value(seen, Axis(seen, counter.declared))
     counts = part.counts.value
-    if part.kept is None:
+    if part.all_kept is None:
         return moved_counts(counts, grid)
-    rows = with_class_weights(part.kept.rows(), part.class_weights)
+    rows = with_class_weights(part.all_kept.rows(), part.class_weights)
     return moved_counts(counts, grid, known_rows(rows, counts))

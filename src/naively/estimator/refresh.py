@@ -18,9 +18,11 @@ from ..counting.weights import with_class_weights
 from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
+from ..model.joint.combined_fit import PartFit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
+from .combined_weights import part_fit, with_combined_weights
 from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated
@@ -61,10 +63,21 @@ def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> Fitt
         return replace(state, kept=kept, due=False)
     if kept.complete:
         return fitted_anew(parameters, replace(state, kept=kept), kept.rows())
-    rows = with_class_weights(kept.rows(), state.class_weights)
-    after = Tuner(parameters, laid_out_anew(parameters, state, rows)).fit(rows)
+    rows, state = with_class_weights(kept.rows(), state.class_weights), replace(state, kept=kept)
+    if state.unkept is not None:
+        after = fitted_beside(parameters, state, state.unkept, rows)
+    else:
+        after = Tuner(parameters, laid_out_anew(parameters, state, rows)).fit(rows)
     total = float(after.counts.counter.rows.sum())
-    return replace(after, kept=kept, fitted_rows=total, changed=0.0, due=False)
+    return replace(after, fitted_rows=total, changed=0.0, due=False)
+
+
+def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit, rows: Rows) -> FittedState:
+    """Return the state with weights fitted on new rows, combined with those of rows that are no longer there."""
+    if enough(rows, recipe=parameters.recipe):
+        state = Tuner(parameters, state).fit(rows)
+    parts = [before, part_fit(FittedClassifier(parameters, state))]
+    return with_combined_weights(parameters, replace(state, tuning=UNTUNED), parts) or state
 
 
 def laid_out_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:

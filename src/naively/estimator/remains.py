@@ -30,7 +30,7 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
     """
     joint = None if counts.joint is None else counts.joint.without_unused_labels()
     if joint is not None and gone.joint is not None and state.kept is None:
-        joint = replace(joint, grid=without_middles(joint.grid, gone.joint.fine.any(axis=0)))
+        joint = replace(joint, grid=without_middles(joint.grid, np.asarray(gone.joint.fine.any(axis=0))))
     columns = {
         name: part.without_unused_words() if isinstance(part, WordTable) else part
         for name, part in counts.columns.items()

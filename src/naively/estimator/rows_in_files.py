@@ -57,7 +57,7 @@ class KeptRowCount:
 
 def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
     """Return how many rows a model keeps."""
-    state, kept = fitted.state, fitted.state.kept
+    state, kept = fitted.state, fitted.state.all_kept
     weighted = state.row_weights is not None or state.class_weights is not None
     counted = None if weighted else float(fitted.counts.rows.sum())
     if kept is None:
@@ -69,13 +69,13 @@ def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
     """Return the model without the rows that it keeps: counts and weights stay."""
     state = fitted.state
     measured = None if state.information is None else NumberInformation(measured=state.information.measured)
-    return FittedClassifier(fitted.parameters, replace(state, kept=None, information=measured))
+    return FittedClassifier(fitted.parameters, replace(state, kept=None, unkept=None, information=measured))
 
 
 def refuse_without_rows(fitted: FittedClassifier) -> None:
     """Refuse to write rows of a model that keeps none."""
     refuse_rows_of_textbook(fitted.parameters)
-    if fitted.state.kept is None:
+    if fitted.state.all_kept is None:
         raise InvalidSetting(
             Setting("rows", True),
             ": the model keeps no row. It was read from a file without rows, made of counts, or its rows were dropped; "

@@ -14,6 +14,7 @@ from ..data.schema import Schema
 from ..data.target import check_kinds
 from ..judge.held_out_scores import HeldOutScores
 from ..model.em import Expected
+from ..model.joint.combined_fit import PartFit
 from ..model.measured_information import MeasuredInformation, measure_information
 from ..model.tuning import UNTUNED, Tuning
 from ..stats import Counts
@@ -90,6 +91,7 @@ class FittedState:
     information: NumberInformation | None = None  # of numbers, where their bins are not counted
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
     kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
+    unkept: PartFit | None = None  # the weights of rows before those that are kept, which are no longer there
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
     changed: float = 0.0  # how many rows came or went since
     due: bool = False  # whether it is to be chosen anew before the next answer, however few they are
@@ -100,6 +102,11 @@ class FittedState:
         """Return the same state with what was chosen on top of the counts, under these settings."""
         with_settings = parameters.snapshot()
         return replace(self, tuning=tuning, tuned_with=with_settings, held_out=HeldOutCache(), notice=StaleNotice())
+
+    @property
+    def all_kept(self) -> KeptRows | None:
+        """What is kept of all rows that were counted; None if nothing is kept of some of them."""
+        return self.kept if self.unkept is None else None
 
     def changed_by(self, rows: float, *, due: bool = False) -> FittedState:
         """Return the same state after so many rows came or went."""

@@ -113,7 +113,7 @@ class Tuning:
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
             own["learned"] = JointFit.from_json(data["learned"], len(classes))
-        if "textbook" in data:
+        if data.get("textbook"):
             own["textbook"] = TextbookScores(*map(float, data["textbook"]))
         if "declined" in data:
             own["declined"] = float(data["declined"])

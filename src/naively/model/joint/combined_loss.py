@@ -126,10 +126,11 @@ def least_quadratic(curve: Floats, linear: Floats, bounded: Mask) -> Floats:
     """Return where half of u·curve·u - linear·u is least; bounded ones are not negative.
 
     An active set: what is at 0 and would fall is held there. Each step goes as far as no bound is crossed, so that the
-    quadratic falls and no set of held ones comes twice (Lawson and Hanson). Several are let go at once while that helps.
+    quadratic falls and no set of held ones comes twice (Lawson and Hanson). Several are let go at once
+    while that helps.
     """
-    u = np.linalg.solve(curve, linear)
-    u = np.where(bounded, np.maximum(u, 0.0), u)
+    u: Floats = np.asarray(np.linalg.solve(curve, linear), dtype=np.float64)
+    u[bounded] = np.maximum(u[bounded], 0.0)
     free, least, one = ~bounded | (u > 0), np.inf, False
     for _ in range(MOST_CHANGES + len(u)):
         u = _within_bounds(curve, linear, bounded, free, u)
