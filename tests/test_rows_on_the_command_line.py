@@ -101,6 +101,17 @@ def test_a_file_without_rows_goes_on_with_a_note(files, tmp_path):
     assert nv.load(out).counts_.rows.sum() == len(ROWS) - HALF
 
 
+def test_models_without_rows_can_be_merged_and_shown(files, tmp_path):
+    a, b, out = (tmp_path / f"{name}.parquet" for name in ("a", "b", "out"))
+    for path, model in zip(files, (a, b), strict=False):
+        fit(path, model)
+    done = run("merge", a, b, "-o", out)
+    assert done.exit_code == 0
+    assert "Note: Not all of these models keep their rows" in done.stderr
+    assert done.stderr.endswith("save models with their rows: --keep-rows.\n")
+    assert "The file holds no row." in good("show", out)
+
+
 def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
     days = tmp_path / "days"
     days.mkdir()

@@ -58,7 +58,8 @@ class KeptRowCount:
 def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
     """Return how many rows a model keeps."""
     state, kept = fitted.state, fitted.state.all_kept
-    weighted = state.row_weights is not None or state.class_weights is not None
+    faded = kept is not None and kept.held is not None and kept.held.weights is not None
+    weighted = faded or state.row_weights is not None or state.class_weights is not None
     counted = None if weighted else float(fitted.counts.rows.sum())
     if kept is None:
         return KeptRowCount(0, False, 0, counted)
