@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import naively as nv
 from naively.counting import sample
 
-from .traces import traces, traces_in_file
+from .traces import raw, reached, traces, traces_in_file
 
 SIZE = 150
 LOW, HIGH, MIDDLE = -987.654321012345, 987.654321012345, 0.123456789012345
@@ -92,3 +93,76 @@ def test_nothing_of_a_forgotten_row_stays(kept, model, at, number, label, monkey
     if kept == "all rows":
         whole = nv.NaiveBayes(families=FAMILIES, **MODELS[model]).fit(X[rest], y[rest])
         assert np.allclose(nb.predict_proba(X[rest]), whole.predict_proba(X[rest]), rtol=0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
+@pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
+@pytest.mark.parametrize("kind", ["numbers without names", "sparse vectors", "dense vectors", "narrow numbers"])
+def test_nothing_of_a_forgotten_vector_stays(kept, kind, monkeypatch, tmp_path):
+    if kept == "a sample":
+        monkeypatch.setattr(sample, "KEPT", 60)
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=SIZE)
+    X = rng.poisson(1 + y[:, None] * [1, 0, 2, 0]) + 0.25 * rng.integers(4, size=(SIZE, 4))
+    X[0, 1] = secret = 41.4140625 if kind == "narrow numbers" else 41.43210987654321
+    X[0, 3] = other = 23.28515625 if kind == "narrow numbers" else 23.28391737154321
+    X = X.astype(np.float32) if kind == "narrow numbers" else X
+    X = sparse.csr_array(X) if kind == "sparse vectors" else X
+    table = {"v": X, "n": X[:, 0]} if kind == "dense vectors" else X
+    families = {"v": "gaussian"} if kind == "dense vectors" else None
+
+    def rows(at):
+        return {name: values[at] for name, values in table.items()} if isinstance(table, dict) else table[at]
+
+    nb = nv.NaiveBayes(families=families).fit(table, y)
+    if kept == "all rows":
+        assert traces(nb, [secret])
+    nb = nb.drop_rows() if kept == "no row" else nb
+    nb.forget(rows(slice(0, 1)), y[:1])
+    check_nothing_stays(nb, [secret, other], tmp_path, table)
+    if kept == "all rows":
+        rest = nv.NaiveBayes(families=families).fit(rows(slice(1, None)), y[1:])
+        assert np.allclose(nb.predict_proba(table), rest.predict_proba(table), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kept", [20_000, 60])
+def test_nothing_stays_of_rows_that_came_by_themselves_or_by_merging(kept, monkeypatch, tmp_path):
+    """One row as a dict, first of all or among others, before and after a question; then its model is merged."""
+    monkeypatch.setattr(sample, "KEPT", kept)
+    X, y, cells = with_secrets(0, LOW, "secretly")
+    X = X.drop(columns="code")  # numbers in one part, and labels in the other
+    row = X.iloc[0].to_dict()
+    for first in (True, False):
+        nb = nv.NaiveBayes(families=FAMILIES)
+        nb = nb.partial_fit(X[:1], y[:1]) if first else nb.fit(X[1:80], y[1:80])
+        nb = nb.partial_fit(X[1:80], y[1:80]) if first else nb.partial_fit(dict(row), y[0])
+        nb.predict(X)
+        both = nv.merge(nb, nv.NaiveBayes(families=FAMILIES).fit(X[80:], y[80:]))
+        assert traces(both, cells)
+        for model in (nb, both):
+            model.forget(X[:1], y[:1])
+            check_nothing_stays(model, cells, tmp_path, X)
+
+
+@pytest.mark.parametrize("kept", [20_000, 60])
+def test_nothing_of_many_forgotten_rows_stays(kept, monkeypatch, tmp_path):
+    """Whichever numbers were extremes, cuts, or the middle of a bin: of 50 forgotten rows none is found."""
+    monkeypatch.setattr(sample, "KEPT", kept)
+    rng = np.random.default_rng(8)
+    y = rng.integers(2, size=400)
+    X = pd.DataFrame({"a": rng.normal(size=400) + y, "b": rng.normal(size=400) ** 3})
+    nb = nv.NaiveBayes().fit(X, y)
+    gone = rng.permutation(400)[:50]
+    gone = np.union1d(gone, [X["a"].argmin(), X["a"].argmax(), X["b"].argmin(), X["b"].argmax(), 0])
+    nb.forget(X.iloc[gone], y[gone])
+    cells = [float(cell) for cell in X.iloc[gone].to_numpy().ravel()]
+    for bins in nb.fitted_.schema.grid.numbers:
+        middles = np.array(bins.middles) / bins.scale + bins.center
+        laid = np.array([*bins.cuts, bins.low, bins.high, bins.center, *middles])
+        assert np.abs(laid[:, None] - X[bins.name].to_numpy()[gone]).min() > 1e-9
+    wide = [np.float64(cell).tobytes() for cell in cells]
+    for path, thing in reached(nb):
+        held = raw(thing)
+        assert not any(cell in held for cell in wide), path
+    nb.save(tmp_path / "model.parquet")
+    assert not traces_in_file(tmp_path / "model.parquet", cells[:20])

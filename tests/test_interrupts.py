@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import naively as nv
+from naively.counting import sample
 from naively.estimator import live_counts
 
 RNG = np.random.default_rng(0)
@@ -81,6 +82,14 @@ def whole(model, rows=SIZE, **params):
     return nv.NaiveBayes(model=model, **params).fit(TABLE[:rows], Y[:rows])
 
 
+def sampled(model, rows=SIZE, **params):
+    """Return a model that keeps some of its rows only."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sample, "KEPT", FEW)
+        return whole(model, rows, **params)
+
+
+FEW = 40
 CALLS = {
     "fit": (lambda: whole("auto"), lambda nb, path: nb.fit(MORE, Y[:20])),
     "fit, joint": (lambda: whole("textbook").set_params(model="auto"), lambda nb, path: nb.fit(TABLE[::-1], Y[::-1])),
@@ -109,6 +118,18 @@ CALLS = {
         lambda: nv.NaiveBayes().fit(pd.concat([TABLE, TABLE]), np.tile(Y, 2)),
         lambda nb, path: nb.forget(path, target="label"),
     ),
+    "forget, refined": (lambda: whole("refined"), lambda nb, path: nb.forget(TABLE[:20], Y[:20])),
+    "forget, a sample": (lambda: sampled("auto"), lambda nb, path: nb.forget(TABLE[:20], Y[:20])),
+    "partial_fit, a sample": (lambda: sampled("auto", 60), lambda nb, path: nb.partial_fit(TABLE[60:], Y[60:])),
+    "partial_fit, weights": (
+        lambda: whole("auto"),
+        lambda nb, path: nb.partial_fit(MORE, ["other"] * 20, classes=["declared"], sample_weight=np.arange(20) + 0.5),
+    ),
+    "a question after rows came": (
+        lambda: whole("auto", 60).partial_fit(TABLE[60:], Y[60:]),
+        lambda nb, path: nb.predict(TABLE),
+    ),
+    "a question after rows went": (lambda: whole("auto").forget(TABLE[:9], Y[:9]), lambda nb, path: nb.predict(TABLE)),
     "calibrate, joint": (lambda: whole("textbook").set_params(model="auto"), lambda nb, path: nb.calibrate(TABLE, Y)),
     "calibrate, refined": (
         lambda: whole("textbook").set_params(model="refined"),
@@ -137,6 +158,21 @@ def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_pat
                 Interrupter(other, moment).run(lambda nb: call(nb, path))
             assert looks(other, rows) == before
     assert looks(call_on(other, call, path), rows) == looks(call_on(make(), call, path), rows)
+
+
+@pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.TextbookFallbackWarning")
+def test_an_interrupted_merge_leaves_the_models_as_they_were(kept):
+    make = sampled if kept == "a sample" else whole
+    parts = [make("auto", 60), make("auto", 50)]
+    parts = [part.drop_rows() for part in parts] if kept == "no row" else parts
+    before = [looks(copy.deepcopy(part), TABLE) for part in parts]
+    nv.merge(copy.deepcopy(parts))
+    calls = Interrupter(parts[0]).run(lambda nb: nv.merge(parts))
+    for moment in np.linspace(1, calls, MOMENTS).astype(int).tolist():
+        with pytest.raises(KeyboardInterrupt):
+            Interrupter(parts[0], moment).run(lambda nb: nv.merge(parts))
+        assert [looks(copy.deepcopy(part), TABLE) for part in parts] == before
 
 
 def call_on(nb, call, path):

@@ -161,7 +161,7 @@ def test_leave_one_out_of_rare_classes_is_near_to_counting_without_the_row(fitte
     left = nb.leave_one_out(X, y).posterior
     rows = [0, 250, 400, 402, 404, 407]
     for row in rows:
-        other = copy.copy(nb)
+        other = copy.copy(nb).drop_rows()  # so that the weights stay
         with pytest.warns(StaleWarning):
             other.forget(X[row : row + 1], y[row : row + 1])
         assert np.abs(other.predict_proba(X[row : row + 1])[0] - left[row]).max() < 0.15

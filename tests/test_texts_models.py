@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively as nv
 from naively.errors import InvalidInput, InvalidSetting, NotAPart
+from naively.model.joint.associations import HeldOutRows
 from naively.model.joint.word_terms import WordAssociations
 from naively.model.recipe import RECIPE
 from naively.stats import Counts
@@ -190,7 +191,7 @@ def test_words_left_out_say_what_words_say_that_were_never_counted(family, weigh
         return WordAssociations("text", column.family, counts.columns["text"], counts.rows, counts.classes)
 
     whole, reader = worded(counts), counts.columns["text"].lexicon
-    left = whole.leave_one_out(TextRows(reader, TEXTS), y, weights, 1.0)
+    left = whole.leave_one_out(TextRows(reader, TEXTS), HeldOutRows(y, weights), 1.0)
     fixed = whole.words  # which words are kept stays as it is
     for i in range(0, len(TEXTS), 7):
         rest = worded(counts - nv.count([TEXTS[i]], [Y[i]], schema=nb.schema_, sample_weight=[weights[i]]))

@@ -111,6 +111,7 @@ class KeptRows:
         a, b = self.together(), other.together()
         if a.held is None or b.held is None:
             return a if b.held is None else replace(b, schema=a.schema)
+        b = b if a.schema.columns == b.schema.columns else b.read_as(a.schema)
         if a.limit is not None or b.limit is not None:
             a, b = a.by_hash(), b.by_hash()
         limits = [part.limit for part in (a, b) if part.limit is not None]
@@ -203,6 +204,12 @@ class KeptRows:
             return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
         return (added if self.held is None else replace(with_contents(self, added), waiting=())).shrunk(threads)
+
+    def read_as(self, schema: Schema) -> KeptRows:
+        """Return the same rows as columns of another schema have them, such as other bins: so they are hashed anew."""
+        if self.held is None or self.limit is not None:
+            return self
+        return replace(self, schema=schema, held=replace(self.held, hashes=None), hashes=None)
 
     def in_order(self, threads: int = 1) -> KeptRows:
         """Return the same in the order of their hashes."""

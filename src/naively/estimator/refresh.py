@@ -15,9 +15,11 @@ from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, count_rows, weightless
 from ..counting.weights import with_class_weights
+from ..data.column import Column, family_of
 from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
+from ..families import Bins
 from ..model.joint.combined_fit import PartFit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
@@ -27,7 +29,7 @@ from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated
 from .live_counts import LiveCounts
-from .settings import Parameters, families_of_counts
+from .settings import FamilyLike, Parameters, families_of_counts
 from .state import FittedState
 from .tuner import Tuner
 
@@ -147,4 +149,16 @@ def bare_schema(parameters: Parameters, schema: Schema) -> Schema:
     """Return what the columns are, without what was laid out from the rows: bins are cut anew."""
     given = parameters.families
     bare = replace(schema, grid=None, hints=())
-    return bare.with_families(families_of_counts(given, bare)) if isinstance(given, Mapping) else bare
+    if not isinstance(given, Mapping):
+        return bare
+    bare = bare.with_families(families_of_counts(given, bare))
+    columns = (uncut_column(column, given[column.name]) if column.name in given else column for column in bare)
+    return replace(bare, columns=tuple(columns))
+
+
+def uncut_column(column: Column, given: FamilyLike) -> Column:
+    """Return a column without cuts of bins, unless somebody chose them."""
+    family, chosen = column.family, family_of(column.name, given)
+    if not isinstance(family, Bins) or (isinstance(chosen, Bins) and chosen.cuts is not None):
+        return column
+    return replace(column, family=replace(family, cuts=None))

@@ -1,0 +1,369 @@
+"""What is learned adds up: merging, learning in batches and forgetting end where one fit of the rows ends."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import threading
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import naively as nv
+from naively.counting import sample
+from naively.errors import InvalidInput, NotAPart
+
+from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
+
+CLOSE = {"rtol": 0, "atol": 1e-9}
+# Nothing below may warn: neither of weights that are stale, nor of a textbook model instead of the joint one.
+pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
+
+
+def same_counts(a, b, *, exact=True):
+    """Assert that models have counted the same rows: single columns to the bit where sums are exact."""
+    a, b = a.counts_, b.counts_
+    assert a.classes.labels == b.classes.labels
+    assert a.columns.keys() == b.columns.keys()
+    assert np.array_equal(a.rows, b.rows) if exact else np.allclose(a.rows, b.rows, rtol=1e-12, atol=0)
+    for name, column in a.columns.items():
+        assert (exact and column == b.columns[name]) or column.agrees(b.columns[name], 1e-9), name
+
+
+def is_exact(case):
+    """Return whether sums of weights are exact."""
+    return not isinstance(case.y, pd.DataFrame) and (case.weights is None or (case.weights % 1 == 0).all())
+
+
+# -- merging -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_merge_into_the_model_of_all_rows(name):
+    case = CASES[name]
+    whole = case.fitted()
+    parts = [case.fitted(at) for at in (slice(0, 37), slice(37, 75), slice(75, None))]
+    before = [part.predict_proba(case.X) for part in parts]
+    merged = nv.merge(parts)
+    same_counts(merged, whole, exact=is_exact(case))
+    assert np.allclose(case.answers(merged), whole.predict_proba(case.X), **CLOSE)
+    assert merged.classes_.dtype == whole.classes_.dtype
+    for part, answers in zip(parts, before, strict=True):  # the parts stay as they are
+        assert np.array_equal(part.predict_proba(case.X), answers)
+    if name in ("mixed", "texts"):
+        for a, b, c in itertools.permutations(parts):
+            for other in (nv.merge(a, b, c), nv.merge(nv.merge(a, b), c), nv.merge(a, nv.merge(b, c))):
+                assert np.allclose(case.answers(other), case.answers(merged), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", ["balanced", {"no": 0.5, "yes": 4.0}])
+def test_class_weights_are_those_of_all_rows(how):
+    case = Case(MIXED, settings={"class_weight": how})
+    order = np.argsort(CLASS + 6 * np.random.default_rng(0).random(SIZE))  # parts of other proportions of the classes
+    merged = nv.merge(case.fitted(order[:30]), case.fitted(order[30:80]), case.fitted(order[80:]))
+    assert np.allclose(case.answers(merged), case.fitted().predict_proba(MIXED), **CLOSE)
+    same_counts(merged, case.fitted(), exact=False)
+
+
+def test_parts_may_lack_classes_labels_and_whole_columns():
+    """One row alone, a class that only one part has, a label that only one part has, a column that is all missing."""
+    X = MIXED.assign(only=["once" if at < 3 else "more" for at in range(SIZE)])
+    X.loc[40:79, "size"] = None
+    X.loc[40:79, "colour"] = None
+    case = Case(X, np.where(np.arange(SIZE) < 6, "rare", LABELS))
+    whole = case.fitted()
+    parts = [slice(0, 1), slice(1, 6), slice(6, 40), slice(40, 80), slice(80, None)]
+    for order in (parts, parts[::-1]):
+        merged = nv.merge(case.fitted(at) for at in order)
+        same_counts(merged, whole)
+        assert np.allclose(case.answers(merged), whole.predict_proba(X), **CLOSE)
+        assert merged.kept_rows_.rows == SIZE
+
+
+@given(st.lists(st.integers(0, 5), min_size=60, max_size=60), st.randoms())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_partition_merges_in_any_order(owner, random):
+    case = CASES["mixed"]
+    owner = np.array(owner)
+    parts = [np.flatnonzero(owner == part) for part in np.unique(owner)]
+    random.shuffle(parts)
+    merged = nv.merge([case.fitted(at) for at in parts])
+    whole = case.fitted(slice(0, 60))
+    same_counts(merged, whole)
+    assert np.allclose(case.answers(merged), whole.predict_proba(MIXED), **CLOSE)
+
+
+@pytest.mark.parametrize("by", ["at random", "sorted by a column", "sorted by class"])
+def test_parts_larger_than_the_sample_merge_nearly_exactly(by, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", 300)
+    rng = np.random.default_rng(5)
+    y = rng.integers(3, size=3000)
+    X = pd.DataFrame({"a": rng.normal(size=3000) + y, "b": rng.normal(size=3000), "c": rng.choice(list("xyz"), 3000)})
+    X["d"] = X["b"] * (1 - 2 * (y == 1)) + rng.normal(size=3000)
+    order = {"at random": rng.permutation(3000), "sorted by a column": np.argsort(X["a"]), "sorted by class": None}[by]
+    order = np.argsort(y, kind="stable") if order is None else order
+    train = order[np.sort(rng.permutation(3000)[:2000])]
+    test = np.setdiff1d(np.arange(3000), train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nv.TargetWarning)
+        parts = [nv.NaiveBayes().fit(X.iloc[at], y[at]) for at in np.array_split(train, 3)]
+    whole, merged = nv.NaiveBayes().fit(X.iloc[train], y[train]), nv.merge(parts)
+    assert not merged.kept_rows_.complete
+    assert merged.kept_rows_.rows == 300
+    same_counts(merged, whole)
+    losses = [nv.Scores(nb.predict_proba(X.iloc[test]), y[test], nb.classes_).log_loss for nb in (merged, whole)]
+    assert losses[0] / losses[1] < (1.1 if by == "sorted by class" else 1.03)  # of one class, no pairs are counted
+    again = nv.merge(parts[::-1])
+    assert np.allclose(again.predict_proba(X.iloc[test]), merged.predict_proba(X.iloc[test]), **CLOSE)
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", CASES)
+def test_batches_end_where_one_fit_ends(name):
+    case = CASES[name]
+    nb, ends = case.new(), [0, 5, 6, 47, 90, SIZE]
+    for begin, end in itertools.pairwise(ends):
+        X, y, how = case.rows(slice(begin, end))
+        nb.partial_fit(X, y, **how)
+        assert np.isfinite(nb.predict_proba(case.X)).all()  # somebody asks in between
+    whole = case.fitted()
+    same_counts(nb, whole, exact=is_exact(case))
+    assert np.allclose(case.answers(nb), whole.predict_proba(case.X), **CLOSE)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_as_dicts_one_by_one_end_where_one_fit_ends():
+    case = CASES["mixed"]
+    X = MIXED.astype(object).where(MIXED.notna(), None)
+    nb = nv.NaiveBayes(families=case.fitted().schema_.unusual()).partial_fit(MIXED[:1], LABELS[:1])
+    for row in range(1, SIZE):
+        nb.partial_fit(X.iloc[row].to_dict(), LABELS[row])
+        assert nb.counts_.rows.sum() == row + 1
+        if row % 17 == 0:
+            nb.predict(MIXED[:5])
+    whole = case.fitted()
+    same_counts(nb, whole)
+    assert np.allclose(case.answers(nb), whole.predict_proba(MIXED), **CLOSE)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kept", [20_000, 50])
+def test_files_as_batches_end_where_one_fit_ends(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", kept)
+    table = MIXED.drop(columns=["level", "nothing"]).assign(label=LABELS)
+    paths = [tmp_path / f"{part}.csv" for part in range(3)]
+    for path, at in zip(paths, (slice(0, 30), slice(30, 80), slice(80, None)), strict=True):
+        table[at].to_csv(path, index=False)
+    nb = nv.NaiveBayes()
+    for path in paths:
+        nb.partial_fit(path, target="label")
+    table.to_csv(tmp_path / "all.csv", index=False)
+    whole = nv.NaiveBayes().fit(tmp_path / "all.csv", target="label")
+    same_counts(nb, whole)
+    if kept > SIZE:
+        found = Case(table.drop(columns="label")).answers(nb)
+        assert np.allclose(found, whole.predict_proba(table.drop(columns="label")), **CLOSE)
+    nb.forget(paths[1], target="label")
+    table.drop(index=range(30, 80)).to_csv(tmp_path / "rest.csv", index=False)
+    same_counts(nb, nv.NaiveBayes().fit(tmp_path / "rest.csv", target="label"))
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_batches_of_any_size_count_exactly_at_every_moment(sizes, asked):
+    case, nb, seen = CASES["mixed"], nv.NaiveBayes(), 0
+    for size in sizes:
+        X, y, _ = case.rows(slice(seen % SIZE, seen % SIZE + size))
+        nb.partial_fit(X, y)
+        seen += len(X)
+        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == seen
+        if asked:
+            nb.predict(MIXED[:3])
+    at = np.arange(seen) % SIZE
+    if seen <= SIZE:
+        same_counts(nb, case.fitted(at))
+        assert np.allclose(case.answers(nb), case.fitted(at).predict_proba(MIXED), **CLOSE)
+
+
+def test_answers_lag_by_no_more_than_one_row_in_a_thousand():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), rng.integers(2, size=2000)
+    nb = nv.NaiveBayes().fit(X, y)
+    first = nb.predict_proba(X[:50])
+    nb.partial_fit(X[:2] + 5, y[:2])
+    assert np.array_equal(nb.predict_proba(X[:50]), first)  # two rows of 2,000
+    assert nb.counts_.rows.sum() == 2002
+    nb.partial_fit(X[2:4] + 5, y[2:4])
+    assert not np.array_equal(nb.predict_proba(X[:50]), first)
+    assert nb.partial_fit(X[:1], [7]).predict_proba(X[:50]).shape == (50, 3)  # a new class is answered at once
+
+
+# -- forgetting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forgetting_is_never_having_seen_the_rows(name):
+    case = CASES[name]
+    nb, whole = case.fitted(), case.fitted()
+    X, y, how = case.rows(slice(20, 60))
+    rest = np.r_[0:20, 60:SIZE]
+    nb.forget(X, y, **how)
+    same_counts(nb, case.fitted(rest), exact=False)
+    assert np.allclose(case.answers(nb), case.fitted(rest).predict_proba(case.X), **CLOSE)
+    nb.partial_fit(X, y, **how)  # and as if nothing had been
+    assert np.allclose(case.answers(nb), whole.predict_proba(case.X), **CLOSE)
+    same_counts(nb, whole, exact=False)
+
+
+@pytest.mark.parametrize("model", ["auto", "textbook"])
+def test_all_rows_of_a_class_and_all_rows_at_all_can_be_forgotten(model):
+    y = np.where(np.arange(SIZE) % 4 == 0, "rare", LABELS)
+    case = Case(MIXED, y, {"model": model})
+    nb, rare = case.fitted(), y == "rare"
+    nb.forget(MIXED[rare], y[rare])
+    assert nb.classes_.tolist() == ["no", "yes"]
+    assert np.allclose(case.answers(nb), case.fitted(~rare).predict_proba(MIXED), **CLOSE)
+    nb.forget(MIXED[~rare], y[~rare])
+    assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
+    nb.partial_fit(MIXED, y)
+    same_counts(nb, case.fitted())
+    assert np.allclose(case.answers(nb), case.fitted().predict_proba(MIXED), **CLOSE)
+
+
+@pytest.mark.parametrize("kept", [20_000, 50])
+def test_rows_that_were_never_counted_are_refused_and_nothing_changes(kept, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", kept)
+    case = CASES["mixed"]
+    nb = case.fitted()
+    before, counts = nb.predict_proba(MIXED), nb.counts_
+    for X, y in (
+        (MIXED[:3].assign(year=[2000, 2001, 1999]), LABELS[:3]),
+        (MIXED[:3].assign(colour="never"), LABELS[:3]),
+        (MIXED[:3], np.where(LABELS[:3] == "no", "yes", "no")),
+        (pd.concat([MIXED[:1]] * 5), np.repeat(LABELS[:1], 5)),
+    ):
+        if kept < SIZE and "never" not in X["colour"].tolist():
+            continue  # of rows that are not kept, counts alone tell, and they may hide one
+        with pytest.raises((InvalidInput, NotAPart)) as caught:
+            nb.forget(X, y)
+        assert "Nothing was changed" in str(caught.value)
+        assert np.array_equal(nb.predict_proba(MIXED), before)
+        assert nb.counts_ is counts
+        assert nb.kept_rows_.rows == min(kept, SIZE)
+
+
+def test_the_row_that_was_never_counted_is_named():
+    nb = CASES["mixed"].fitted()
+    X = MIXED[:3].copy()
+    X.loc[2, "size"] = MIXED["size"].mean()  # counts of numbers do not tell
+    with pytest.raises(InvalidInput, match="Row 2 is not among the rows that were counted") as caught:
+        nb.forget(X, LABELS[:3])
+    assert caught.value.row == 2
+
+
+def test_one_of_several_copies_is_forgotten():
+    case = CASES["mixed"]
+    nb = case.new().fit(MIXED, LABELS, sample_weight=np.full(SIZE, 3.0))
+    nb.forget(MIXED[:50], LABELS[:50])  # each once
+    weights = np.r_[np.full(50, 2.0), np.full(SIZE - 50, 3.0)]
+    whole = case.new().fit(MIXED, LABELS, sample_weight=weights)
+    same_counts(nb, whole)
+    assert np.allclose(case.answers(nb), whole.predict_proba(MIXED), **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["mixed", "texts", "numbers without names", "sparse vectors"])
+def test_models_beyond_the_sample_count_to_the_bit_what_is_left(name, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", 40)
+    case = CASES[name]
+    nb = case.fitted()
+    kept = nb._fitted.state.kept
+    assert not nb.kept_rows_.complete
+    assert len(kept.in_order().hashes) == 40  # contents; each with all its copies
+    at = np.random.default_rng(2).permutation(SIZE)[:35]
+    X, y, _ = case.rows(at)
+    nb.forget(X, y)
+    rest = case.fitted(np.setdiff1d(np.arange(SIZE), at))
+    same_counts(nb, rest)
+    left = nb._fitted.state.kept.in_order()
+    assert set(left.hashes.tolist()) < set(kept.in_order().hashes.tolist())
+    assert np.isfinite(nb.predict_proba(case.X)).all()
+    nb.partial_fit(X, y)
+    same_counts(nb, case.fitted())
+    assert np.array_equal(nb._fitted.state.kept.in_order().hashes, kept.in_order().hashes)
+
+
+# -- questions and memory ----------------------------------------------------------------------------------------------
+
+
+def test_threads_that_ask_at_once_get_the_same_answers():
+    """A question after rows came fits the model anew; two may do so at once."""
+    case = CASES["mixed"]
+    for _ in range(4):
+        nb = case.fitted(slice(0, 60))
+        nb.partial_fit(*case.rows(slice(60, None))[:2])
+        ready, found, errors = threading.Barrier(4), [None] * 4, []
+
+        def ask(at, nb=nb, ready=ready, found=found, errors=errors):
+            try:
+                ready.wait()
+                found[at] = nb.predict_proba(MIXED)
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=ask, args=(at,)) for at in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors
+        for answers in found:
+            assert np.allclose(answers, case.fitted().predict_proba(MIXED), **CLOSE)
+
+
+def test_copies_learn_apart():
+    case = CASES["mixed"]
+    nb = case.fitted(slice(0, 60))
+    other = copy.copy(nb)
+    other.partial_fit(*case.rows(slice(60, None))[:2])
+    assert (nb.kept_rows_.rows, other.kept_rows_.rows) == (60, SIZE)
+    assert np.allclose(case.answers(nb), case.fitted(slice(0, 60)).predict_proba(MIXED), **CLOSE)
+    assert np.allclose(case.answers(other), case.fitted().predict_proba(MIXED), **CLOSE)
+
+
+@pytest.mark.parametrize("batches", [1, 8])
+def test_kept_rows_cost_at_most_twice_their_size_in_arrow(batches):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    table = pa.table(
+        {
+            "age": rng.integers(17, 90, n).astype(np.int64),
+            "weight": rng.normal(2e5, 1e5, n),
+            "work": pa.array(rng.choice(["private", "state", "federal", "none"], n)).dictionary_encode(),
+            "job": pa.array(rng.choice([f"occupation {k}" for k in range(14)], n)).dictionary_encode(),
+            "gain": np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 99_999, n)),
+        }
+    )
+    y = np.array(["<=50K", ">50K"])[rng.integers(2, size=n)]
+    nb = nv.NaiveBayes(model="textbook", smoothing="auto")
+    for at in np.array_split(np.arange(n), batches):
+        nb.partial_fit(table.slice(at[0], len(at)), y[at])
+    nb.predict(table.slice(0, 5))
+    assert nb.kept_rows_.rows == n
+    size = table.nbytes + 4 * n  # and a code for the class of each row
+    assert nb.kept_rows_.nbytes <= 2 * size
+    arrow = pa.total_allocated_bytes()
+    tracemalloc.start()
+    twin = copy.deepcopy(nb._fitted.state.kept)
+    memory = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - arrow
+    tracemalloc.stop()
+    assert twin.total == n
+    assert memory <= 2 * size
