@@ -110,6 +110,10 @@ def test_models_without_rows_can_be_merged_and_shown(files, tmp_path):
     assert "Note: Not all of these models keep their rows" in done.stderr
     assert done.stderr.endswith("save models with their rows: --keep-rows.\n")
     assert "The file holds no row." in good("show", out)
+    rest = tmp_path / "rest.parquet"
+    good("forget", out, files[1], "-o", rest)  # counts of pairs were moved, and are not below 0 after that
+    assert nv.load(rest).counts_.rows.sum() == HALF
+    assert np.isfinite(nv.load(rest).predict_proba(ROWS)).all()
 
 
 def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
