@@ -79,8 +79,8 @@ def refuse_without_rows(fitted: FittedClassifier) -> None:
     if fitted.state.all_kept is None:
         raise InvalidSetting(
             Setting("rows", True),
-            ": the model keeps no row, or some of its rows were not kept. It was read from a file without rows, made of "
-            "counts, or its rows were dropped; leave it out, or fit the model anew to all rows.",
+            ": the model keeps no row, or some of its rows were not kept. It was read from a file without rows, made "
+            "of counts, or its rows were dropped; leave it out, or fit the model anew to all rows.",
         )
 
 
