@@ -33,6 +33,7 @@ NOTES: dict[type[Warning], str | None] = {
     "fit all rows, or write files with rows from the start by --keep-rows.",
     CombinedWeightsWarning: None,
     TextbookFallbackWarning: None,
+    CombinedWeightsWarning: None,
 }
 
 
