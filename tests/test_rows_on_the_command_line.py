@@ -108,7 +108,7 @@ def test_models_without_rows_can_be_merged_and_shown(files, tmp_path):
     done = run("merge", a, b, "-o", out)
     assert done.exit_code == 0
     assert "Note: Not all of these models keep their rows" in done.stderr
-    assert done.stderr.endswith("save models with their rows: --keep-rows.\n")
+    assert "--keep-rows" in done.stderr
     assert "The file holds no row." in good("show", out)
     rest = tmp_path / "rest.parquet"
     good("forget", out, files[1], "-o", rest)  # counts of pairs were moved, and are not below 0 after that
