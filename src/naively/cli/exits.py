@@ -31,7 +31,6 @@ NOTES: dict[type[Warning], str | None] = {
     WeightWarning: None,
     StaleWarning: "The model keeps its weights and its temperature. A file without rows has none to fit them again: "
     "fit all rows, or write files with rows from the start by --keep-rows.",
-    CombinedWeightsWarning: None,
     TextbookFallbackWarning: None,
     CombinedWeightsWarning: None,
 }
