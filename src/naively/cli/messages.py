@@ -34,7 +34,6 @@ OPTIONS: Mapping[str, str] = {
             *("fade", "keep_rows", "only_answers", "prefix", "to", "weight", "window"),
         )
     },
-    "rows": "--keep-rows",
 }
 # Options that are switched off by another one.
 SWITCHED_OFF: Mapping[str, str] = {"keep_rows": "--no-keep-rows", "rows": "--no-keep-rows"}
