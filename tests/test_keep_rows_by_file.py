@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ import naively as nv
 from naively.counting import files as engine
 from naively.counting import sample
 from naively.data import model_file as store
-from naively.errors import InvalidSetting
+from naively.errors import CombinedWeightsWarning, InvalidSetting
 from naively.estimator import cached_counts
 
 from . import file_cases as cases
@@ -170,6 +171,24 @@ def test_the_default_model_fades_too(folder, tmp_path):
     near(nb, whole)
 
 
+def test_rows_that_fade_count_by_the_mean_of_their_weights(monkeypatch):
+    """A row that two files hold, of which one is older, weighs as much as both."""
+    monkeypatch.setattr(sample, "KEPT", 50)
+    kept = one_fit(ROWS.slice(0, EACH)).fitted_.state.kept
+    both = kept * 0.5 + kept
+    assert not both.complete
+    assert both.copies.tolist() == [2] * len(kept.hashes)
+    assert both.held.weights.tolist() == [0.75] * len(kept.hashes)
+
+
+def test_the_number_of_faded_rows_is_not_told_by_their_weight(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", 250)
+    nb, _ = fitted(folder, tmp_path / "kept", fade=0.5)
+    assert str(nb.kept_rows_) == "250 of the rows, as they are"
+    monkeypatch.setattr(sample, "KEPT", 20_000)
+    assert str(fitted(folder, tmp_path / "all", fade=0.5)[0].kept_rows_) == f"all {DAYS * EACH} rows, as they are"
+
+
 def test_no_fading_is_a_share_of_one(folder, tmp_path):
     one, _ = fitted(folder, tmp_path / "kept", fade=1)
     other, _ = fitted(folder, tmp_path / "kept")
@@ -232,7 +251,8 @@ def test_scores_need_rows(how, words, folder, tmp_path):
 
 def test_a_folder_without_rows_holds_none(folder, tmp_path):
     with_rows, _ = fitted(folder, tmp_path / "rows")
-    nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
+    with pytest.warns(CombinedWeightsWarning, match="weights were combined without rows"):
+        nb, _ = fitted(folder, tmp_path / "kept", keep_rows=False)
     for path in (tmp_path / "kept").glob("*.parquet"):
         assert store.read_model(path).kept is None
     for path in (tmp_path / "rows").glob("*.parquet"):
@@ -253,7 +273,9 @@ def test_a_folder_without_rows_holds_none(folder, tmp_path):
     ],
 )
 def test_what_is_kept_is_not_mixed(first, then, words, folder, tmp_path):
-    fitted(folder, tmp_path / "kept", **first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CombinedWeightsWarning)
+        fitted(folder, tmp_path / "kept", **first)
     with pytest.raises(InvalidSetting, match=words):
         fitted(folder, tmp_path / "kept", **then)
 

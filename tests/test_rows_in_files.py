@@ -205,7 +205,17 @@ def test_a_model_from_a_file_without_rows_says_so(tmp_path):
     X = {"size": RNG.normal(size=N) + 2 * (Y == "yes")}
     back = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False)
     with pytest.warns(nv.StaleWarning, match=r"holds no row.* save\(path, rows=True\)"):
-        back.partial_fit(X, Y)
+        back.forget(taken(X, [0]), Y[:1])
+
+
+def test_rows_that_come_to_a_model_without_rows_are_told(tmp_path):
+    """They are kept in memory, but are not all rows, so that no file can hold these."""
+    X = {"size": RNG.normal(size=N) + 2 * (Y == "yes")}
+    back = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False).partial_fit(taken(X, np.arange(40)), Y[:40])
+    assert str(back.kept_rows_) == f"40 of {N + 40} rows, as they are"
+    with pytest.raises(InvalidSetting, match="some of its rows were not kept"):
+        back.save(tmp_path / "m.parquet", rows=True)
+    assert str(back.drop_rows().kept_rows_) == "no row"
 
 
 @pytest.mark.parametrize("how", [{}, {"model": "textbook"}])
@@ -226,7 +236,7 @@ def test_dropped_rows_are_gone_and_the_model_answers_as_before(tmp_path):
     assert nb.kept_rows_.rows == nb.kept_rows_.nbytes == 0
     assert_array_equal(nb.predict_proba(X), before)
     with pytest.warns(nv.StaleWarning):
-        nb.partial_fit(taken(X, [0]), Y[:1])
+        nb.forget(taken(X, [0]), Y[:1])
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb))])

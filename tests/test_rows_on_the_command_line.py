@@ -101,6 +101,21 @@ def test_a_file_without_rows_goes_on_with_a_note(files, tmp_path):
     assert nv.load(out).counts_.rows.sum() == len(ROWS) - HALF
 
 
+def test_models_without_rows_can_be_merged_and_shown(files, tmp_path):
+    a, b, out = (tmp_path / f"{name}.parquet" for name in ("a", "b", "out"))
+    for path, model in zip(files, (a, b), strict=False):
+        fit(path, model)
+    done = run("merge", a, b, "-o", out)
+    assert done.exit_code == 0
+    assert "Note: Not all of these models keep their rows" in done.stderr
+    assert "--keep-rows" in done.stderr
+    assert "The file holds no row." in good("show", out)
+    rest = tmp_path / "rest.parquet"
+    good("forget", out, files[1], "-o", rest)  # counts of pairs were moved, and are not below 0 after that
+    assert nv.load(rest).counts_.rows.sum() == HALF
+    assert np.isfinite(nv.load(rest).predict_proba(ROWS)).all()
+
+
 def test_counts_are_kept_by_file_with_the_default_model(tmp_path):
     days = tmp_path / "days"
     days.mkdir()

@@ -63,7 +63,7 @@ def forget_command(
     fitted = arguments.load_with_settings(model, n_jobs=n_jobs)
     if keep_rows:
         refuse_without_rows(fitted)
-    rows = fitted.state.kept is not None if keep_rows is None else keep_rows
+    rows = fitted.state.all_kept is not None if keep_rows is None else keep_rows
     before = float(fitted.counts.rows.sum())
     name = arguments.resolve_known_target(fitted, file, target)
     weight = None if weight is None else arguments.resolve_column(file, weight, "--weight")

@@ -227,7 +227,19 @@ class KeptRows:
         first = np.flatnonzero(np.append(True, kept.hashes[1:] != kept.hashes[:-1])[: len(kept.hashes)])
         times = np.add.reduceat(copies, first) if len(first) else copies
         once = replace(kept, copies=copies, limit=limit).at(first[first < there])
-        return replace(once, copies=times[first < there])
+        return replace(once.averaged(kept, first, times), copies=times[first < there])
+
+    def averaged(self, several: KeptRows, first: Places, times: Longs) -> KeptRows:
+        """Return the same; rows that stand for several have the mean of their weights, for some may have faded."""
+        assert self.held is not None
+        assert several.held is not None
+        own, weights = self.held.weights, several.held.weights
+        if own is None or weights is None or not len(own) or len(first) == len(weights):
+            return self
+        copies = np.ones(len(weights)) if several.copies is None else several.copies
+        mean = (np.add.reduceat(copies * weights, first) / times)[: len(own)]
+        same = np.abs(mean - own) <= 1e-12 * own
+        return replace(self, held=replace(self.held, weights=np.where(same, own, mean)))
 
     def shrunk(self, threads: int = 1) -> KeptRows:
         """Return as many contents as are kept, if these are more."""

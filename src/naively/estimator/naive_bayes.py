@@ -948,8 +948,8 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         """Drop the rows that the model keeps beside its counts; the model answers as before.
 
         Up to 20,000 rows are kept so that weights can be fitted anew when rows come or go. Without them, counts are
-        still added and subtracted exactly, but the weights stay as they are. Pickles and copies hold the rows that are
-        kept; after this they hold none.
+        still added and subtracted exactly; weights are combined with those of new rows, and stay as they are when rows
+        are forgotten. Pickles and copies hold the rows that are kept; after this they hold none.
 
         Returns
         -------

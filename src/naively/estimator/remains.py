@@ -28,7 +28,7 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
 
     Remarks go, too: they are about the rows of `fit`, and some of them name cells.
     """
-    joint = None if counts.joint is None else counts.joint.without_unused_labels()
+    joint = None if counts.joint is None else not_below_zero(counts.joint).without_unused_labels()
     if joint is not None and gone.joint is not None and state.kept is None:
         joint = replace(joint, grid=without_middles(joint.grid, np.asarray(gone.joint.fine.any(axis=0))))
     columns = {
@@ -42,6 +42,15 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
         tuning=tuning_of_rest(state.tuning, left) if state.kept is None else UNTUNED,
         row_weights=None if weights is None else {label: by for label, by in weights.items() if label in known},
     )
+
+
+def not_below_zero(joint: JointCounts) -> JointCounts:
+    """Return counts of pairs none of which is negative, as some may be that were moved onto other bins before."""
+    flags = joint.products.shape[1] - len(joint.grid.numbers)
+    products, diagonal = joint.products.copy(), np.arange(joint.products.shape[1])
+    products[:, :flags, :flags] = np.maximum(products[:, :flags, :flags], 0.0)
+    products[:, diagonal, diagonal] = np.maximum(products[:, diagonal, diagonal], 0.0)
+    return JointCounts(joint.classes, joint.grid, np.maximum(joint.fine, 0.0), products)
 
 
 def with_joint(state: FittedState, counts: Counts, joint: JointCounts | None, schema: Schema) -> FittedState:

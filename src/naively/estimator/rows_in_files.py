@@ -57,12 +57,13 @@ class KeptRowCount:
 
 def kept_row_count(fitted: FittedClassifier) -> KeptRowCount:
     """Return how many rows a model keeps."""
-    state, kept = fitted.state, fitted.state.all_kept
-    weighted = state.row_weights is not None or state.class_weights is not None
+    state, kept = fitted.state, fitted.state.kept
+    faded = kept is not None and kept.held is not None and kept.held.weights is not None
+    weighted = faded or state.row_weights is not None or state.class_weights is not None
     counted = None if weighted else float(fitted.counts.rows.sum())
     if kept is None:
         return KeptRowCount(0, False, 0, counted)
-    return KeptRowCount(kept.total, kept.complete, kept.nbytes, counted)
+    return KeptRowCount(kept.total, kept.complete and state.unkept is None, kept.nbytes, counted)
 
 
 def without_kept_rows(fitted: FittedClassifier) -> FittedClassifier:
@@ -78,8 +79,8 @@ def refuse_without_rows(fitted: FittedClassifier) -> None:
     if fitted.state.all_kept is None:
         raise InvalidSetting(
             Setting("rows", True),
-            ": the model keeps no row. It was read from a file without rows, made of counts, or its rows were dropped; "
-            "leave it out, or fit the model anew to all rows.",
+            ": the model keeps no row, or some of its rows were not kept. It was read from a file without rows, made "
+            "of counts, or its rows were dropped; leave it out, or fit the model anew to all rows.",
         )
 
 

@@ -113,8 +113,8 @@ class Tuning:
         own: JsonObject = {"bias": bias, "classes": tuple(classes.labels)}
         if "learned" in data:
             own["learned"] = JointFit.from_json(data["learned"], len(classes))
-        if data.get("textbook"):
-            own["textbook"] = TextbookScores(*map(float, data["textbook"]))
+        scores = data.get("textbook")  # an empty list where none were measured
+        own["textbook"] = TextbookScores(*map(float, scores)) if scores else None
         if "declined" in data:
             own["declined"] = float(data["declined"])
         if "refined" in data:

@@ -123,7 +123,8 @@ def parquet(
             raise InvalidInput(f"the name of column {name!r} is no text; give every column one that is.", column=name)
     sink = pa.BufferOutputStream()
     options = {"compression": "zstd", "write_page_checksum": True, "write_statistics": ["column"]}
-    with pq.ParquetWriter(sink, SCHEMA, use_dictionary=WORDS, **options) as writer:
+    repeated = WORDS if kept is None else [*WORDS, "value", "n"]  # what rows hold, others hold, too
+    with pq.ParquetWriter(sink, SCHEMA, use_dictionary=repeated, **options) as writer:
         parts = append_counts(writer, counts)
         if expected is not None:
             parts |= {"version": EXPECTED_VERSION, "expected": append_counts(writer, expected, EXPECTED)}
