@@ -154,13 +154,14 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
 
 def test_rows_that_are_dropped_leave_weights_as_they_are():
     X, y = either_or(120)
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:100], y[20:100])
-    weights = nb.fitted_.state.tuning.learned
+    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    weights, answers = nb.fitted_.state.tuning.learned, nb.predict_proba(X)
     assert nb.drop_rows().kept_rows_.rows == 0
+    assert np.array_equal(nb.predict_proba(X), answers)
     with pytest.warns(StaleWarning):
-        nb.partial_fit(X[100:], y[100:])
+        nb.forget(X[100:], y[100:])
     assert nb.fitted_.state.tuning.learned is weights
-    assert nb.counts_.rows.sum() == 120
+    assert nb.counts_.rows.sum() == 100
 
 
 def test_rows_of_one_class_are_kept_until_another_comes():
