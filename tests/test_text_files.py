@@ -141,6 +141,6 @@ def test_a_column_of_many_bytes_stays_whole(monkeypatch):
     """Arrow puts no more than 2 GiB of short texts into one array; such a column is read as long texts."""
     monkeypatch.setattr(values, "LONGEST", 20)
     column = values.ColumnValues("body", pa.chunked_array([["some words"], ["and others"], ["in chunks"]]))
-    found = column._arrow(0, 3)
+    found = column.arrow(0, 3)
     assert found.type == pa.large_string()
     assert found.to_pylist() == ["some words", "and others", "in chunks"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .data.column import Column
     from .data.files import File
     from .data.schema import Schema
-    from .errors import StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
+    from .errors import CombinedWeightsWarning, StaleWarning, TargetWarning, TextbookFallbackWarning, WeightWarning
     from .estimator.cross_validation import cross_validate
     from .estimator.fit_files import FileFit, fit_files
     from .estimator.load import load
@@ -44,6 +44,7 @@ _HOMES = {
     "merge": "estimator.merge",
     "Scores": "judge.scores",
     "TextbookFallbackWarning": "errors",
+    "CombinedWeightsWarning": "errors",
     "StaleWarning": "errors",
     "TargetWarning": "errors",
     "WeightWarning": "errors",
@@ -69,6 +70,7 @@ __all__ = [
     "Bins",
     "Categorical",
     "Column",
+    "CombinedWeightsWarning",
     "Counts",
     "Evidence",
     "Expected",

@@ -15,7 +15,14 @@ from typing import Any, NoReturn
 
 import click
 
-from ..errors import InvalidSetting, NaivelyError, StaleWarning, TextbookFallbackWarning, WeightWarning
+from ..errors import (
+    CombinedWeightsWarning,
+    InvalidSetting,
+    NaivelyError,
+    StaleWarning,
+    TextbookFallbackWarning,
+    WeightWarning,
+)
 from .messages import command_text
 
 GOOD, BAD_DATA, BAD_USAGE, STOPPED = 0, 1, 2, 130
@@ -25,6 +32,7 @@ NOTES: dict[type[Warning], str | None] = {
     StaleWarning: "The model keeps its weights and its temperature. A file without rows has none to fit them again: "
     "fit all rows, or write files with rows from the start by --keep-rows.",
     TextbookFallbackWarning: None,
+    CombinedWeightsWarning: None,
 }
 
 

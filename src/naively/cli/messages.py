@@ -23,6 +23,7 @@ from ..errors.message import (
 # The option of each setting; a setting without an option is written as in Python.
 OPTIONS: Mapping[str, str] = {
     "families": "--family",
+    "rows": "--keep-rows",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (

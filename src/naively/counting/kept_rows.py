@@ -254,6 +254,14 @@ class KeptRows:
         return replace(self, held=self.held.take(order), copies=copies, hashes=hashes[order])
 
 
+def can_be_kept(rows: Rows) -> bool:
+    """Tell whether Arrow can hold the cells of rows: of rows given as dicts, half a pair of surrogates it cannot."""
+    if isinstance(rows.source, Frame):
+        return True
+    texts = (cell for row in rows.source for cell in row.values() if isinstance(cell, str) and not cell.isascii())
+    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
+
+
 def owned_parts(parts: Sequence[Rows], schema: Schema) -> list[Rows]:
     """Return rows as frames; all that came as dicts are read at once."""
     frames, dicts = [part for part in parts if isinstance(part.source, Frame)], list[Mapping[str, CellLike]]()

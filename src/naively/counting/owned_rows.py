@@ -41,6 +41,8 @@ def owned_column(values: FrameColumn) -> FrameColumn:
         array = values.arrow()
     except InvalidInput:  # halves of surrogate pairs, which Arrow cannot hold
         return values
+    if pa.types.is_string_view(array.type):  # not all that is done with texts knows views
+        array = array.cast(pa.large_string())
     return values.on(array).coded()
 
 

@@ -7,6 +7,7 @@
     ├── NotInstalled (also an ImportError)    an optional library is not installed
     └── InvalidInput (also a ValueError)
         ├── NotAPart        a subtraction of rows that were never counted
+        │   └── RowNotCounted  a row to forget that is not among those that are kept
         ├── DoesNotFit      two statistics that cannot be added
         ├── NumberTooLarge  a number whose square cannot be summed
         ├── RowRefused      a cell that cannot be counted or scored

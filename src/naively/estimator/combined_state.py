@@ -41,8 +41,8 @@ def warn_of_combined_weights(models: Sequence[FittedClassifier]) -> None:
     fewest = min(float(model.counts.rows.sum()) for model in models)
     warnings.warn(
         Message(
-            f"Not all of these models keep their rows: {expected_quality(fewest)}. To merge exactly, save models "
-            "with their rows: ",
+            f"Not all of these models keep their rows: {expected_quality(fewest)}. To merge exactly, write "
+            "files with rows: ",
             Setting("rows", True, of="save(...)"),
             ".",
         ),

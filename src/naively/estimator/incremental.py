@@ -10,7 +10,7 @@ from .._threads import allowed
 from .._types import ColumnLike, Label, TableLike
 from ..counting.counter import TableCounter
 from ..counting.files import FileRows
-from ..counting.kept_rows import KeptRows
+from ..counting.kept_rows import KeptRows, can_be_kept
 from ..counting.rows import Rows, check_new_classes, check_widths, count_rows, labeled_rows
 from ..counting.sample import LARGEST_HASH
 from ..counting.second_pass import Blocks
@@ -153,6 +153,8 @@ def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows
     before, threads = state.kept, parameters.threads
     if before is None:
         return state
+    if isinstance(rows, Rows) and not can_be_kept(rows):
+        return replace(state, kept=None, unkept=None)
     if isinstance(rows, FileRows):
         kept = before + KeptRows.of_file(rows, state.counts.counter, threads)
     else:
