@@ -205,7 +205,11 @@ def test_a_model_from_a_file_without_rows_says_so(tmp_path):
     X = {"size": RNG.normal(size=N) + 2 * (Y == "yes")}
     back = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False)
     with pytest.warns(nv.StaleWarning, match=r"holds no row.* save\(path, rows=True\)"):
-        back.partial_fit(X, Y)
+        back.forget(taken(X, [0]), Y[:1])
+    again = saved(nv.NaiveBayes().fit(X, Y), tmp_path, rows=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again.partial_fit(X, Y).predict(X)  # rows that come are kept, and their weights combined with those before
 
 
 @pytest.mark.parametrize("how", [{}, {"model": "textbook"}])
@@ -226,7 +230,7 @@ def test_dropped_rows_are_gone_and_the_model_answers_as_before(tmp_path):
     assert nb.kept_rows_.rows == nb.kept_rows_.nbytes == 0
     assert_array_equal(nb.predict_proba(X), before)
     with pytest.warns(nv.StaleWarning):
-        nb.partial_fit(taken(X, [0]), Y[:1])
+        nb.forget(taken(X, [0]), Y[:1])
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda nb: pickle.loads(pickle.dumps(nb))])
