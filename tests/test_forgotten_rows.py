@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 
 import naively as nv
+from naively import cli
 from naively.counting import sample
 
 from .traces import raw, reached, traces, traces_in_file
@@ -166,3 +168,40 @@ def test_nothing_of_many_forgotten_rows_stays(kept, monkeypatch, tmp_path):
         assert not any(cell in held for cell in wide), path
     nb.save(tmp_path / "model.parquet")
     assert not traces_in_file(tmp_path / "model.parquet", cells[:20])
+
+
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
+@pytest.mark.parametrize("kept", [["--keep-rows"], []], ids=["with rows", "without rows"])
+def test_nothing_stays_in_a_file_that_the_command_forgot_rows_of(kept, tmp_path):
+    X, y, cells = with_secrets(0, LOW, "secretly")
+    table = X.assign(label=y)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    table[:1].to_csv(tmp_path / "gone.csv", index=False)
+    model, rest = str(tmp_path / "model.parquet"), tmp_path / "rest.parquet"
+    words = ["--family", "text=words"]
+    run("fit", str(tmp_path / "all.csv"), "-t", "label", "-o", model, "--cv", "0", *words, *kept)
+    assert traces_in_file(tmp_path / "model.parquet", cells)
+    run("forget", model, str(tmp_path / "gone.csv"), "-o", str(rest), *kept)
+    assert traces_in_file(rest, cells) == []
+
+
+def run(*arguments):
+    """Run a command."""
+    done = CliRunner().invoke(cli.main, list(arguments))
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
+def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_path):
+    """Of rows before those that are kept, weights are there alone; both kinds can be forgotten."""
+    X, y, cells = with_secrets(0, LOW)
+    nb = nv.NaiveBayes(families=FAMILIES).fit(X[:100], y[:100]).drop_rows().partial_fit(X[100:], y[100:])
+    late = with_secrets(120, HIGH)
+    nb.partial_fit(late[0].iloc[[120]], late[1][[120]])
+    nb.forget(X[:1], y[:1])
+    nb.forget(late[0].iloc[[120]], late[1][[120]])
+    check_nothing_stays(nb, [*cells, HIGH], tmp_path, X[1:])
+    whole = nv.NaiveBayes(families=FAMILIES).fit(X[1:], y[1:])
+    assert np.array_equal(nb.counts_.rows, whole.counts_.rows)
+    for name, column in whole.counts_.columns.items():
+        assert column.agrees(nb.counts_.columns[name], 1e-9), name

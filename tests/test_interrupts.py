@@ -140,7 +140,8 @@ CALLS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning")
+# Between the opening of a file and whoever closes it, the garbage collector does.
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_path):
     make, call = CALLS[name]
@@ -161,7 +162,7 @@ def test_an_interrupt_at_any_moment_leaves_the_estimator_as_it_was(name, tmp_pat
 
 
 @pytest.mark.parametrize("kept", ["all rows", "a sample", "no row"])
-@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.TextbookFallbackWarning")
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.errors.CombinedWeightsWarning")
 def test_an_interrupted_merge_leaves_the_models_as_they_were(kept):
     make = sampled if kept == "a sample" else whole
     parts = [make("auto", 60), make("auto", 50)]

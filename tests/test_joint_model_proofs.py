@@ -12,7 +12,7 @@ import pytest
 import naively as nv
 from naively.data.frame import frame_of
 from naively.errors import StaleWarning
-from naively.estimator import tuner
+from naively.estimator import remains, tuner
 from naively.model.joint.label_terms import LabelTerms
 from naively.model.joint.linear_terms import LinearTerms
 from naively.model.joint.number_terms import BinTerms, DensityTerms
@@ -219,7 +219,9 @@ def values_by_term(model, X, y, weights):
 BOUNDS = {"value": 1e-5, "pair": 1e-5, "linear": 0.02}
 
 
-def test_every_term_is_left_out_as_if_its_row_had_been_forgotten():
+def test_every_term_is_left_out_as_if_its_row_had_been_forgotten(monkeypatch):
+    """Middles of bins stay here: by themselves they move where rows are forgotten, so that none is a cell of one."""
+    monkeypatch.setattr(remains, "without_middles", lambda grid, touched: grid)
     X, y = mixed(600, np.random.default_rng(0))
     X = X[["n0", "n1", "n2", "w0", "w1"]].mask(np.random.default_rng(3).random((600, 5)) < 0.05)
     nb = auto(X, y)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import naively as nv
-from naively.errors import InvalidInput, TextbookFallbackWarning
+from naively.errors import InvalidInput, StaleWarning, TextbookFallbackWarning
 from naively.estimator import folds, tuner
 from naively.estimator.fitted_classifier import FittedClassifier
 from naively.estimator.refresh import up_to_date
@@ -154,12 +154,14 @@ def test_a_saved_model_holds_no_rows_and_says_what_to_do(tmp_path):
 
 def test_rows_that_are_dropped_leave_weights_as_they_are():
     X, y = either_or(120)
-    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:100], y[20:100])
-    weights = nb.fitted_.state.tuning.learned
+    nb = nv.NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    weights, answers = nb.fitted_.state.tuning.learned, nb.predict_proba(X)
     assert nb.drop_rows().kept_rows_.rows == 0
-    nb.partial_fit(X[100:], y[100:])  # too few rows to fit weights to
-    assert nb.fitted_.state.tuning.learned.weights == pytest.approx(weights.weights)
-    assert nb.counts_.rows.sum() == 120
+    assert np.array_equal(nb.predict_proba(X), answers)
+    with pytest.warns(StaleWarning):
+        nb.forget(X[100:], y[100:])
+    assert nb.fitted_.state.tuning.learned is weights
+    assert nb.counts_.rows.sum() == 100
 
 
 def test_rows_of_one_class_are_kept_until_another_comes():

@@ -29,7 +29,7 @@ def without_remains(state: FittedState, counts: Counts, gone: Counts) -> FittedS
     Remarks go, too: they are about the rows of `fit`, and some of them name cells.
     """
     joint = None if counts.joint is None else not_below_zero(counts.joint).without_unused_labels()
-    if joint is not None and gone.joint is not None and state.kept is None:
+    if joint is not None and gone.joint is not None and state.all_kept is None:
         joint = replace(joint, grid=without_middles(joint.grid, np.asarray(gone.joint.fine.any(axis=0))))
     columns = {
         name: part.without_unused_words() if isinstance(part, WordTable) else part
@@ -64,7 +64,7 @@ def with_middles_of_rest(state: FittedState, kept: KeptRows) -> FittedState:
     """Return the state with the middles of bins from the rows that are kept; nothing was counted by them."""
     counts = state.counts.value
     joint = counts.joint
-    if joint is None or not joint.grid.numbers or not kept.total:
+    if joint is None or not joint.grid.numbers or not kept.total or state.all_kept is None:
         return state
     rows = kept.rows()
     frame = frame_of(rows.source)

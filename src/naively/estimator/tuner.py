@@ -288,13 +288,15 @@ def calibrated_state(
     if held_out:
         return tuner.calibrate_held_out(rows)
     _check_counted(fitted_model, given, rows)
+    if state.unkept is not None:  # these weights are of all rows, whether they are kept or not
+        tuner = Tuner(parameters, replace(state, kept=None, unkept=None))
     return tuner.calibrate(rows)
 
 
 def _check_counted(fitted_model: FittedClassifier, given: Rows, rows: Rows) -> None:
     """Refuse rows that were never counted: each is left out of the counts, so it must be among them."""
     state, threads = fitted_model.state, fitted_model.parameters.threads
-    first = None if state.kept is None else state.kept.first_unknown(given, threads)
+    first = None if state.all_kept is None else state.all_kept.first_unknown(given, threads)
     if first is None:
         part = TableCounter(replace(state.schema, grid=None))
         count_rows(part, rows, threads)

@@ -24,7 +24,8 @@ def pooled_grid(parts: Sequence[Counts], recipe: Recipe = RECIPE) -> tuple[Grid,
     """Return the grid for the rows of all parts, and a remark if not everything can be afforded.
 
     Numbers are known by the middles of their fine bins, weighted by the rows of these. The grid has all columns that
-    one of the parts counted jointly, in the order of the first that has each.
+    one of the parts counted jointly, in the order of the first that has each. Parts that share a grid keep it, so that
+    their counts add up exactly.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ def pooled_grid(parts: Sequence[Counts], recipe: Recipe = RECIPE) -> tuple[Grid,
         The grid, and the remark.
     """
     grids = [part.joint.grid for part in parts if part.joint is not None]
+    if len(grids) == len(parts) and all(grid == grids[0] for grid in grids[1:]):
+        return grids[0], None
     numbers = list(dict.fromkeys(bins.name for grid in grids for bins in grid.numbers))
     labels = list(dict.fromkeys(values.name for grid in grids for values in grid.labels))
     rows, classes = sum(float(part.rows.sum()) for part in parts), {label for p in parts for label in p.classes.labels}
