@@ -7,6 +7,7 @@ import itertools
 import threading
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from naively.errors import InvalidInput, NotAPart
 
 from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
 
+ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
 CLOSE = {"rtol": 0, "atol": 1e-9}
 # Nothing below may warn: neither of weights that are stale, nor of a textbook model instead of the joint one.
 pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
@@ -339,20 +341,28 @@ def test_copies_learn_apart():
     assert np.allclose(case.answers(other), case.fitted().predict_proba(MIXED), **CLOSE)
 
 
+def census(n):
+    """Return rows of the adult table, or simulated ones of its types, and their classes; texts lie as codes."""
+    if ADULT.exists():
+        frame = pd.read_csv(ADULT, nrows=n)
+        table = pa.Table.from_pandas(frame.iloc[:, :-1], preserve_index=False)
+        coded = (c.combine_chunks().dictionary_encode() if "string" in str(c.type) else c for c in table.columns)
+        return pa.table(dict(zip(table.column_names, coded, strict=True))), frame.iloc[:, -1].to_numpy()
+    rng = np.random.default_rng(0)
+    columns = {
+        "age": rng.integers(17, 90, n).astype(np.int64),
+        "weight": rng.normal(2e5, 1e5, n),
+        "work": pa.array(rng.choice(["private", "state", "federal", "none"], n)).dictionary_encode(),
+        "job": pa.array(rng.choice([f"occupation {k}" for k in range(14)], n)).dictionary_encode(),
+        "gain": np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 99_999, n)),
+    }
+    return pa.table(columns), np.array(["<=50K", ">50K"])[rng.integers(2, size=n)]
+
+
 @pytest.mark.parametrize("batches", [1, 8])
 def test_kept_rows_cost_at_most_twice_their_size_in_arrow(batches):
-    rng = np.random.default_rng(0)
     n = 20_000
-    table = pa.table(
-        {
-            "age": rng.integers(17, 90, n).astype(np.int64),
-            "weight": rng.normal(2e5, 1e5, n),
-            "work": pa.array(rng.choice(["private", "state", "federal", "none"], n)).dictionary_encode(),
-            "job": pa.array(rng.choice([f"occupation {k}" for k in range(14)], n)).dictionary_encode(),
-            "gain": np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 99_999, n)),
-        }
-    )
-    y = np.array(["<=50K", ">50K"])[rng.integers(2, size=n)]
+    table, y = census(n)
     nb = nv.NaiveBayes(model="textbook", smoothing="auto")
     for at in np.array_split(np.arange(n), batches):
         nb.partial_fit(table.slice(at[0], len(at)), y[at])

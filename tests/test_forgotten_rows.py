@@ -71,7 +71,7 @@ def check_nothing_stays(nb, cells, tmp_path, rows):
     nb.predict_proba(rows)
     assert "secret" not in nb.summary()
     assert traces(nb, cells) == []
-    for kept in (False, True) if nb.kept_rows_.rows else (False,):
+    for kept in (False, True) if nb.fitted_.state.all_kept is not None else (False,):
         path = tmp_path / f"{kept}.parquet"
         nb.save(path, rows=kept)
         assert traces_in_file(path, cells) == []
