@@ -503,7 +503,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     @property
     def schema_(self) -> Schema:
         """What each column is, with remarks on what looks odd."""
-        return self._held().schema
+        return self.fitted_.schema
 
     @property
     def classes_(self) -> AnyArray:

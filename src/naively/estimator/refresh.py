@@ -128,7 +128,7 @@ def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fitte
         classes=list(state.counts.counter.declared) or None,
     )
     after = fit_rows(how, rows, list(state.class_weights or ()), kept=state.kept)
-    return replace(after, label_type=state.label_type, has_names=state.has_names)
+    return replace(after, label_type=state.label_type, has_names=state.has_names, kept=state.kept)
 
 
 def recounted(parameters: Parameters, state: FittedState) -> FittedState:
