@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.counting import sample
@@ -377,3 +378,14 @@ def test_kept_rows_cost_at_most_twice_their_size_in_arrow(batches):
     tracemalloc.stop()
     assert twin.total == n
     assert memory <= 2 * size
+
+
+def test_rows_are_kept_while_another_model_answers():
+    birds = load_penguins()
+    X, y = birds.drop(columns="species"), birds.species
+    nb = nv.NaiveBayes().fit(X, y).set_params(model="textbook").forget(X[:20], y[:20])
+    assert np.array_equal(nb.predict(X[:5]), nv.NaiveBayes(model="textbook").fit(X[20:], y[20:]).predict(X[:5]))
+    for model in ("auto", "refined", "auto"):
+        nb.set_params(model=model)
+        once = nv.NaiveBayes(model=model).fit(X[20:], y[20:])
+        assert np.allclose(nb.predict_proba(X), once.predict_proba(X), rtol=0, atol=1e-9)

@@ -139,7 +139,7 @@ def counted_state(
         state = replace(state, kept=KeptRows.of_file(rows, state.counts.counter, threads))
     some = numbers_to_measure(state.counts.counter, rows, parameters.threads)
     information = None if some is None else NumberInformation(some)
-    return replace(state, information=information, fitted_rows=float(counter.rows.sum()))
+    return replace(state, information=information, fitted_rows=float(counter.rows.sum()), fitted_as=parameters.model)
 
 
 def _expected(parameters: Parameters, rows: Rows, counts: Counts, declared: Sequence[Label]) -> Expected | None:

@@ -27,7 +27,7 @@ from ..model.tuning import UNTUNED
 from .combined_weights import part_fit, with_combined_weights
 from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
-from .freshness import outdated
+from .freshness import outdated, weights_in_use
 from .live_counts import LiveCounts
 from .settings import FamilyLike, Parameters, families_of_counts
 from .state import FittedState
@@ -36,8 +36,18 @@ from .tuner import Tuner
 
 def current_model(fitted: FittedClassifier) -> FittedClassifier:
     """Return the model with everything chosen anew, if enough rows came or went; the same one if not."""
-    share = fitted.parameters.recipe.refit_share
-    return up_to_date(fitted) if fitted.state.is_due(share) else fitted
+    state = fitted.state
+    if is_of_another_model(fitted):
+        fitted = FittedClassifier(fitted.parameters, replace(state, due=True))
+    return up_to_date(fitted) if fitted.state.is_due(fitted.parameters.recipe.refit_share) else fitted
+
+
+def is_of_another_model(fitted: FittedClassifier) -> bool:
+    """Tell whether what was chosen is of another model than the one that is set now, which needs rows to choose."""
+    state, parameters = fitted.state, fitted.parameters
+    if state.kept is None or parameters.model == "textbook" or state.fitted_as in (None, parameters.model):
+        return False
+    return weights_in_use(parameters, state.tuning) is None
 
 
 def up_to_date(fitted: FittedClassifier) -> FittedClassifier:
@@ -71,7 +81,7 @@ def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> Fitt
     else:
         after = Tuner(parameters, laid_out_anew(parameters, state, rows)).fit(rows)
     total = float(after.counts.counter.rows.sum())
-    return replace(after, fitted_rows=total, changed=0.0, due=False)
+    return replace(after, fitted_rows=total, fitted_as=parameters.model, changed=0.0, due=False)
 
 
 def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit, rows: Rows) -> FittedState:

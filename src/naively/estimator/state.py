@@ -92,6 +92,7 @@ class FittedState:
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
     kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
     unkept: PartFit | None = None  # the weights of rows before those that are kept, which are no longer there
+    fitted_as: str | None = None  # the model that rows were kept for when something was chosen last
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
     changed: float = 0.0  # how many rows came or went since
     due: bool = False  # whether it is to be chosen anew before the next answer, however few they are
