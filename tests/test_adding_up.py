@@ -24,7 +24,7 @@ from naively.errors import InvalidInput, NotAPart
 from .adding_cases import CASES, CLASS, LABELS, MIXED, SIZE, Case
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult-train.csv.gz"
-CLOSE = {"rtol": 0, "atol": 1e-9}
+CLOSE = {"rtol": 0, "atol": 1e-7}  # Newton's method ends where a step gains next to nothing
 # Nothing below may warn: neither of weights that are stale, nor of a textbook model instead of the joint one.
 pytestmark = [pytest.mark.filterwarnings("error::naively.StaleWarning")]
 
