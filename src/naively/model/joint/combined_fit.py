@@ -2,9 +2,9 @@
 
 Where each part has many rows, each determines the weights well, and their mean is as good as one fit (Zhang, Duchi and
 Wainwright, 2013). Parts of fewer rows hold the slope and curvature of their log loss, which add up to those of all
-rows, as far as terms of the parts are those of the whole. The weights of least loss are then found as on rows: first one for
-each block of terms, then for single terms where that gains. A term that a part did not consider is no evidence against
-it. Curvature is not used for many rows: where classes are nearly separable, the loss is no quadratic.
+rows, as far as terms of the parts are those of the whole. The weights of least loss are then found as on rows: first
+one for each block of terms, then for single terms where that gains. A term that a part did not consider is no evidence
+against it. Curvature is not used for many rows: where classes are nearly separable, the loss is no quadratic.
 """
 
 from __future__ import annotations
