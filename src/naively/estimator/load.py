@@ -174,6 +174,7 @@ def _fitted_model_of(
         return _with_scores(FittedClassifier(parameters, state), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
+    state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:

@@ -6,11 +6,12 @@ and weights are fitted to them on the rows that are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, count_rows, weightless
@@ -141,15 +142,17 @@ def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fitte
     return replace(after, label_type=state.label_type, has_names=state.has_names, kept=state.kept)
 
 
-def recounted(parameters: Parameters, state: FittedState) -> FittedState:
+def recounted(parameters: Parameters, state: FittedState, declared: Sequence[Label] | None = None) -> FittedState:
     """Return the state with nothing but the counts of single columns of the rows that are kept, which are all.
 
-    Everything else is chosen anew before the next answer.
+    Classes that no row has may be declared; by default they are those of the state. Everything else is chosen anew
+    before the next answer.
     """
     assert state.kept is not None
     kept = state.kept.in_order(parameters.threads)
     rows = with_class_weights(kept.rows(), state.class_weights)
-    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), state.counts.counter.declared)
+    declared = state.counts.counter.declared if declared is None else declared
+    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), declared)
     count_rows(counter, weightless(rows, counter.declared), parameters.threads)
     counts = LiveCounts(counter.schema, counter=counter)
     return replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None, due=True)
