@@ -75,6 +75,21 @@ def test_a_model_is_fitted_anew_by_the_weight_of_the_rows_that_came(weight):
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
+def test_classes_may_weigh_nothing_in_models_that_are_merged(monkeypatch):
+    monkeypatch.setattr(sample, "KEPT", KEPT)
+    X, y = table()
+    y[:60] = "2"
+    parts = [nv.NaiveBayes(class_weight={"0": 1.0, "1": 2.0, "2": 0.0}).fit(X[at], y[at]) for at in halves()]
+    merged = nv.merge(parts)
+    assert merged.counts_.rows.tolist() == [np.sum(y == "0"), 2 * np.sum(y == "1")]
+    assert np.isfinite(merged.predict_proba(X)).all()
+
+
+def halves():
+    """Return two halves of the rows, which come one by one."""
+    return slice(0, N, 2), slice(1, N, 2)
+
+
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
@@ -144,6 +159,23 @@ def test_texts_of_one_length_and_checksum_are_no_copies():
     texts = ["29c0c48d67785ae0", "0df989beb6e9ec7f"]
     assert crc32(texts[0].encode()) == crc32(texts[1].encode())
     assert len(set(text_hashes(texts).tolist())) == 2
+
+
+@pytest.mark.parametrize("as_dicts", [False, True])
+def test_texts_that_are_too_long_to_be_kept_are_noticed_as_they_come(as_dicts, monkeypatch):
+    """Pairs of columns are counted while all rows are at hand: no question need come between two batches."""
+    monkeypatch.setattr(sample, "BYTES", 4000)
+    monkeypatch.setattr(sample, "FEWEST", 50)
+    X, y = table()
+    X = X.assign(text=[f"{a} {b} and so on" for a, b in zip(X["colour"], y, strict=True)])
+    nb = nv.NaiveBayes(families={"text": "words"}).fit(X[:5], y[:5])
+    for at in range(5, N, 5):
+        rows = X[at : at + 5]
+        nb.partial_fit(rows.to_dict("records") if as_dicts else rows, y[at : at + 5])
+    nb.predict(X)
+    assert 50 < nb.kept_rows_.rows < N
+    assert np.array_equal(nb.fitted_.state.counts.value.joint.products[:, 0, 0], nb.counts_.rows)
+    assert nb.counts_.rows.sum() == N
 
 
 # -- answers that lag --------------------------------------------------------------------------------------------------

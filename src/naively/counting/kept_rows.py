@@ -22,7 +22,7 @@ from . import sample
 from .counter import TableCounter
 from .files import FileRows
 from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows, without_unused_classes
-from .row_sizes import affordable_contents, part_bytes
+from .row_sizes import affordable_contents, part_bytes, text_bytes_of
 from .rows import Rows
 from .sample import LARGEST_HASH, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part
@@ -41,6 +41,7 @@ class KeptRows:
     hashes: Hashes | None = None  # of each row that is held, in order; None if they stand as they came
     limit: np.uint64 | None = None  # the largest hash of a row that is kept; None while all are
     waiting: tuple[Rows, ...] = ()  # rows that came since, as they came
+    waiting_bytes: int = 0  # of their texts
 
     @classmethod
     def of(cls, rows: Rows, schema: Schema, threads: int = 1) -> KeptRows:
@@ -101,9 +102,17 @@ class KeptRows:
             own = replace(rows, source=cells, weights=rows.own_weights, own=None, by_class=None, hashes=None)
         else:
             own = owned_rows(rows, self.schema, smallest_rows(rows, self.schema, self.limit, threads))
-        kept = replace(self, waiting=(*self.waiting, own))
+        size = self.waiting_bytes + text_bytes_of(own, self.schema)
+        kept = replace(self, waiting=(*self.waiting, own), waiting_bytes=size)
         many = sum(part.target.rows for part in kept.waiting) > WAITING or len(kept.waiting) > CALLS
-        return kept.together(threads) if many or (self.complete and kept.total > sample.KEPT) else kept
+        return kept.together(threads) if many or (self.complete and kept.may_be_too_many()) else kept
+
+    def may_be_too_many(self) -> bool:
+        """Tell whether these are more rows than can all be kept, or whether their texts are too long for that."""
+        if self.total > sample.KEPT or not self.waiting_bytes:
+            return self.total > sample.KEPT
+        held = 0 if self.held is None else text_bytes_of(self.held, self.schema)
+        return held + self.waiting_bytes > sample.BYTES and self.total > sample.FEWEST
 
     def __add__(self, other: KeptRows) -> KeptRows:
         if not isinstance(other, KeptRows):
@@ -141,7 +150,7 @@ class KeptRows:
         if whole.held is None or whole.hashes is None:
             raise RowNotCounted(0)
         left, unknown = remaining_copies(whole.hashes, whole.copies, gone)
-        if len(unknown) if self.complete else whole.is_faded(threads):
+        if len(unknown) if whole.complete else whole.is_faded(threads):
             return whole.lighter(rows, threads)
         return whole.at(np.flatnonzero(left > 0), left)
 
@@ -220,9 +229,11 @@ class KeptRows:
         if self.limit is None:
             held = new if self.held is None else joined_rows([self.held, new], self.schema)
             copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
-            return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
+            whole = replace(self, held=held, copies=copies, hashes=None, waiting=(), waiting_bytes=0)
+            return whole.shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
-        return (added if self.held is None else replace(with_contents(self, added), waiting=())).shrunk(threads)
+        both = added if self.held is None else with_contents(self, added)
+        return replace(both, waiting=(), waiting_bytes=0).shrunk(threads)
 
     def read_as(self, schema: Schema) -> KeptRows:
         """Return the same rows as columns of another schema have them, such as other bins: so they are hashed anew."""

@@ -22,6 +22,15 @@ def affordable_contents(rows: Rows, schema: Schema) -> int:
     return min(most, max(few, sample.FEWEST))
 
 
+def text_bytes_of(rows: Rows, schema: Schema) -> int:
+    """Return the bytes of all texts whose words are counted."""
+    if isinstance(rows.source, Frame):
+        return int(row_text_bytes(rows, schema).sum())
+    names = [column.name for column in schema.of_kind("vectors")]
+    cells = (row.get(name) for row in rows.source for name in names)
+    return sum(len(cell.encode("utf-8", "surrogatepass")) for cell in cells if isinstance(cell, str))
+
+
 def row_text_bytes(rows: Rows, schema: Schema) -> Longs:
     """Return the bytes of the texts of each row whose words are counted."""
     assert isinstance(rows.source, Frame)

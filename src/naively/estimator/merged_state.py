@@ -25,6 +25,7 @@ from ..data.schema import Schema
 from ..model.joint.fitting import known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..stats import Axis, Counts
+from ..stats.arithmetic import divide
 from ..stats.class_weights import times_class_weights
 from ..stats.pairs import JointCounts
 from .live_counts import LiveCounts
@@ -79,8 +80,8 @@ def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list
     found = []
     for state in states:
         value, then = state.counts.value, state.class_weights or {}
-        by = [weights.get(label, 1.0) / then.get(label, 1.0) for label in value.classes.labels]
-        counts = LiveCounts(state.schema, value=times_class_weights(value, np.array(by)))
+        now, before = (np.array([of.get(label, 1.0) for label in value.classes.labels]) for of in (weights, then))
+        counts = LiveCounts(state.schema, value=times_class_weights(value, divide(now, before)))
         found.append(replace(state, counts=counts, class_weights=weights or None))
     return found
 
@@ -88,7 +89,7 @@ def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list
 def own_rows(state: FittedState) -> Floats:
     """Return the rows of each class without the weights of their classes."""
     counts, weights = state.counts.value, state.class_weights or {}
-    return np.asarray(counts.rows / np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
+    return divide(counts.rows, np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
 
 
 def fitted_on_kept_rows(parameters: Parameters, state: FittedState, parts: Sequence[FittedState]) -> FittedState:
