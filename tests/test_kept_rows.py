@@ -206,3 +206,14 @@ def test_another_model_is_fitted_to_kept_rows_after_merging_and_loading(tmp_path
     for nb in (nv.merge(a, b), nv.load(tmp_path / "a.parquet")):
         nb.set_params(model="refined").predict(table()[0])
         assert nb.tuning_.refined is not None
+
+
+def test_what_is_kept_of_one_file_is_a_model_of_it(tmp_path):
+    X, y = table()
+    for name, at in zip(("a", "b"), (slice(0, 200), slice(200, None)), strict=True):
+        X[at].assign(label=y[at]).to_csv(tmp_path / f"{name}.csv", index=False)
+    nv.fit_files(nv.NaiveBayes(), tmp_path / "*.csv", "label", keep_counts=tmp_path / "kept")
+    found = [nv.load(path) for path in (tmp_path / "kept").glob("*.parquet")]
+    whole = [nv.NaiveBayes().fit(tmp_path / f"{name}.csv", target="label").predict_proba(X) for name in "ab"]
+    for nb in found:
+        assert any(np.allclose(nb.predict_proba(X), p, rtol=0, atol=1e-7) for p in whole)

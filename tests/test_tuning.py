@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from palmerpenguins import load_penguins
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
@@ -574,3 +575,16 @@ def test_samples_are_rows_in_their_order():
     assert_array_equal(tuning_sample(rows, 300, schema, 1, RECIPE).target.codes, taken.target.codes)
     assert tuning_sample(rows, 10**6, schema, 1, RECIPE) is rows
     assert ROWS < 256  # so small tables are taken whole
+
+
+def test_the_default_refuses_to_calibrate_with_rows_that_were_never_counted():
+    birds = load_penguins().dropna().drop_duplicates()
+    X, y = birds.drop(columns="species"), birds.species
+    nb = nv.NaiveBayes().fit(X[:250], y[:250])
+    with pytest.raises(
+        InvalidInput, match=r"^Row 0 was never counted.*To learn from these rows, too: partial_fit"
+    ) as e:
+        nb.calibrate(X[250:], y[250:])
+    assert e.value.row == 0
+    before = nb.predict_proba(X)
+    assert np.allclose(nb.calibrate(X[:250], y[:250]).predict_proba(X), before, rtol=0, atol=1e-7)

@@ -100,9 +100,7 @@ void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Wei
             "There must be a proportion for each row and class.");
     LabeledRows rows = labeled_rows(classes, weights, n, counts.classes);
     WordRows x{starts.data(), words.data(), n, proportions ? proportions->data() : nullptr};
-    without_gil(threads, [&](const Run& run) {
-        kernels().leave_one_out_words(x, rows, counts, out.data(), run);
-    });
+    without_gil(threads, [&](const Run& run) { kernels().leave_one_out_words(x, rows, counts, out.data(), run); });
 }
 
 }  // namespace

@@ -101,9 +101,8 @@ void leave_one_out_words(const WordRows& x, const LabeledRows& rows, const WordC
             double w = rows.weights ? rows.weights[row] : 1.0, there = 0;
             std::copy(counts.class_words, counts.class_words + class_words.size(), class_words.begin());
             for (auto i = x.starts[row]; i < x.starts[row + 1]; ++i)
-                each_class(x, rows, row, w, [&](size_t k, double part) {
-                    class_words[counts.group[x.words[i]] * classes + k] -= part;
-                });
+                each_class(x, rows, row, w,
+                           [&](size_t k, double part) { class_words[counts.group[x.words[i]] * classes + k] -= part; });
             for (double& part : class_words) part = std::max(part, 0.0);
             class_proportions(class_words.data(), groups, classes, width, proportions.data());
             std::fill(sums.begin(), sums.end(), 0.0);
@@ -113,8 +112,7 @@ void leave_one_out_words(const WordRows& x, const LabeledRows& rows, const WordC
                 if (total <= 0) continue;  // no other document holds it
                 std::copy(counts.documents.data + word * width, counts.documents.data + (word + 1) * width,
                           documents.begin());
-                each_class(x, rows, row, w,
-                           [&](size_t k, double part) { documents[k] = without(documents[k], part); });
+                each_class(x, rows, row, w, [&](size_t k, double part) { documents[k] = without(documents[k], part); });
                 log_odds.compute(documents.data(), total, proportions.data() + g * width);
                 double* to = sums.data() + 2 * g * classes;
                 for (size_t k = 0; k < classes; ++k)

@@ -31,9 +31,11 @@ def merge(*models: NaiveBayes, names: Sequence[Label] | None = None) -> NaiveBay
 def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | None = None) -> NaiveBayes:
     """Return the model of the rows of all models.
 
-    The first model gives the columns and the settings. What was tuned on top of the counts is taken from the model of
-    the most rows, until `calibrate` tunes it anew. Models that count pairs of columns have to share their bins: fit
-    the others with ``families=first.schema_``.
+    The first model gives the columns and the settings; nothing has to be agreed on before. Where all models keep their
+    rows, and these are up to 20,000, the result is the model of one fit of all rows. With more rows, counts of single
+    columns are exact, and weights are fitted anew on the rows that are kept. Models without rows, from files that hold
+    none, have their counts of pairs moved onto common bins and their weights combined, with a
+    `CombinedWeightsWarning` that says how good that is expected to be. ``0.9 * old`` lets the rows of a model fade.
 
     Parameters
     ----------

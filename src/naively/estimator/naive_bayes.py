@@ -328,6 +328,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Add rows to those that were counted. New classes and categories may come at any time.
 
+        Every answer is that of a current model: what is fitted on top of the counts is fitted anew at the next
+        question, once more than 5 % of the rows are new. Up to 20,000 rows, that is the model of one fit of all.
+
         Parameters
         ----------
         X : data frame, array, dict of columns, list of dicts, path or File
@@ -400,8 +403,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Subtract rows from the counts, which are then those of the remaining rows.
 
-        Weights that were fitted on top of the counts stay as they were, and a `StaleWarning` says so; `calibrate` with
-        the remaining rows fits them anew.
+        Up to 20,000 rows, the model is then that of one fit of the remaining rows. With more rows, counts are exact,
+        and weights are fitted anew on the remaining rows that are kept. No cell of a forgotten row stays in the model.
+        If the model keeps no rows, its weights stay as they were, with a `StaleWarning`.
 
         Parameters
         ----------

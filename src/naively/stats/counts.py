@@ -189,7 +189,7 @@ class Counts:
         found = "on one side only" if self.joint is None or other.joint is None else "over different bins"
         warnings.warn(
             f"Pairs of columns were counted {found}: the result holds single columns only, "
-            "for the textbook model. To keep pairs, count both with one schema: NaiveBayes(families=first.schema_).",
+            "for the textbook model. To keep pairs, merge the models instead of their counts: nv.merge(a, b).",
             TextbookFallbackWarning,
             stacklevel=3,
         )
