@@ -75,6 +75,20 @@ def test_a_model_is_fitted_anew_by_the_weight_of_the_rows_that_came(weight):
     assert np.allclose(nb.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::naively.StaleWarning", "ignore::naively.CombinedWeightsWarning")
+def test_weights_of_faded_rows_that_are_gone_count_less():
+    (X, y), (more, labels) = table(1000), table(1000, 1)
+    old = nv.NaiveBayes().fit(X, y).drop_rows()
+    new = nv.NaiveBayes().fit(more, labels).drop_rows()
+    alone = new.tuning_.learned.weights
+
+    def distance(by):
+        found = nv.merge(by * old, new).tuning_.learned.weights
+        return max(abs(found.get(term, 0.0) - alone.get(term, 0.0)) for term in {*found, *alone})
+
+    assert distance(1e-6) < 1e-3 < 0.01 < distance(1.0)
+
+
 def test_classes_may_weigh_nothing_in_models_that_are_merged(monkeypatch):
     monkeypatch.setattr(sample, "KEPT", KEPT)
     X, y = table()

@@ -21,7 +21,7 @@ from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
 from ..families import Bins
-from ..model.joint.combined_fit import PartFit
+from ..model.joint.combined_fit import PartFit, faded_fit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
@@ -64,8 +64,12 @@ def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
     state = fitted.state
     counts = LiveCounts(state.schema, value=state.counts.value * weight)
     if state.kept is None:
-        return FittedClassifier(fitted.parameters, outdated(replace(state, counts=counts)))
-    faded = replace(state, counts=counts, kept=state.kept * weight, row_weights=None)
+        learned = state.tuning.learned
+        learned = None if learned is None else faded_fit(learned, weight)
+        faded = replace(state, counts=counts, tuning=replace(state.tuning, learned=learned))
+        return FittedClassifier(fitted.parameters, outdated(faded))
+    before = None if state.unkept is None else state.unkept.times(weight)
+    faded = replace(state, counts=counts, kept=state.kept * weight, unkept=before, row_weights=None)
     return FittedClassifier(fitted.parameters, replace(faded, due=True))
 
 
