@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from .._types import CellLike, Hashes, Longs, Places
 from ..data.frame import Frame
 from ..data.schema import Schema
+from ..data.target import SoftLabels
 from ..data.values import ColumnValues
 from ..errors import RowNotCounted
 from . import sample
 from .counter import TableCounter
 from .files import FileRows
 from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows, without_unused_classes
+from .row_sizes import affordable_contents, part_bytes, text_bytes_of
 from .rows import Rows
 from .sample import LARGEST_HASH, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part
@@ -41,6 +41,7 @@ class KeptRows:
     hashes: Hashes | None = None  # of each row that is held, in order; None if they stand as they came
     limit: np.uint64 | None = None  # the largest hash of a row that is kept; None while all are
     waiting: tuple[Rows, ...] = ()  # rows that came since, as they came
+    waiting_bytes: int = 0  # of their texts
 
     @classmethod
     def of(cls, rows: Rows, schema: Schema, threads: int = 1) -> KeptRows:
@@ -101,9 +102,17 @@ class KeptRows:
             own = replace(rows, source=cells, weights=rows.own_weights, own=None, by_class=None, hashes=None)
         else:
             own = owned_rows(rows, self.schema, smallest_rows(rows, self.schema, self.limit, threads))
-        kept = replace(self, waiting=(*self.waiting, own))
+        size = self.waiting_bytes + text_bytes_of(own, self.schema)
+        kept = replace(self, waiting=(*self.waiting, own), waiting_bytes=size)
         many = sum(part.target.rows for part in kept.waiting) > WAITING or len(kept.waiting) > CALLS
-        return kept.together(threads) if many or (self.complete and kept.total > sample.KEPT) else kept
+        return kept.together(threads) if many or (self.complete and kept.may_be_too_many()) else kept
+
+    def may_be_too_many(self) -> bool:
+        """Tell whether these are more rows than can all be kept, or whether their texts are too long for that."""
+        if self.total > sample.KEPT or not self.waiting_bytes:
+            return self.total > sample.KEPT
+        held = 0 if self.held is None else text_bytes_of(self.held, self.schema)
+        return held + self.waiting_bytes > sample.BYTES and self.total > sample.FEWEST
 
     def __add__(self, other: KeptRows) -> KeptRows:
         if not isinstance(other, KeptRows):
@@ -127,7 +136,9 @@ class KeptRows:
         if kept.held is None:
             return kept
         own = np.ones(kept.held.target.rows) if kept.held.weights is None else kept.held.weights
-        return replace(kept, held=replace(kept.held, weights=own * weight, hashes=None))
+        # Of more rows than are kept, those stay that were chosen by their hashes, which are of the weights before.
+        hashes = None if kept.complete else kept.hashes
+        return replace(kept, held=replace(kept.held, weights=own * weight, hashes=None), hashes=hashes)
 
     __rmul__ = __mul__
 
@@ -139,23 +150,32 @@ class KeptRows:
         if whole.held is None or whole.hashes is None:
             raise RowNotCounted(0)
         left, unknown = remaining_copies(whole.hashes, whole.copies, gone)
-        if not self.complete or not len(unknown):
-            return whole.at(np.flatnonzero(left > 0), left)
-        return whole.lighter(rows, threads)
+        if len(unknown) if whole.complete else whole.is_faded(threads):
+            return whole.lighter(rows, threads)
+        return whole.at(np.flatnonzero(left > 0), left)
 
     def first_unknown(self, rows: Rows, threads: int = 1) -> int | None:
-        """Return the first of some rows that cannot have been counted: it would be kept. None if there is none."""
+        """Return the first of some rows that cannot have been counted: it would be kept. None if none can be told."""
         whole, found = self.in_order(threads), hashes_of_rows(rows, self.schema, threads)
+        if whole.is_faded(threads):
+            return None
         limit = LARGEST_HASH if self.limit is None else self.limit
         known = np.zeros(0, dtype=np.uint64) if whole.hashes is None else whole.hashes
         heavy = True if rows.weights is None else rows.weights > 0
         unknown = np.flatnonzero(heavy & (found <= limit) & ~np.isin(found, known))
         return int(unknown[0]) if len(unknown) else None
 
+    def is_faded(self, threads: int = 1) -> bool:
+        """Tell whether rows were chosen by hashes of other weights than they have now."""
+        if self.complete or self.held is None or self.held.weights is None or self.hashes is None:
+            return False
+        return not np.array_equal(self.hashes, hashes_of_rows(replace(self.held, hashes=None), self.schema, threads))
+
     def lighter(self, rows: Rows, threads: int) -> KeptRows:
         """Return these rows less the weights of some: a row may stand for several, of which some are taken away."""
         assert self.held is not None
-        own = np.ones(self.held.target.rows) if self.held.weights is None else self.held.weights.copy()
+        copies = np.ones(self.held.target.rows) if self.copies is None else self.copies
+        own = copies * (1.0 if self.held.weights is None else self.held.weights)
         taken = np.ones(rows.target.rows) if rows.weights is None else rows.weights
         bare = (replace(part, weights=None, own=None, by_class=None, hashes=None) for part in (self.held, rows))
         known, gone = (hashes_of_rows(part, self.schema, threads) for part in bare)
@@ -168,16 +188,24 @@ class KeptRows:
                 part = min(weight, float(own[place]))
                 own[place] -= part
                 weight -= part
-            if weight > 1e-9 * taken[at]:
+            if weight > 1e-9 * taken[at] and self.complete:
                 raise RowNotCounted(at)
-        held = replace(self.held, weights=own, hashes=None)
-        return replace(self, held=held, hashes=None).in_order(threads).heavier_than_nothing()
+        after = replace(self, held=replace(self.held, weights=own / copies, hashes=None))
+        return (replace(after, hashes=None).in_order(threads) if self.complete else after).heavier_than_nothing()
 
     def heavier_than_nothing(self) -> KeptRows:
         """Return the same without rows of no weight."""
         assert self.held is not None
         weights = self.held.weights
         return self if weights is None else self.at(np.flatnonzero(weights > 1e-12 * weights.max(initial=0.0)))
+
+    def labelled(self) -> KeptRows:
+        """Return the same without rows that have no label."""
+        kept = self.in_order()
+        if kept.held is None or isinstance(kept.held.target, SoftLabels):
+            return kept
+        there = kept.held.target.codes >= 0
+        return kept if there.all() else kept.at(np.flatnonzero(there))
 
     # -- how they lie -------------------------------------------------------------------------------------------
 
@@ -201,9 +229,11 @@ class KeptRows:
         if self.limit is None:
             held = new if self.held is None else joined_rows([self.held, new], self.schema)
             copies = None if self.copies is None else np.append(self.copies, np.ones(new.target.rows, dtype=np.int64))
-            return replace(self, held=held, copies=copies, hashes=None, waiting=()).shrunk(threads)
+            whole = replace(self, held=held, copies=copies, hashes=None, waiting=(), waiting_bytes=0)
+            return whole.shrunk(threads)
         added = KeptRows(self.schema, new, limit=self.limit).by_hash(threads)
-        return (added if self.held is None else replace(with_contents(self, added), waiting=())).shrunk(threads)
+        both = added if self.held is None else with_contents(self, added)
+        return replace(both, waiting=(), waiting_bytes=0).shrunk(threads)
 
     def read_as(self, schema: Schema) -> KeptRows:
         """Return the same rows as columns of another schema have them, such as other bins: so they are hashed anew."""
@@ -340,43 +370,8 @@ def remaining_copies(known: Hashes, copies: Longs | None, gone: Hashes) -> tuple
     return left, gone[there < times[which]]
 
 
-def affordable_contents(rows: Rows, schema: Schema) -> int:
-    """Return how many of the rows, in their order, are kept: fewer if their texts are long."""
-    most = min(rows.target.rows, sample.KEPT)
-    size = row_text_bytes(rows, schema)
-    few = int(np.searchsorted(np.cumsum(size), sample.BYTES, side="right"))
-    return min(most, max(few, sample.FEWEST))
-
-
-def row_text_bytes(rows: Rows, schema: Schema) -> Longs:
-    """Return the bytes of the texts of each row whose words are counted."""
-    assert isinstance(rows.source, Frame)
-    found = np.zeros(rows.source.rows, dtype=np.int64)
-    for column in schema.of_kind("vectors"):
-        values = rows.source.columns[column.name]
-        if not isinstance(values, ColumnValues):
-            continue
-        if isinstance(values.data, np.ndarray):
-            found += np.array([len(text) if isinstance(text, str) else 0 for text in values.data], dtype=np.int64)
-        else:
-            array = values.arrow()
-            array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-            found += pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
-
-
 def without_unused(values: object) -> object:
     """Return a column whose texts lie as codes without the texts that no row holds."""
     if not isinstance(values, ColumnValues) or not values.categorical or isinstance(values.data, np.ndarray):
         return values
     return owned_column(values.on(values.arrow().dictionary_decode()))
-
-
-def part_bytes(rows: Rows) -> int:
-    """Return how many bytes the cells of some rows take."""
-    if not isinstance(rows.source, Frame):
-        return 64 * sum(map(len, rows.source))
-    if rows.source.matrix is not None:
-        return int(rows.source.matrix.nbytes)
-    sizes = (c.data.nbytes if hasattr(getattr(c, "data", None), "nbytes") else 0 for c in rows.source.columns.values())
-    return int(sum(sizes))

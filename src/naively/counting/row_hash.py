@@ -79,8 +79,11 @@ class RowHasher:
 
 
 def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
-    """Return a number for each row that follows from its proportions of classes."""
-    return number_hashes(proportions, label_hashes(CLASS, labels) | np.uint64(1))
+    """Return a number for each row that follows from its proportions of classes; all of one class is its label."""
+    known = label_hashes(CLASS, labels)
+    found, likely = number_hashes(proportions, known | np.uint64(1)), proportions.argmax(axis=1)
+    alone = ((proportions != 0).sum(axis=1) == 1) & (proportions[np.arange(len(found)), likely] == 1)
+    return np.where(alone, known[likely], found)
 
 
 def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Floats | None, threads: int) -> Hashes:

@@ -104,15 +104,16 @@ class FittedClassifier:
     def model(self) -> TableModel:
         """The model under the settings as they are now."""
         cache, parameters = self._current_cache(), self.parameters
-        if cache.model is not None and cache.unchanging is parameters:
-            return cache.model
-        if cache.model is None or cache.parameters is None or not cache.parameters.is_same(parameters, MODELLING):
+        model = cache.model  # other threads may empty the cache meanwhile
+        if model is not None and cache.unchanging is parameters:
+            return model
+        if model is None or cache.parameters is None or not cache.parameters.is_same(parameters, MODELLING):
             parameters.check()
             warn_if_outdated(self)
-            cache.model = estimated_model(self)
+            model = cache.model = estimated_model(self)
             cache.parameters = parameters.snapshot()
         cache.unchanging = parameters if parameters.is_plain(MODELLING) else None
-        return cache.model
+        return model
 
     def _current_cache(self) -> ModelCache:
         """Return the cache, emptied if rows were counted since."""
@@ -130,6 +131,13 @@ class FittedClassifier:
             return False
         few = state.changed - cache.changed <= self.parameters.recipe.answer_lag * state.fitted_rows
         return few and len(state.counts.counter.classes) == len(cache.model.classes)
+
+    def without_lag(self) -> FittedClassifier:
+        """Return the same, whose model is of all rows so far: for what is set beside the counts."""
+        cache, state = self._current_cache(), self.state
+        if cache.changed != state.changed:
+            cache.model, cache.changed = None, state.changed
+        return self
 
     def __getstate__(self) -> dict[str, object]:
         return {"parameters": self.parameters, "state": self.state, "cache": ModelCache()}  # models are made anew

@@ -17,7 +17,6 @@ from ..counting.second_pass import Blocks
 from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
-from ..data.target import ONE, Target
 from ..errors import levels_to_caller
 from .combined_weights import part_fit
 from .fitted_classifier import FittedClassifier
@@ -31,13 +30,14 @@ from .tuner import Tuner
 
 
 def add_row(fitted: FittedClassifier, row: Mapping[str, object], label: Label) -> FittedState:
-    """Count one row given as a dict, and return the state after it. The counter of the state counts it in place."""
+    """Count one row given as a dict, and return the state after it, which keeps no rows.
+
+    The counter of the state counts it in place.
+    """
     state = fitted.state
     after = _outdated(state)
     state.counts.add_row(row, label)
-    if after.kept is None:
-        return after
-    return _with_rows(fitted.parameters, after, Rows([row], Target([label], ONE, state.label_type), None))
+    return after
 
 
 def add_rows_to_state(
@@ -54,11 +54,13 @@ def add_rows_to_state(
         rows.sampling = state.kept is not None
     if classes is not None:
         check_new_classes(counter, [*classes, *rows.target.labels])
+    before = float(counter.rows.sum())
     state.counts.add(rows, allowed(parameters.n_jobs, rows.cells))
+    came = float(counter.rows.sum()) - before
     if classes is not None:
         counter.classes.codes(classes)
         counter.declared = tuple(dict.fromkeys([*counter.declared, *classes]))
-    return _with_rows(parameters, _outdated(state), rows)
+    return _with_rows(parameters, _outdated(state), rows, came)
 
 
 def forget_rows(fitted: FittedClassifier, rows: Rows | FileRows) -> FittedState:
@@ -148,8 +150,8 @@ def with_room_to_keep(fitted: FittedClassifier) -> FittedState:
     return replace(state, kept=room, unkept=before)
 
 
-def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows) -> FittedState:
-    """Keep more rows; once they are too many to keep all, lay out bins from all while they are at hand."""
+def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows, came: float) -> FittedState:
+    """Keep more rows, which weigh so much; once they are too many to keep all, lay out bins while all are at hand."""
     before, threads = state.kept, parameters.threads
     if before is None:
         return state
@@ -159,13 +161,11 @@ def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows
         kept = before + KeptRows.of_file(rows, state.counts.counter, threads)
     else:
         kept = before.plus(rows, threads)
-    after = replace(state, kept=kept).changed_by(_number_of(rows))
-    return _laid_out(parameters, after, before, rows) if before.complete and not kept.complete else after
-
-
-def _number_of(rows: Rows | FileRows) -> float:
-    """Return how many rows there are."""
-    return float(rows.counted if isinstance(rows, FileRows) else rows.target.rows)
+    if kept.complete or not before.complete:
+        return replace(state, kept=kept).changed_by(came)
+    if state.expected is not None:  # of rows without a label, all are needed to learn from them anew
+        return _outdated(replace(state, kept=None, unkept=None))
+    return _laid_out(parameters, replace(state, kept=kept.labelled()), before.labelled(), rows)
 
 
 def _laid_out(parameters: Parameters, state: FittedState, before: KeptRows, rows: Rows | FileRows) -> FittedState:
@@ -200,5 +200,5 @@ def _without_rows(
         kept = state.kept - KeptRows.of_file(rows, counter, parameters.threads)
     else:
         kept = state.kept.without(rows, parameters.threads)
-    state = replace(state, kept=kept).changed_by(_number_of(rows), due=True)
+    state = replace(state, kept=kept).changed_by(float(counter.rows.sum()), due=True)
     return recounted(parameters, state) if kept.complete and kept.total else with_middles_of_rest(state, kept)

@@ -171,9 +171,12 @@ def _fitted_model_of(
         fitted_rows=float(counts.rows.sum()),
     )
     if about.get("tuning") is None:
-        return _with_scores(FittedClassifier(parameters, state), about)
+        # Nothing was fitted to the rows of one file of several, whose models are merged: it is fitted when asked for.
+        many = state.kept is not None and state.fitted_rows >= parameters.recipe.fewest_rows
+        return _with_scores(FittedClassifier(parameters, replace(state, due=many)), about)
     offsets = {name: Offsets(*found) for name, found in (value_offsets or {}).items()}
     state = state.tuned(Tuning.from_json(about["tuning"], counts.classes, offsets), parameters)
+    state = replace(state, fitted_as=parameters.model)
     state = replace(state, notice=StaleNotice(not state.tuning.fresh))  # the warning was given before it was saved
     fitted = FittedClassifier(parameters, state)
     if fitted.weights is not None:

@@ -25,6 +25,7 @@ from ..data.schema import Schema
 from ..model.joint.fitting import known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..stats import Axis, Counts
+from ..stats.arithmetic import divide
 from ..stats.class_weights import times_class_weights
 from ..stats.pairs import JointCounts
 from .live_counts import LiveCounts
@@ -39,7 +40,8 @@ def merged_state(parameters: Parameters, states: Sequence[FittedState], schema: 
     kept, first = kept_of_all(states), states[0]
     soft = any(state.has_soft_labels for state in states)
     if kept is not None and kept.complete:
-        return recounted(parameters, replace(first, kept=kept, schema=schema, has_soft_labels=soft))
+        declared = dict.fromkeys(label for state in states for label in state.counts.counter.declared)
+        return recounted(parameters, replace(first, kept=kept, schema=schema, has_soft_labels=soft), list(declared))
     states = weighed_alike(parameters, states)
     counts = sum_of_columns([state.counts.value for state in states])
     merged = replace(
@@ -55,7 +57,10 @@ def merged_state(parameters: Parameters, states: Sequence[FittedState], schema: 
 def kept_of_all(states: Sequence[FittedState]) -> KeptRows | None:
     """Return the rows that are kept of all states; None if one of them keeps none."""
     kept = [state.all_kept for state in states if state.all_kept is not None]
-    return reduce(add, kept) if len(kept) == len(states) else None
+    if len(kept) < len(states):
+        return None
+    every = reduce(add, kept)
+    return every if every.complete else every.labelled()  # others are learned from where all rows are kept
 
 
 def sum_of_columns(parts: Sequence[Counts]) -> Counts:
@@ -75,8 +80,8 @@ def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list
     found = []
     for state in states:
         value, then = state.counts.value, state.class_weights or {}
-        by = [weights.get(label, 1.0) / then.get(label, 1.0) for label in value.classes.labels]
-        counts = LiveCounts(state.schema, value=times_class_weights(value, np.array(by)))
+        now, before = (np.array([of.get(label, 1.0) for label in value.classes.labels]) for of in (weights, then))
+        counts = LiveCounts(state.schema, value=times_class_weights(value, divide(now, before)))
         found.append(replace(state, counts=counts, class_weights=weights or None))
     return found
 
@@ -84,7 +89,7 @@ def weighed_alike(parameters: Parameters, states: Sequence[FittedState]) -> list
 def own_rows(state: FittedState) -> Floats:
     """Return the rows of each class without the weights of their classes."""
     counts, weights = state.counts.value, state.class_weights or {}
-    return np.asarray(counts.rows / np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
+    return divide(counts.rows, np.array([weights.get(label, 1.0) for label in counts.classes.labels]))
 
 
 def fitted_on_kept_rows(parameters: Parameters, state: FittedState, parts: Sequence[FittedState]) -> FittedState:
@@ -99,14 +104,14 @@ def fitted_on_kept_rows(parameters: Parameters, state: FittedState, parts: Seque
 
     after = Tuner(parameters, state).fit(rows, joint_on=joint_on)
     total = float(counter.rows.sum())
-    return replace(after, kept=kept, fitted_rows=total, changed=0.0, due=False)
+    return replace(after, kept=kept, fitted_rows=total, fitted_as=parameters.model, changed=0.0, due=False)
 
 
 def joint_of_part(counter: TableCounter, part: FittedState, grid: Grid, threads: int) -> JointCounts:
     """Return what a part has counted of pairs, on other bins: counted anew if all its rows are kept, or else moved."""
     if part.all_kept is not None and part.all_kept.complete:
         alone = counter.fresh()
-        rows = with_class_weights(part.all_kept.rows(), part.class_weights)
+        rows = with_class_weights(part.all_kept.labelled().rows(), part.class_weights)
         count_jointly([alone], grid, counted_blocks(counter, rows), threads)
         assert alone.together is not None, "pairs were counted"
         seen = list(counter.classes.places)

@@ -725,7 +725,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> nb.predict_set({"sky": "blue"})
         array([[ True, False]])
         """
-        fitted = self.fitted_
+        fitted = self.fitted_.without_lag()
         self._assign(uncertainty.conformalized_state(fitted, X, y, sample_weight, target, held_out=held_out))
         return self
 
@@ -759,7 +759,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         Evidence
             Contributions by row, column and class, and pictures of them.
         """
-        return answers.evidence_of(self.fitted_, X, against)
+        return answers.evidence_of(self.fitted_.without_lag(), X, against)
 
     # -- scores ---------------------------------------------------------------------------------------------------
 
@@ -798,7 +798,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> nb.leave_one_out(rows, ["in", "in", "out", "out"] * 5).accuracy
         1.0
         """
-        return evaluation.scores_by_leave_one_out(self.fitted_, X, y, sample_weight, target)
+        return evaluation.scores_by_leave_one_out(self.fitted_.without_lag(), X, y, sample_weight, target)
 
     def score(
         self, X: TableLike, y: ColumnLike = None, sample_weight: ColumnLike = None, *, target: str | None = None
@@ -850,7 +850,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         data frame
             Of pandas or Polars if the program uses one of them, else of PyArrow.
         """
-        return reports.column_probabilities(self.fitted_, column)
+        return reports.column_probabilities(self.fitted_.without_lag(), column)
 
     def words(self, label: Label, top: int = 20, column: str | None = None) -> TableLike:
         """Return the words that contribute most to a class.
@@ -869,7 +869,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         data frame
             The words, their contributions, and in how many texts they were counted.
         """
-        return reports.strongest_words(self.fitted_, label, top, column)
+        return reports.strongest_words(self.fitted_.without_lag(), label, top, column)
 
     def importance(self) -> TableLike:
         """Return the mutual information of each column and the class, the highest first.

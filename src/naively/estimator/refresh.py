@@ -6,11 +6,12 @@ and weights are fitted to them on the rows that are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, count_rows, weightless
@@ -20,7 +21,7 @@ from ..data.frame import Frame, frame_of
 from ..data.grid import Grid, NumberBins
 from ..data.schema import Schema
 from ..families import Bins
-from ..model.joint.combined_fit import PartFit
+from ..model.joint.combined_fit import PartFit, faded_fit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
@@ -63,8 +64,12 @@ def times_weight(fitted: FittedClassifier, weight: float) -> FittedClassifier:
     state = fitted.state
     counts = LiveCounts(state.schema, value=state.counts.value * weight)
     if state.kept is None:
-        return FittedClassifier(fitted.parameters, outdated(replace(state, counts=counts)))
-    faded = replace(state, counts=counts, kept=state.kept * weight, row_weights=None)
+        learned = state.tuning.learned
+        learned = None if learned is None else faded_fit(learned, weight)
+        faded = replace(state, counts=counts, tuning=replace(state.tuning, learned=learned))
+        return FittedClassifier(fitted.parameters, outdated(faded))
+    before = None if state.unkept is None else state.unkept.times(weight)
+    faded = replace(state, counts=counts, kept=state.kept * weight, unkept=before, row_weights=None)
     return FittedClassifier(fitted.parameters, replace(faded, due=True))
 
 
@@ -141,15 +146,17 @@ def fitted_anew(parameters: Parameters, state: FittedState, rows: Rows) -> Fitte
     return replace(after, label_type=state.label_type, has_names=state.has_names, kept=state.kept)
 
 
-def recounted(parameters: Parameters, state: FittedState) -> FittedState:
+def recounted(parameters: Parameters, state: FittedState, declared: Sequence[Label] | None = None) -> FittedState:
     """Return the state with nothing but the counts of single columns of the rows that are kept, which are all.
 
-    Everything else is chosen anew before the next answer.
+    Classes that no row has may be declared; by default they are those of the state. Everything else is chosen anew
+    before the next answer.
     """
     assert state.kept is not None
     kept = state.kept.in_order(parameters.threads)
     rows = with_class_weights(kept.rows(), state.class_weights)
-    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), state.counts.counter.declared)
+    declared = state.counts.counter.declared if declared is None else declared
+    counter = TableCounter(rows.schema(bare_schema(parameters, state.schema)), declared)
     count_rows(counter, weightless(rows, counter.declared), parameters.threads)
     counts = LiveCounts(counter.schema, counter=counter)
     return replace(state, kept=kept, counts=counts, schema=counter.schema, tuning=UNTUNED, information=None, due=True)

@@ -77,7 +77,7 @@ def scores_in_use(fitted: FittedClassifier) -> HeldOutScores:
     """Return the held-out scores of the model under the settings as they are now; they are made if rows are kept."""
     state, found = fitted.state, scores_at_hand(fitted)
     if found is None and state.kept is not None and state.kept.total > 1 and state.expected is None:
-        found = held_out_scores(fitted, state.kept.rows())
+        found = held_out_scores(fitted.without_lag(), state.kept.labelled().rows())
         state.held_out.keep(found, fitted.parameters)
     if found is not None:
         return found.of_classes(fitted.all_counts.classes.labels)

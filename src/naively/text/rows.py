@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +11,6 @@ from scipy import sparse
 from .._kernels import ClassWords, TokenRows
 from .._threads import allowed
 from .._types import AnyArray, Codes, ColumnLike, Floats, Hashes, Longs, Places
-from ..stats.hashing import mix_hashes
 from .column import kernel_texts, strings_of
 from .reader import TextReader
 
@@ -101,11 +101,12 @@ def take_texts(texts: ColumnLike, at: slice | Places) -> ColumnLike:
 
 
 def text_hashes(texts: ColumnLike) -> Hashes:
-    """Return a number for each text that looks random and follows from it."""
-    from zlib import crc32
+    """Return a number for each text that looks random and follows from it.
 
-    found: list[int] = []
+    It has 64 bits of a cryptographic hash, so that no two texts that somebody has are taken for copies of each other.
+    """
+    found: list[bytes] = []
     for batch in strings_of(texts, allow_missing=True):
         coded = (text.encode("utf-8", "surrogatepass") for text in batch)
-        found += [crc32(text) << 32 | len(text) & 0xFFFFFFFF for text in coded]
-    return mix_hashes(np.array(found, dtype=np.uint64))
+        found += [blake2b(text, digest_size=8).digest() for text in coded]
+    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)

@@ -10,6 +10,7 @@ against it. Curvature is not used for many rows: where classes are nearly separa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,15 @@ class PartFit(NamedTuple):
         """Return the weights of a model; None if it has none."""
         rows = model.counts.joint.products[:, 0, 0]
         return None if model.fit is None else cls(model.fit, owners_of(model), model.classes, rows, model.counts.prior)
+
+    def times(self, weight: float) -> PartFit:
+        """Return the weights of the same rows, each weighing so many times as much."""
+        return self._replace(fit=faded_fit(self.fit, weight), rows=weight * self.rows)
+
+
+def faded_fit(fit: JointFit, weight: float) -> JointFit:
+    """Return the same weights; beside those of others, their rows weigh so many times as much."""
+    return fit if fit.near is None else replace(fit, near=fit.near.times(weight))
 
 
 def owners_of(model: JointModel) -> tuple[Owner, ...]:

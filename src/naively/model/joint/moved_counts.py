@@ -294,7 +294,7 @@ def level_of(bins: NumberBins, numbers: Floats) -> Floats:
 def split_bins(moved: MovedNumber, old: NumberBins, new: NumberBins, rows: KnownRows) -> MovedNumber:
     """Return fine bins that are split as some of their rows are: a class as its own rows, the fewer the more as all."""
     x = rows.numbers[old.name]
-    there = ~np.isnan(x)
+    there = ~np.isnan(x) & (rows.weights > 0)
     x, y, w = x[there], rows.y[there], rows.weights[there]
     before, size = np.searchsorted(old.cuts, x), len(new.coarse)
     pairs, which = np.unique(before * size + np.searchsorted(new.cuts, x), return_inverse=True)
