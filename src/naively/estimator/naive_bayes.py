@@ -376,6 +376,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
             after = incremental.add_rows_to_state(fitted, rows, declared)
             self._fitted = fitted.followed_by(after)
         except BaseException as error:
+            self._fitted = fitted
             counts.restore(saved, error)
             raise
         incremental.warn_of_change(before, self._fitted)
