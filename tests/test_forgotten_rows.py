@@ -205,3 +205,18 @@ def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_p
     assert np.array_equal(nb.counts_.rows, whole.counts_.rows)
     for name, column in whole.counts_.columns.items():
         assert column.agrees(nb.counts_.columns[name], 1e-9), name
+
+
+def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(monkeypatch, tmp_path):
+    monkeypatch.setattr(sample, "KEPT", 40)
+    X, y = rows_of(SIZE)
+    rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
+    for kind in ("frame", "file"):
+        rows[: SIZE + 20].to_csv(path := tmp_path / "gone.csv", index=False)
+        nb = nv.NaiveBayes().fit(rows, target="y")
+        nb.forget(path if kind == "file" else rows[: SIZE + 20], target="y")
+        assert nb.counts_.rows.sum() == 10
+        assert nb.kept_rows_.rows <= 10
+        rows[SIZE + 20 :].to_csv(path, index=False)
+        nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
+        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
