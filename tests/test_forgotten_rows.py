@@ -220,3 +220,25 @@ def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(monkey
         rows[SIZE + 20 :].to_csv(path, index=False)
         nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
         assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
+
+
+def test_a_model_that_forgot_all_rows_starts_anew(monkeypatch, tmp_path):
+    monkeypatch.setattr(sample, "KEPT", 120)
+    X, y = rows_of(SIZE)
+    nb = nv.NaiveBayes(families=FAMILIES).fit(X, y)
+    assert not nb.kept_rows_.complete
+    nb.forget(X, y).save(tmp_path / "empty.parquet", rows=True)
+    once = nv.NaiveBayes(families=FAMILIES).fit(X[:100], y[:100]).predict_proba(X)
+    for empty in (nb, nv.load(tmp_path / "empty.parquet")):
+        again = empty.partial_fit(X[:100], y[:100])
+        assert np.allclose(again.predict_proba(X), once, atol=1e-9)
+        assert again.kept_rows_.complete
+
+
+def test_the_command_forgets_all_rows_of_a_file_with_rows(tmp_path):
+    X, y = rows_of(SIZE)
+    X[["size", "colour"]].assign(y=y).to_csv(path := tmp_path / "rows.csv", index=False)
+    model = str(tmp_path / "model.parquet")
+    run("fit", str(path), "--target", "y", "--keep-rows", "-o", model, "--quiet")
+    run("forget", model, str(path), "-o", model)
+    assert nv.load(model).counts_.rows.sum() == 0

@@ -363,7 +363,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
         single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
-        if single_row and before.kept is None:  # at once, for those who learn row by row
+        if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
             after = incremental.add_row(held, X, label)
             if after is not before:
                 self._fitted = held.followed_by(after)
