@@ -213,6 +213,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                 break
         return held
 
+    def _to_add(self) -> FittedClassifier:
+        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
+        held = self._under_settings()
+        kept = held.state.all_kept
+        return held if kept is not None and kept.complete else self.fitted_
+
     def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
         if self._fitted is None:
@@ -993,7 +999,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> nv.merge(0.5 * old, new).counts_
         Counts: 3 rows (in: 1.5, out: 1.5), 1 columns
         """
-        return type(self).from_fitted(times_weight(self.fitted_, weight))
+        return type(self).from_fitted(times_weight(self._to_add(), weight))
 
     __rmul__ = __mul__
 
