@@ -115,7 +115,7 @@ def test_parts_larger_than_the_sample_merge_nearly_exactly(by, monkeypatch):
     test = np.setdiff1d(np.arange(3000), train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nv.TargetWarning)
-        parts = [nv.NaiveBayes().fit(X.iloc[at], y[at]) for at in np.array_split(train, 3)]
+        parts = [nv.NaiveBayes().fit(X.iloc[at], y[at]) for at in np.array_split(np.asarray(train), 3)]
     whole, merged = nv.NaiveBayes().fit(X.iloc[train], y[train]), nv.merge(parts)
     assert not merged.kept_rows_.complete
     assert merged.kept_rows_.rows == 300

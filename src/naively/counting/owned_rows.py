@@ -37,13 +37,13 @@ def owned_column(values: FrameColumn) -> FrameColumn:
     """Return a column that was copied, as an Arrow array; texts that repeat lie as codes."""
     if not isinstance(values, ColumnValues):
         return values
+    data = values.data
+    if not isinstance(data, (np.ndarray, pa.Array, pa.ChunkedArray)):  # Polars, whose views few kernels can read
+        return values.on(data.to_arrow()).coded()
     try:
-        array = values.arrow()
+        return values.on(values.arrow()).coded()
     except InvalidInput:  # halves of surrogate pairs, which Arrow cannot hold
         return values
-    if pa.types.is_string_view(array.type):  # not all that is done with texts knows views
-        array = array.cast(pa.large_string())
-    return values.on(array).coded()
 
 
 def joined_rows(parts: Sequence[Rows], schema: Schema) -> Rows:
