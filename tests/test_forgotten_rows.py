@@ -205,3 +205,40 @@ def test_rows_that_came_after_others_were_dropped_are_forgotten_like_those(tmp_p
     assert np.array_equal(nb.counts_.rows, whole.counts_.rows)
     for name, column in whole.counts_.columns.items():
         assert column.agrees(nb.counts_.columns[name], 1e-9), name
+
+
+def test_no_copy_of_rows_stays_that_a_file_larger_than_the_sample_forgets(monkeypatch, tmp_path):
+    monkeypatch.setattr(sample, "KEPT", 40)
+    X, y = rows_of(SIZE)
+    rows = pd.concat([X.assign(y=y), X[:30].assign(y=y[:30])])[["size", "colour", "y"]]  # some stand twice
+    for kind in ("frame", "file"):
+        rows[: SIZE + 20].to_csv(path := tmp_path / "gone.csv", index=False)
+        nb = nv.NaiveBayes().fit(rows, target="y")
+        nb.forget(path if kind == "file" else rows[: SIZE + 20], target="y")
+        assert nb.counts_.rows.sum() == 10
+        assert nb.kept_rows_.rows <= 10
+        rows[SIZE + 20 :].to_csv(path, index=False)
+        nb.forget(path if kind == "file" else rows[SIZE + 20 :], target="y")
+        assert nb.counts_.rows.sum() == nb.kept_rows_.rows == 0
+
+
+def test_a_model_that_forgot_all_rows_starts_anew(monkeypatch, tmp_path):
+    monkeypatch.setattr(sample, "KEPT", 120)
+    X, y = rows_of(SIZE)
+    nb = nv.NaiveBayes(families=FAMILIES).fit(X, y)
+    assert not nb.kept_rows_.complete
+    nb.forget(X, y).save(tmp_path / "empty.parquet", rows=True)
+    once = nv.NaiveBayes(families=FAMILIES).fit(X[:100], y[:100]).predict_proba(X)
+    for empty in (nb, nv.load(tmp_path / "empty.parquet")):
+        again = empty.partial_fit(X[:100], y[:100])
+        assert np.allclose(again.predict_proba(X), once, atol=1e-9)
+        assert again.kept_rows_.complete
+
+
+def test_the_command_forgets_all_rows_of_a_file_with_rows(tmp_path):
+    X, y = rows_of(SIZE)
+    X[["size", "colour"]].assign(y=y).to_csv(path := tmp_path / "rows.csv", index=False)
+    model = str(tmp_path / "model.parquet")
+    run("fit", str(path), "--target", "y", "--keep-rows", "-o", model, "--quiet")
+    run("forget", model, str(path), "-o", model)
+    assert nv.load(model).counts_.rows.sum() == 0

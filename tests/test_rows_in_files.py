@@ -387,3 +387,27 @@ def test_hashes_that_do_not_follow_from_rows_come_back(tmp_path, monkeypatch):
     assert stored.hashes is not None
     assert_array_equal(back.hashes, kept.hashes)
     assert_array_equal(back.held.weights, kept.held.weights)
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("few", [5, 30, 60])
+def test_a_model_of_few_rows_goes_on_nearly_as_one_fit_though_its_file_held_no_row(few, one_by_one, tmp_path):
+    rng = np.random.default_rng(1)
+    a, b = rng.choice(list("xyz"), 3000), rng.choice(list("xyz"), 3000)
+    X, y = pd.DataFrame({"a": a, "b": b, "c": rng.normal(size=3000)}), np.where(a == b, "same", "other")
+    nb = saved(nv.NaiveBayes().fit(X[:few], y[:few]), tmp_path, rows=False)
+    if one_by_one:
+        for row, label in zip(X[few:1000].to_dict("records"), y[few:1000], strict=True):
+            nb.partial_fit(row, label)
+    else:
+        nb.partial_fit(X[few:1000], y[few:1000])
+    once = nv.NaiveBayes().fit(X[:1000], y[:1000])
+    assert nb.kept_rows_.rows == 1000 - few
+    assert not nb.kept_rows_.complete
+    assert nb.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.01  # 0.56 by the textbook model
+    nb.forget(X[: few // 2], y[: few // 2]).forget(X[500:1000], y[500:1000])
+    assert nb.counts_.rows.sum() == 500 - few // 2
+    assert nb.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.03
+    with pytest.warns(nv.CombinedWeightsWarning):
+        both = nv.merge(nb, once)
+    assert both.score(X[1000:], y[1000:]) >= once.score(X[1000:], y[1000:]) - 0.03

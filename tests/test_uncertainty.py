@@ -349,6 +349,10 @@ def test_rows_that_were_never_counted_are_refused(fitted):
     nb, X, y = fitted
     with pytest.raises(InvalidInput, match="counted"):
         nb.conformalize(pd.concat([X, X]), np.append(y, y))
+    other = X.copy()
+    other.iloc[3, 0] += 0.001
+    with pytest.raises(InvalidInput, match=r"Row 3 was never counted, .* held_out=True"):
+        nb.conformalize(other, y)
     with pytest.raises(InvalidInput, match="does not know the label 'x'"):
         nb.conformalize(X, ["x"] * len(X), held_out=True)
 

@@ -52,7 +52,7 @@ def merge_command(models: tuple[str, ...], out: str, keep_rows: bool | None, qui
         print_json(said | views.kept_rows_as_json(fitted, in_file=kept))
     elif not quiet:
         held = f" It holds {views.rows_in_file(fitted)}." if kept else ""
-        click.echo(f"Wrote {out}: {row_count_text(rows)} rows of {len(models)} models.{held}")
+        click.echo(f"Wrote {out}: {row_count_text(rows)} rows of {len(models)} model{'s' * (len(models) > 1)}.{held}")
 
 
 def refuse_file_without_rows(model: str, fitted: FittedClassifier) -> None:

@@ -83,11 +83,15 @@ class KeptRows:
     def rows(self) -> Rows:
         """Return the rows in the order of their hashes; of more than are kept, each content with its proportion."""
         whole = self.in_order()
-        assert whole.held is not None, "there are rows"
-        if whole.copies is None:
-            return whole.held
-        times = whole.copies if self.complete else proportional_copies(whole.copies, sample.KEPT)
-        return whole.held.take(np.repeat(np.arange(len(times)), times))
+        if whole.copies is None or self.complete:
+            return whole.every_copy()
+        return whole.every_copy(proportional_copies(whole.copies, sample.KEPT))
+
+    def every_copy(self, copies: Longs | None = None) -> Rows:
+        """Return the rows that are held, each as often as it was counted, or as often as this says."""
+        assert self.held is not None, "there are rows"
+        times = self.copies if copies is None else copies
+        return self.held if times is None else self.held.take(np.repeat(np.arange(len(times)), times))
 
     # -- more and fewer rows ------------------------------------------------------------------------------------
 
@@ -129,7 +133,9 @@ class KeptRows:
     def __sub__(self, part: KeptRows) -> KeptRows:
         if not isinstance(part, KeptRows):
             return NotImplemented
-        return self if part.held is None and not part.waiting else self.without(part.rows())
+        if part.held is None and not part.waiting:
+            return self
+        return self.without(part.in_order().every_copy())  # no copy of a row may stay
 
     def __mul__(self, weight: float) -> KeptRows:
         kept = self.together()

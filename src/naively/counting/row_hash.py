@@ -88,7 +88,7 @@ def soft_label_hashes(labels: Sequence[Label], proportions: Floats) -> Hashes:
 
 def frame_hashes(hasher: RowHasher, frame: Frame, y: Codes | Hashes, weights: Floats | None, threads: int) -> Hashes:
     """Return the hash of each row of a frame."""
-    found = []
+    found = [np.zeros(0, dtype=np.uint64)]  # there may be no row: all were forgotten
     for begin in range(0, frame.rows, BLOCK):
         rows = slice(begin, min(begin + BLOCK, frame.rows))
         block = hasher.counter.encoded(frame, rows.start, rows.stop, threads)

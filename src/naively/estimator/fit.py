@@ -53,7 +53,8 @@ def fit_rows(
     if isinstance(rows, FileRows):
         return _fit_file(parameters, rows, to_come, normalize_weight)
     declared, given = checked_classes(parameters.classes, rows), rows
-    check_scale(rows.weights)
+    if kept is None:  # weights of kept rows may have faded, which nobody has to change
+        check_scale(rows.weights)
     rows = with_class_weights(rows, class_weights_of(parameters.class_weight, rows, [*declared, *to_come]))
     counter = TableCounter(rows.schema(parameters.families, parameters.model != "textbook"), declared)
     labelled = weightless(rows, declared)

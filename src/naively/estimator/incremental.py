@@ -18,6 +18,7 @@ from ..counting.soft_labels import counted_blocks
 from ..counting.weights import refuse_balanced, with_class_weights
 from ..data.frame import Frame
 from ..errors import levels_to_caller
+from ..model.tuning import UNTUNED
 from .combined_weights import part_fit
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
@@ -25,7 +26,7 @@ from .live_counts import LiveCounts
 from .refresh import recounted
 from .remains import with_middles_of_rest, without_remains
 from .settings import Parameters
-from .state import FittedState, HeldOutCache, NumberInformation
+from .state import FittedState, HeldOutCache, NumberInformation, UnkeptRows
 from .tuner import Tuner
 
 
@@ -142,12 +143,21 @@ def warn_of_change(before: FittedState, fitted: FittedClassifier) -> None:
 
 
 def with_room_to_keep(fitted: FittedClassifier) -> FittedState:
-    """Return the state ready to keep rows that come, where nothing is kept of those before but their weights."""
-    state, before = fitted.state, None if fitted.state.kept is not None else part_fit(fitted)
-    if before is None:
+    """Return the state ready to keep rows that come, where none is kept of those before.
+
+    There may be none of those, or their weights, or too few of them for weights. Where they were enough, and the
+    textbook model was better, a few new rows do not tell more.
+    """
+    state, parameters = fitted.state, fitted.parameters
+    if state.kept is not None or state.expected is not None or not parameters.leaves_choices:
         return state
-    room = KeptRows(replace(state.schema, grid=None, hints=()), limit=LARGEST_HASH)
-    return replace(state, kept=room, unkept=before)
+    bare, counted = replace(state.schema, grid=None, hints=()), float(state.counts.counter.rows.sum())
+    if not counted:
+        return replace(state, kept=KeptRows(bare), tuning=UNTUNED)
+    before = part_fit(fitted)
+    if before is None and (parameters.model != "auto" or counted >= parameters.recipe.fewest_rows):
+        return state
+    return replace(state, kept=KeptRows(bare, limit=LARGEST_HASH), unkept=UnkeptRows(before))
 
 
 def _with_rows(parameters: Parameters, state: FittedState, rows: Rows | FileRows, came: float) -> FittedState:
@@ -200,5 +210,14 @@ def _without_rows(
         kept = state.kept - KeptRows.of_file(rows, counter, parameters.threads)
     else:
         kept = state.kept.without(rows, parameters.threads)
+    if state.all_kept is not None and not kept.total and not state.counts.value.rows.any():
+        return _emptied(state)
     state = replace(state, kept=kept).changed_by(float(counter.rows.sum()), due=True)
     return recounted(parameters, state) if kept.complete and kept.total else with_middles_of_rest(state, kept)
+
+
+def _emptied(state: FittedState) -> FittedState:
+    """Return the state after its last row was forgotten: rows that come are kept as from the start."""
+    schema = replace(state.schema, grid=None, hints=())
+    counts = LiveCounts(schema, value=replace(state.counts.value, schema=schema, joint=None))
+    return replace(state, counts=counts, schema=schema, kept=KeptRows(schema), tuning=UNTUNED, changed=0.0, due=True)

@@ -65,12 +65,12 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
     Counts: 4 rows (in: 2, out: 2), 1 columns
     """
     given = _listed_models(models)
-    return type(given[0]).from_fitted(merge_models([model.fitted_ for model in given], names))
+    return type(given[0]).from_fitted(merge_models([model._to_add() for model in given], names))
 
 
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
-    first, called = models[0], list(names or range(len(models)))
+    first, called = models[0], list(names or (f"Model {at + 1}" for at in range(len(models))))
     every = all(model.state.all_kept is not None and model.state.all_kept.complete for model in models)
     schema = _schema_of(first, every)
     for other, name in zip(models[1:], called[1:], strict=True):

@@ -213,6 +213,12 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
                 break
         return held
 
+    def _to_add(self) -> FittedClassifier:
+        """Return the fitted model to be added to others: where all rows are kept, these are enough, current or not."""
+        held = self._under_settings()
+        kept = held.state.all_kept
+        return held if kept is not None and kept.complete else self.fitted_
+
     def _held(self) -> FittedClassifier:
         """Return the fitted model with the settings of the last call."""
         if self._fitted is None:
@@ -363,7 +369,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         before, counts = held.state, held.state.counts
         alone = classes is None and sample_weight is None and target is None and before.class_weights is None
         single_row = alone and is_one_row(X) and counts.counter.takes_row(label := single(y))
-        if single_row and before.kept is None:  # at once, for those who learn row by row
+        if single_row and before.kept is None and not held.parameters.leaves_choices:  # at once, row by row
             after = incremental.add_row(held, X, label)
             if after is not before:
                 self._fitted = held.followed_by(after)
@@ -994,7 +1000,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator):
         >>> nv.merge(0.5 * old, new).counts_
         Counts: 3 rows (in: 1.5, out: 1.5), 1 columns
         """
-        return type(self).from_fitted(times_weight(self.fitted_, weight))
+        return type(self).from_fitted(times_weight(self._to_add(), weight))
 
     __rmul__ = __mul__
 

@@ -15,6 +15,9 @@ from .._types import Label
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
 from ..counting.rows import Rows, count_rows, weightless
+from ..counting.sample import LARGEST_HASH
+from ..counting.second_pass import count_jointly
+from ..counting.soft_labels import counted_blocks
 from ..counting.weights import with_class_weights
 from ..data.column import Column, family_of
 from ..data.frame import Frame, frame_of
@@ -25,6 +28,8 @@ from ..model.joint.combined_fit import PartFit, faded_fit
 from ..model.joint.fitting import enough, fitted_grid, known_rows
 from ..model.joint.moved_counts import moved_counts
 from ..model.tuning import UNTUNED
+from ..stats import Axis
+from ..stats.pairs import JointCounts
 from .combined_weights import part_fit, with_combined_weights
 from .fit import fit_rows
 from .fitted_classifier import FittedClassifier
@@ -82,19 +87,51 @@ def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> Fitt
         return fitted_anew(parameters, replace(state, kept=kept), kept.rows())
     rows, state = with_class_weights(kept.rows(), state.class_weights), replace(state, kept=kept)
     if state.unkept is not None:
-        after = fitted_beside(parameters, state, state.unkept, rows)
+        after = fitted_beside(parameters, state, state.unkept.fit, rows)
     else:
         after = Tuner(parameters, laid_out_anew(parameters, state, rows)).fit(rows)
     total = float(after.counts.counter.rows.sum())
     return replace(after, fitted_rows=total, fitted_as=parameters.model, changed=0.0, due=False)
 
 
-def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit, rows: Rows) -> FittedState:
+def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit | None, rows: Rows) -> FittedState:
     """Return the state with weights fitted on new rows, combined with those of rows that are no longer there."""
-    if enough(rows, recipe=parameters.recipe):
+    assert state.kept is not None
+    some = enough(rows, recipe=parameters.recipe)
+    if state.kept.limit == LARGEST_HASH and some and (before is None or nearly_all_are_kept(state, state.kept)):
+        return fitted_beside_few(parameters, state, rows)
+    if some and (before is not None or state.counts.value.joint is not None):
         state = Tuner(parameters, state).fit(rows)
     parts = [before, part_fit(FittedClassifier(parameters, state))]
     return with_combined_weights(parameters, replace(state, tuning=UNTUNED), parts) or state
+
+
+def nearly_all_are_kept(state: FittedState, kept: KeptRows) -> bool:
+    """Tell whether so few rows are no longer there that their bins and weights tell less than those of the others."""
+    return kept.total >= 0.95 * float(state.counts.counter.rows.sum())
+
+
+def fitted_beside_few(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
+    """Return the state of new rows, all of them kept, and of fewer that are no longer there.
+
+    Bins are laid out from the new rows, and counts of pairs of the others are moved onto them. The weights are those of
+    the new rows.
+    """
+    known = TableCounter(state.schema, state.counts.counter.declared)
+    count_rows(known, rows, parameters.threads)
+    few = state.counts.value - known.value()
+    schema, counter = replace(state.schema, grid=None), state.counts.counter.twin()
+    counter.schema, counter.together = schema, None
+
+    def joint_on(grid: Grid) -> JointCounts:
+        pairs = counter.fresh()
+        count_jointly([pairs], grid, counted_blocks(counter, rows), parameters.threads)
+        assert pairs.together is not None, "pairs were counted"
+        seen = list(counter.classes.places)
+        return moved_counts(few, grid) + pairs.together.value(seen, Axis(seen, counter.declared))
+
+    bare = replace(state, counts=LiveCounts(schema, counter=counter), schema=schema, tuning=UNTUNED)
+    return Tuner(parameters, bare).fit(rows, joint_on=joint_on)
 
 
 def laid_out_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:

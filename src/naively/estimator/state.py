@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,6 +72,12 @@ class HeldOutCache:
         self.scores, self.parameters = scores, parameters.snapshot()
 
 
+class UnkeptRows(NamedTuple):
+    """What is left, beside the counts, of rows that are no longer there."""
+
+    fit: PartFit | None  # the weights that were fitted to them; None if they were too few
+
+
 @dataclass(frozen=True, eq=False)
 class FittedState:
     """What a classifier learned.
@@ -91,7 +98,7 @@ class FittedState:
     information: NumberInformation | None = None  # of numbers, where their bins are not counted
     has_soft_labels: bool = False  # whether rows belonged to several classes by proportions
     kept: KeptRows | None = None  # rows to fit anew on what was chosen on top of the counts
-    unkept: PartFit | None = None  # the weights of rows before those that are kept, which are no longer there
+    unkept: UnkeptRows | None = None  # rows before those that are kept, which are no longer there
     fitted_as: str | None = None  # the model that rows were kept for when something was chosen last
     fitted_rows: float = 0.0  # how many rows there were when that was chosen, by weight
     changed: float = 0.0  # how many rows came or went since

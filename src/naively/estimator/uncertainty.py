@@ -20,7 +20,7 @@ from ..data.files import File, file_of
 from ..data.frame import Frame
 from ..data.target import SoftLabels
 from ..errors import InvalidInput
-from ..errors.message import Setting
+from ..errors.message import RowNumber, Setting
 from ..families.family import row_weights
 from ..judge.held_out_scores import ClassCounts, HeldOutScores
 from ..judge.score_inputs import matching_label
@@ -150,7 +150,23 @@ def _scores_of_table(
 ) -> HeldOutScores:
     """Return the scores of rows in memory."""
     rows = labeled_rows(X, y, target, sample_weight, fitted.parameters.unlabelled, fitted.state.schema)
+    if not held_out:
+        _refuse_uncounted(fitted, rows)
     return held_out_scores(fitted, rows, held_out=held_out)
+
+
+def _refuse_uncounted(fitted: FittedClassifier, rows: Rows) -> None:
+    """Refuse rows that were never counted, as far as the kept rows tell: leave-one-out would take out others."""
+    kept = fitted.state.all_kept
+    if kept is None or rows.weights is not None or fitted.state.row_weights is not None:
+        return
+    first = kept.first_unknown(rows, fitted.parameters.threads)
+    if first is not None:
+        raise InvalidInput(
+            RowNumber(first),
+            " was never counted, and leave-one-out takes each row out of the counts. For rows that were held out: "
+            "conformalize(X, y, held_out=True).",
+        )
 
 
 def held_out_scores(fitted: FittedClassifier, rows: Rows, *, held_out: bool = False) -> HeldOutScores:

@@ -55,7 +55,10 @@ def divide(a: Floats, n: Floats) -> Floats:
 
 def checked_weight(weight: float) -> float:
     """Return the weight as a float, if it is one that rows can have."""
-    number = float(weight)
+    try:
+        number = np.nan if isinstance(weight, str) else float(weight)
+    except (TypeError, ValueError):
+        number = np.nan
     if not (np.isfinite(number) and number >= 0):
-        raise InvalidSetting(f"Rows cannot weigh {weight!r}; multiply by a finite number that is not negative.")
+        raise InvalidSetting(f"Rows cannot weigh {weight!r:.60}; multiply by a finite number that is not negative.")
     return number
