@@ -77,6 +77,10 @@ class UnkeptRows(NamedTuple):
 
     fit: PartFit | None  # the weights that were fitted to them; None if they were too few
 
+    def times(self, weight: float) -> UnkeptRows:
+        """Return the same of rows that weigh so many times as much."""
+        return UnkeptRows(None if self.fit is None else self.fit.times(weight))
+
 
 @dataclass(frozen=True, eq=False)
 class FittedState:
