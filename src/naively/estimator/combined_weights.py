@@ -18,6 +18,8 @@ def with_combined_weights(
     parameters: Parameters, state: FittedState, parts: Sequence[PartFit | None]
 ) -> FittedState | None:
     """Return the state with the weights of several fits; None if none of them has any."""
+    if all(part is None for part in parts):
+        return None
     found = combined_fit(parts, joint_model(FittedClassifier(parameters, state), None))
     if found is None:
         return None

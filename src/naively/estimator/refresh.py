@@ -97,8 +97,8 @@ def refitted(parameters: Parameters, state: FittedState, kept: KeptRows) -> Fitt
 def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit | None, rows: Rows) -> FittedState:
     """Return the state with weights fitted on new rows, combined with those of rows that are no longer there."""
     assert state.kept is not None
-    some = enough(rows, recipe=parameters.recipe)
-    if state.kept.limit == LARGEST_HASH and some and (before is None or nearly_all_are_kept(state, state.kept)):
+    some, every = enough(rows, recipe=parameters.recipe), state.kept.limit == LARGEST_HASH
+    if some and every and (before is None or nearly_all_are_kept(state, state.kept, parameters)):
         return fitted_beside_few(parameters, state, rows)
     if some and (before is not None or state.counts.value.joint is not None):
         state = Tuner(parameters, state).fit(rows)
@@ -106,9 +106,9 @@ def fitted_beside(parameters: Parameters, state: FittedState, before: PartFit | 
     return with_combined_weights(parameters, replace(state, tuning=UNTUNED), parts) or state
 
 
-def nearly_all_are_kept(state: FittedState, kept: KeptRows) -> bool:
-    """Tell whether so few rows are no longer there that their bins and weights tell less than those of the others."""
-    return kept.total >= 0.95 * float(state.counts.counter.rows.sum())
+def nearly_all_are_kept(state: FittedState, kept: KeptRows, parameters: Parameters) -> bool:
+    """Tell whether no more rows are gone than may come without fitting anything anew."""
+    return kept.total >= (1 - parameters.recipe.refit_share) * float(state.counts.counter.rows.sum())
 
 
 def fitted_beside_few(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
