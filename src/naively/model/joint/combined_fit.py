@@ -29,8 +29,8 @@ from .weighable_terms import WeighableTerms
 from .weight_fitting import weights_of_terms
 
 # Merged without rows, a model has so many times the log loss of one fit, on held-out rows: where each part has at least
-# so many rows, and where one has fewer. Measured on public sets of at least 500 rows in four random parts each, the mean
-# of (log loss + 0.001) / (that of one fit + 0.001): 3 tables with large parts, 13 tables and 3 sets of texts.
+# so many rows, and where one has fewer. Measured on public sets of at least 500 rows in four random parts each, the
+# mean of (log loss + 0.001) / (that of one fit + 0.001): 3 tables with large parts, 13 tables and 3 sets of texts.
 ENOUGH_ROWS, RATIO_OF_LARGE_PARTS, RATIO_OF_SMALL_PARTS = 5_000, 1.05, 1.28
 
 Owner = tuple[str, bool]  # a column, and whether it is meant or whether it is missing
