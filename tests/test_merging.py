@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from palmerpenguins import load_penguins
 
 import naively as nv
 from naively.errors import DoesNotFit, InvalidInput, InvalidSetting
@@ -88,3 +89,22 @@ def test_rows_fade_for_long_without_a_warning_and_without_a_fit_at_each_step(mon
     with pytest.warns(nv.WeightWarning):
         once = nv.NaiveBayes().fit(X, y, sample_weight=np.repeat(0.1 ** np.arange(11, -1, -1), 50))
     assert np.allclose(found, once.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("column", ["sex", "bill_length_mm"])
+@pytest.mark.parametrize("missing", [float("nan"), None], ids=str)
+def test_a_column_without_values_has_the_type_of_other_parts(column, missing):
+    """Data frames call a column of NaN alone one of numbers, and one of None alone one of objects."""
+    birds = load_penguins().sample(frac=1, random_state=0)
+    kind = object if missing is None else float
+    empty = birds[:170].assign(**{column: pd.Series([missing] * 170, index=birds.index[:170], dtype=kind)})
+    rest, asked = birds[170:], birds.drop(columns="species")
+    same = birds.where(~(birds.index.isin(empty.index)[:, None] & (birds.columns == column)))
+    once = nv.NaiveBayes().fit(same, target="species").predict_proba(asked)
+    parts = [nv.NaiveBayes().fit(part, target="species") for part in (empty, rest)]
+    for order in (parts, parts[::-1]):
+        merged = nv.merge(order)
+        assert merged.schema_[column].type == parts[1].schema_[column].type
+        assert np.allclose(merged.predict_proba(asked), once, rtol=0, atol=1e-7)
+    later = nv.NaiveBayes().fit(rest, target="species").partial_fit(empty, target="species")
+    assert np.allclose(later.predict_proba(asked), once, rtol=0, atol=1e-7)

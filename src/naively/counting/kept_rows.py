@@ -7,7 +7,7 @@ those of both, whatever the order, and rows can be taken away again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -246,6 +246,14 @@ class KeptRows:
         if self.held is None or self.limit is not None:
             return self
         return replace(self, schema=schema, held=replace(self.held, hashes=None), hashes=None)
+
+    def with_columns_of(self, schema: Schema, untyped: Collection[str]) -> KeptRows:
+        """Return the same rows, all of them kept, as columns of another schema; some columns hold no value at all."""
+        kept = self.together()
+        if kept.held is None or not isinstance(kept.held.source, Frame):
+            return replace(kept, schema=schema)
+        held = replace(kept.held, source=kept.held.source.without_types(untyped))
+        return replace(kept, held=held).read_as(schema)
 
     def in_order(self, threads: int = 1) -> KeptRows:
         """Return the same in the order of their hashes."""

@@ -86,6 +86,8 @@ def joined_columns(parts: Sequence[FrameColumn]) -> FrameColumn:
     if len(values) < len(parts):
         return joined_vectors([part for part in parts if not isinstance(part, ColumnValues)])
     first = next((part for part in values if part.type is not None), values[0])
+    if len({part.type for part in values}) > 1:  # a part without any value may have any type
+        first = next((part for part in values if part.arrow().null_count < len(part)), first)
     if any(isinstance(part.data, np.ndarray) and part.data.dtype.kind == "O" for part in values):
         return first.on(np.concatenate([objects_of(part) for part in values]))
     return first.on(joined_arrays([part.arrow() for part in values])).coded()
@@ -100,6 +102,7 @@ def joined_vectors(parts: Sequence[Matrix]) -> Matrix:
 
 def joined_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
     """Return Arrow arrays in one: of their common type, of numbers as floating-point numbers if they differ."""
+    arrays = [pa.nulls(len(array)) if array.null_count == len(array) else array for array in arrays]
     kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
     if any(pa.types.is_dictionary(kind) for kind in kinds) and len(kinds) > 1:
         arrays = [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]

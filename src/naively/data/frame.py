@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
@@ -124,6 +124,11 @@ class Frame:
     def vectors(self, name: str) -> Matrix:
         """Return a column of vectors."""
         return self.columns[name]
+
+    def without_types(self, names: Collection[str]) -> Frame:
+        """Return the same, some columns without a type, as all their cells are missing."""
+        empty = {name: ColumnValues(name, pa.nulls(self.rows)) for name in names}
+        return Frame(self.columns | empty, self.rows, named=self.named, library=self.library)
 
     def only(self, names: Sequence[str]) -> Frame:
         """Return some of the columns."""

@@ -131,8 +131,11 @@ class ColumnValues:
         return len(self.data)
 
     def check(self, column: Column) -> None:
-        """Refuse values of another type than the column was learned with."""
+        """Refuse values of another type than the column was learned with; missing ones have none."""
         if self.type is None or same_kind(self.type, column.type):
+            return
+        array = self.arrow()
+        if array.null_count == len(array):  # such as NaN alone, which data frames call numbers
             return
         raise InvalidInput(
             f"Column {self.name!r} held {NOUNS[column.type]} when it was learned, and now holds "

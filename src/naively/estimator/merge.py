@@ -11,6 +11,7 @@ from .._types import Label
 from ..data.schema import Schema
 from ..errors import DoesNotFit, InvalidInput
 from ..stats import Counts
+from .column_types import with_types_of_others
 from .combined_state import combined_state, warn_of_combined_weights
 from .fitted_classifier import FittedClassifier
 from .freshness import outdated, warn_of_new_rows
@@ -70,6 +71,7 @@ def merge(*models: NaiveBayes | Iterable[NaiveBayes], names: Sequence[Label] | N
 
 def merge_models(models: Sequence[FittedClassifier], names: Sequence[Label] | None = None) -> FittedClassifier:
     """Return the fitted model of the rows of all models."""
+    models = with_types_of_others(models)
     first, called = models[0], list(names or (f"Model {at + 1}" for at in range(len(models))))
     every = all(model.state.all_kept is not None and model.state.all_kept.complete for model in models)
     schema = _schema_of(first, every)
