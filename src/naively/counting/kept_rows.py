@@ -24,7 +24,7 @@ from .files import FileRows
 from .owned_rows import joined_rows, joined_targets, owned_column, owned_rows, without_unused_classes
 from .row_sizes import affordable_contents, part_bytes, text_bytes_of
 from .rows import Rows
-from .sample import LARGEST_HASH, proportional_copies
+from .sample import LARGEST_HASH, places_of_contents, proportional_copies
 from .sampled_rows import hashes_of_rows, rows_of_part
 
 # Rows that came since are put to the others once they are so many, or came in so many calls.
@@ -338,16 +338,8 @@ def smallest_rows(rows: Rows, schema: Schema, limit: np.uint64 | None, threads: 
     if n <= sample.KEPT and (limit is None or n <= WAITING):
         return None
     hashes = hashes_of_rows(rows, schema, threads)
-    limit = LARGEST_HASH if limit is None else limit
-    wanted = float(sample.KEPT)
-    while wanted + 6 * wanted**0.5 < n:  # hashes are spread evenly: so many are below this, unless by chance
-        near = np.flatnonzero(hashes <= np.uint64((wanted + 6 * wanted**0.5) / n * 2.0**64))
-        distinct = np.unique(hashes[near])
-        if len(distinct) > sample.KEPT:
-            limit = min(limit, distinct[sample.KEPT])  # one more than are kept, which tells that not all are
-            break
-        wanted *= 8  # there are copies
-    return np.flatnonzero(hashes <= limit)
+    near = places_of_contents(hashes, sample.KEPT + 1)  # one more than are kept, which tells that not all are
+    return np.sort(near if limit is None else near[hashes[near] <= limit])
 
 
 def with_contents(a: KeptRows, b: KeptRows) -> KeptRows:

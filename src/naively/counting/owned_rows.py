@@ -13,7 +13,7 @@ from .._types import AnyArray, Floats, Label, Matrix, Places
 from ..data.frame import Frame, FrameColumn, frame_of
 from ..data.schema import Schema
 from ..data.target import SoftLabels, Target
-from ..data.values import ColumnValues
+from ..data.values import ColumnValues, is_text_type
 from ..errors import InvalidInput
 from .rows import Rows
 
@@ -109,7 +109,7 @@ def joined_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
         kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
     if len(kinds) > 1:
         common = pa.float64() if all(map(is_numeric, kinds)) else pa.large_string()
-        kinds = {common if all(map(is_numeric, kinds)) or all(map(is_text, kinds)) else sorted(kinds, key=str)[0]}
+        kinds = {common if all(map(is_numeric, kinds)) or all(map(is_text_type, kinds)) else sorted(kinds, key=str)[0]}
     kind = next(iter(kinds), pa.null())
     whole = pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
     if pa.types.is_dictionary(kind):
@@ -121,11 +121,6 @@ def joined_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 def is_numeric(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is one of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def objects_of(values: ColumnValues) -> AnyArray:

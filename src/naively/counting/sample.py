@@ -38,18 +38,23 @@ def smallest_places(hashes: Hashes, most: int, weights: Floats | None = None) ->
     """
     there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
     found = hashes if there is None else hashes[there]
-    near, wanted = np.arange(len(found)), float(most)
-    while wanted + 6 * wanted**0.5 < len(found):  # hashes are spread evenly: so many are below this, unless by chance
-        near = np.flatnonzero(found <= np.uint64((wanted + 6 * wanted**0.5) / len(found) * 2.0**64))
-        near = near[np.argsort(found[near], kind="stable")]
-        if number_contents(found[near])[-1:].sum() > most:
-            break
-        near, wanted = np.arange(len(found)), 8 * wanted  # there are copies
-    else:
-        near = np.argsort(found, kind="stable")
-    near = near[number_contents(found[near]) <= most]
+    near = places_of_contents(found, most)
     near = near[proportional_copies(np.ones(len(near), dtype=np.int64), most) > 0]
     return near if there is None else there[near]
+
+
+def places_of_contents(hashes: Hashes, most: int) -> Places:
+    """Return the places of all rows of so many contents of smallest hash, in the order of their hashes."""
+    wanted = float(most)
+    while wanted + 6 * wanted**0.5 < len(hashes):  # hashes are spread evenly: so many are below this, unless by chance
+        near = np.flatnonzero(hashes <= np.uint64((wanted + 6 * wanted**0.5) / len(hashes) * 2.0**64))
+        near = near[np.argsort(hashes[near], kind="stable")]
+        if number_contents(hashes[near])[-1:].sum() > most:
+            break
+        wanted *= 8  # there are copies
+    else:
+        near = np.argsort(hashes, kind="stable")
+    return near[number_contents(hashes[near]) <= most]
 
 
 def number_contents(ordered: Hashes) -> Longs:

@@ -17,19 +17,17 @@ import numpy as np
 from .._types import Floats
 from ..counting.counter import TableCounter
 from ..counting.kept_rows import KeptRows
-from ..counting.second_pass import count_jointly
-from ..counting.soft_labels import counted_blocks
 from ..counting.weights import class_weights, with_class_weights
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..model.joint.fitting import known_rows
 from ..model.joint.moved_counts import moved_counts
-from ..stats import Axis, Counts
+from ..stats import Counts
 from ..stats.arithmetic import divide
 from ..stats.class_weights import times_class_weights
 from ..stats.pairs import JointCounts
 from .live_counts import LiveCounts
-from .refresh import recounted
+from .refresh import joint_of_rows, recounted
 from .settings import Parameters
 from .state import FittedState, state_of_counts
 from .tuner import Tuner
@@ -110,12 +108,8 @@ def fitted_on_kept_rows(parameters: Parameters, state: FittedState, parts: Seque
 def joint_of_part(counter: TableCounter, part: FittedState, grid: Grid, threads: int) -> JointCounts:
     """Return what a part has counted of pairs, on other bins: counted anew if all its rows are kept, or else moved."""
     if part.all_kept is not None and part.all_kept.complete:
-        alone = counter.fresh()
         rows = with_class_weights(part.all_kept.labelled().rows(), part.class_weights)
-        count_jointly([alone], grid, counted_blocks(counter, rows), threads)
-        assert alone.together is not None, "pairs were counted"
-        seen = list(counter.classes.places)
-        return alone.together.value(seen, Axis(seen, counter.declared))
+        return joint_of_rows(counter, rows, grid, threads)
     counts = part.counts.value
     if part.all_kept is None:
         return moved_counts(counts, grid)

@@ -124,14 +124,19 @@ def fitted_beside_few(parameters: Parameters, state: FittedState, rows: Rows) ->
     counter.schema, counter.together = schema, None
 
     def joint_on(grid: Grid) -> JointCounts:
-        pairs = counter.fresh()
-        count_jointly([pairs], grid, counted_blocks(counter, rows), parameters.threads)
-        assert pairs.together is not None, "pairs were counted"
-        seen = list(counter.classes.places)
-        return moved_counts(few, grid) + pairs.together.value(seen, Axis(seen, counter.declared))
+        return moved_counts(few, grid) + joint_of_rows(counter, rows, grid, parameters.threads)
 
     bare = replace(state, counts=LiveCounts(schema, counter=counter), schema=schema, tuning=UNTUNED)
     return Tuner(parameters, bare).fit(rows, joint_on=joint_on)
+
+
+def joint_of_rows(counter: TableCounter, rows: Rows, grid: Grid, threads: int) -> JointCounts:
+    """Return what is counted of pairs in some rows, whose classes and labels a counter has codes for."""
+    alone = counter.fresh()
+    count_jointly([alone], grid, counted_blocks(counter, rows), threads)
+    assert alone.together is not None, "pairs were counted"
+    seen = list(counter.classes.places)
+    return alone.together.value(seen, Axis(seen, counter.declared))
 
 
 def laid_out_anew(parameters: Parameters, state: FittedState, rows: Rows) -> FittedState:
