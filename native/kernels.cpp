@@ -33,6 +33,7 @@ const Kernels kernels{
     write_answers,
     leave_one_out_codes,
     leave_one_out_numbers,
+    leave_one_out_pairs,
     word_weights,
     leave_one_out_words,
     offset_loss,

@@ -76,6 +76,11 @@ struct Kernels {
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
+    // Terms of pairs of columns, as pair_ratios gives their logarithms, but for rows that are left out: only those of a
+    // row's own class change. A row without one of the values has 0.
+    void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
+                                size_t features, const PairTermRequest&, const Run&);
+
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square

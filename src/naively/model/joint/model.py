@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -225,7 +226,7 @@ class JointModel(TableModel):
         for begin in range(0, len(y), each):
             at = slice(begin, begin + each)
             some = {name: cells.take(at) if name == CELLS else cells[at] for name, cells in rows.columns.items()}
-            sample = self.sample(some, y[at], weights[at])
+            sample = replace(self.sample(some, y[at], weights[at]), threads=rows.threads)
             parts.append(joint_scores_left_out(self.counts, self.fit, sample))
         return np.hstack(parts).T + (self.scorer.log_prior - self.tables.bias)
 
