@@ -1,12 +1,16 @@
-"""How many threads a call may use."""
+"""How many threads a call may use, and work that several of them share."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from numbers import Integral
 from pathlib import Path
+from typing import TypeVar
 
 from .errors import InvalidSetting
 from .errors.message import Setting
@@ -15,6 +19,9 @@ from .errors.message import Setting
 WORTHWHILE = 1 << 16
 # More threads than any machine has; a larger number is taken for this.
 MOST = 1 << 15
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
@@ -33,6 +40,25 @@ def allowed(n_jobs: int | None = None, cells: int = WORTHWHILE) -> int:
             Setting("n_jobs", n_jobs), " is not a number of threads; give 1 or more, or -1 for all CPUs."
         )
     return min(n_jobs, MOST) if n_jobs > 0 else max(1, usable_cpus() + 1 + n_jobs)
+
+
+def in_threads(work: Callable[[Item], Found], items: Iterable[Item], threads: int) -> list[Found]:
+    """Return what a function returns for each item, in their order; the threads end with the call.
+
+    It pays where the work leaves Python's lock to others most of the time, as kernels and NumPy do with long arrays.
+    The first item that fails, in their order, decides the error; Ctrl-C ends the work after the items in progress.
+    """
+    todo = list(items)
+    if min(threads, len(todo)) < 2:
+        return [work(item) for item in todo]
+    with ThreadPoolExecutor(min(threads, len(todo)), "naively") as pool:
+        # Each item in a copy of the context, so that settings such as NumPy's of warnings are those of the caller.
+        waiting = [pool.submit(copy_context().run, work, item) for item in todo]
+        try:
+            return [future.result() for future in waiting]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def usable_cpus() -> int:

@@ -89,11 +89,16 @@ class Coder:
             code = len(self.places) + len(new) - 1
         return code
 
-    def _fill(self, texts: pa.Array, out: Codes) -> list[Label]:
+    def learn(self) -> None:
+        """Take labels that the dict got since into the compiled dictionary; then several threads may look them up."""
         rest = islice(self.places.items(), self._known, None)
         since = {label: code for label, code in rest if isinstance(label, str) and is_arrow_text(label)}
-        self._texts.add(list(since), list(since.values()))
-        self._known = self._texts.next = len(self.places)
+        if self._known != len(self.places):
+            self._texts.add(list(since), list(since.values()))
+            self._known = self._texts.next = len(self.places)
+
+    def _fill(self, texts: pa.Array, out: Codes) -> list[Label]:
+        self.learn()
         unseen = _kernels.NEW_CODE if self.unseen is None else self.unseen
         seen = encode_texts(self._texts, texts, self.missing, unseen, out)
         new = [texts[row].as_py() for row in seen]
