@@ -103,7 +103,9 @@ def measured(folder: Path, cores: int, options: argparse.Namespace) -> dict[str,
         raise SystemExit(f"{cores} cores: {done.stderr[-3000:]}")
     found: dict[str, Any] = json.loads(done.stdout)
     for job, one in found.items():
-        print(f"{cores:3} cores  {job:32} {one['wall']:7.3f} s  {one['cpu']:7.3f} s of CPU", file=sys.stderr, flush=True)
+        print(
+            f"{cores:3} cores  {job:32} {one['wall']:7.3f} s  {one['cpu']:7.3f} s of CPU", file=sys.stderr, flush=True
+        )
     return found
 
 
@@ -138,7 +140,7 @@ def work(options: argparse.Namespace) -> int:
 
 
 def timed(run: Callable[[], str], repeats: int) -> dict[str, Any]:
-    """Return the least time of several runs, the CPU time of that one, and the digest, which must always be the same."""
+    """Return the least time of several runs, the CPU time of that one, and the digest, which all of them share."""
     times, digests = [], set()
     for _ in range(repeats):
         wall, cpu = time.perf_counter(), time.process_time()

@@ -34,9 +34,7 @@ class BlockReader(Protocol):
         """Return what a function returns for a block of rows."""
 
 
-def answers_in_threads(
-    model: BlockReader, ask: Callable[[Matrices], AnyArray], frame: Frame, threads: int
-) -> AnyArray:
+def answers_in_threads(model: BlockReader, ask: Callable[[Matrices], AnyArray], frame: Frame, threads: int) -> AnyArray:
     """Return the answers about all rows of a frame; each block is read, scored and put in its place by one thread."""
     for label in model.labels:
         label.coder.learn()  # the threads only look labels up

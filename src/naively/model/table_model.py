@@ -201,7 +201,7 @@ class TableModel:
         """Return some rows of a frame, a matrix for each part of the model."""
         out: Matrices = {}
         for key, (_, columns) in self.numbers.items():
-            out[key] = arrays.kernel_matrix(block_numbers(frame, columns, begin, end))
+            out[key] = arrays.kernel_matrix(block_numbers(frame, columns, begin, end, threads))
         if self.labels or self.missing_flags:
             codes, _ = block_codes(frame, [label.coder for label in self.labels], begin, end, threads)
             missing = [np.isnan(self._number(frame, at, begin, end)) for at, _ in self.missing_flags]
