@@ -35,6 +35,9 @@ const Kernels kernels{
     write_answers,
     leave_one_out_codes,
     leave_one_out_numbers,
+    leave_one_out_pairs,
+    term_gains,
+    add_terms,
     word_weights,
     leave_one_out_words,
 };

@@ -83,6 +83,16 @@ struct Kernels {
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
+    // The log ratio of the pair of codes of each row to what independence within the class leads to expect, both with
+    // pseudo-counts: out[pair][class][row]. A pair with a missing code has 0.
+    void (*leave_one_out_pairs)(const LeftOutPairs&, const LabeledRows&, float* out, const Run&);
+    // By how much the log loss would fall if a term had a weight, to the second order: out[term], of values
+    // [term][class][row].
+    void (*term_gains)(const float* values, size_t terms, size_t classes, size_t rows, const GainRows&, double* out,
+                       const Run&);
+    // out[cell] += values[term][cell] / divisor, the terms in their order.
+    void (*add_terms)(const float* values, size_t terms, size_t cells, float divisor, float* out, const Run&);
+
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square

@@ -47,4 +47,21 @@ struct WordRows {
     const double* proportions;
 };
 
+// Pairs of columns whose log ratios are computed, each row left out: codes column by column (-1: missing), and of each
+// pair its two columns, how many codes they have, and where its counts [class][code][code] begin.
+struct LeftOutPairs {
+    const int32_t* codes;  // [column][row]
+    size_t rows, columns, size;
+    const int64_t *first, *second, *first_size, *second_size, *starts;
+    const double* counts;
+    double pseudo_count;
+};
+
+// What tells how much a term would gain by a weight, [class][row]: the probabilities so far, and what is left of the
+// truth.
+struct GainRows {
+    const float *p, *error;
+    const double* rows;  // the weight of each
+};
+
 }  // namespace naively

@@ -11,40 +11,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
+from typing import Protocol
 
-from threadpoolctl import LibController, ThreadpoolController
+
+class BlasLibrary(Protocol):
+    """A library of linear algebra, as threadpoolctl reaches it."""
+
+    def get_num_threads(self) -> int | None:
+        """Return how many threads it uses."""
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Have it use so many threads."""
 
 
 class OneThread:
-    """How many callers want one thread now; the first one sets it, and the last one sets what was before."""
+    """Who wants one thread now; the first one sets it, and the last one sets what was before."""
 
     def __init__(self) -> None:
-        self.callers = 0
-        self.before: list[tuple[LibController, int]] = []
+        self.callers: set[object] = set()
+        self.before: list[tuple[BlasLibrary, int]] = []  # those that used several threads
         self.changing = Lock()
 
     def reset(self) -> None:
         """Forget callers: a process that was forked has none of them."""
-        self.callers, self.changing = 0, Lock()
+        self.callers, self.changing = set(), Lock()
 
-    def enter(self) -> None:
+    def enter(self, caller: object) -> None:
         """Use one thread from now on."""
         with self.changing:
             if not self.callers:
-                self.before = [(one, one.num_threads) for one in libraries()]
-                for one, threads in self.before:
-                    if threads != 1:
-                        one.set_num_threads(1)
-            self.callers += 1
+                used = [(library, library.get_num_threads() or 1) for library in libraries()]
+                self.before = [(library, threads) for library, threads in used if threads > 1]
+                for library, _ in self.before:
+                    library.set_num_threads(1)
+            self.callers.add(caller)
 
-    def leave(self) -> None:
-        """Use as many threads as before, if nobody else wants one."""
+    def leave(self, caller: object) -> None:
+        """Use as many threads as before, if nobody else wants one; a caller may have been interrupted on its way in."""
         with self.changing:
-            self.callers -= 1
+            self.callers.discard(caller)
             if not self.callers:
-                for one, threads in self.before:
-                    if threads != 1:
-                        one.set_num_threads(threads)
+                for library, threads in self.before:
+                    library.set_num_threads(threads)
 
 
 ONE_THREAD = OneThread()
@@ -53,10 +61,11 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def libraries() -> tuple[LibController, ...]:
+def libraries() -> tuple[BlasLibrary, ...]:
     """Return the libraries of linear algebra that this process has loaded; to look for them takes milliseconds."""
     import numpy.linalg  # noqa: F401  # so that they are loaded
     import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
@@ -64,8 +73,9 @@ def libraries() -> tuple[LibController, ...]:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Have products of matrices done by one thread within; callers in several threads may overlap."""
-    ONE_THREAD.enter()
+    caller = object()
     try:
+        ONE_THREAD.enter(caller)
         yield
     finally:
-        ONE_THREAD.leave()
+        ONE_THREAD.leave(caller)

@@ -150,6 +150,11 @@ class TermKind(ABC):
         """Give the terms of a resolution, each row left out."""
         yield from ()
 
+    def batches_at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[list[Term], Singles]]:
+        """Give the same some at a time, [term, class, row]."""
+        for term, values in self.at_level(held, level):
+            yield [term], np.ascontiguousarray(values, dtype=np.float32)[None]
+
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return all terms of a resolution."""
         return []

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from ... import _kernels
+from ..._threads import threads_here
 from ..._types import Floats, Singles
 from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
@@ -130,14 +132,15 @@ def selected_terms(held: LeaveOneOut, gains: TermGains) -> tuple[Terms, Terms]:
     counts, recipe = held.counts, held.counts.recipe
     for kind in kinds_of(recipe):
         levels = kind.levels(counts)
-        divisor = np.float32(kind.divisor(counts) if levels else 1)
+        divisor = kind.divisor(counts) if levels else 1
         for level in levels:
             found, number = [], len(kind.all_at_level(counts, level))
-            for term, values in kind.at_level(held, level):
-                add_to_block(together, term.block, values / divisor)
-                gain = gains.of(values)
-                if gain > max(recipe.least_gain, np.log(number)):
-                    found.append((gain, term, values))
+            least = max(recipe.least_gain, float(np.log(max(number, 1))))
+            for terms, values in kind.batches_at_level(held, level):
+                total = together.setdefault(terms[0].block, np.zeros(values.shape[1:], dtype=np.float32))
+                _kernels.add_terms(values, divisor, total, threads_here())
+                rated = zip(gains.of_all(values).tolist(), terms, values, strict=True)
+                found += [(gain, term, part.copy()) for gain, term, part in rated if gain > least]
             found.sort(key=lambda one: (-one[0], one[1].columns))
             own |= {term: values for _, term, values in found[: recipe.own_pairs]}
     return own, together
@@ -147,17 +150,19 @@ class TermGains:
     """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
 
     def __init__(self, p: Singles, truth: RowClasses, rows: Floats) -> None:
-        self.p, self.rows = p, rows.astype(np.float32)
-        self.error = -p * self.rows
-        truth.add_to(self.error, self.rows)
+        self.p, self.rows = np.ascontiguousarray(p), np.ascontiguousarray(rows, dtype=np.float64)
+        self.error = -self.p * rows.astype(np.float32)
+        truth.add_to(self.error, rows.astype(np.float32))
 
     def of(self, values: Singles) -> float:
         """Return by how much the log loss would fall if a term had a weight, to the second order."""
-        slope, weighted = float(np.vdot(self.error, values)), self.p * values
-        mean = weighted.sum(axis=0)
-        weighted *= values
-        curve = float(self.rows @ (weighted.sum(axis=0) - mean * mean)) + 1.0
-        return slope * abs(slope) / (2 * curve)
+        return float(self.of_all(np.ascontiguousarray(values, dtype=np.float32)[None])[0])
+
+    def of_all(self, values: Singles) -> Floats:
+        """Return the same of several terms, [term, class, row]."""
+        found = np.empty(len(values))
+        _kernels.term_gains(values, self.p, self.error, self.rows, found, threads_here())
+        return found
 
 
 def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
