@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -214,10 +213,10 @@ def fit_joint(
         pseudo = column.fitted_pseudo_count(columns[name][some], out, weights[some], model.counts.prior, recipe)
         if pseudo is not None:
             model.pseudo_texts[name] = pseudo
-    sample = replace(model.sample(columns, y, weights, soft), threads=threads)
+    sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return with_offsets(model.counts, fit_weights(model.counts, sample), sample, threads)
+    return with_offsets(model.counts, fit_weights(model.counts, sample), sample)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

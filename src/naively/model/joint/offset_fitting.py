@@ -30,13 +30,13 @@ MOST_OFFSETS, MOST_CELLS = 1 << 18, 1 << 27
 LEAST_ROWS = 1e-9
 
 
-def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample, threads: int) -> JointFit:
+def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample) -> JointFit:
     """Return a fit with offsets of cells, if they gain on held-out rows."""
     layout, classes = CellLayout(counts.grid, pairs_with_weight(fit)), len(counts.joint.classes)
     cells = len(sample.y) * len(layout.starts) * classes
     if not fit.weights or not counts.grid.names or layout.size * classes > MOST_OFFSETS or cells > MOST_CELLS:
         return fit
-    found = OffsetFolds(counts, fit, sample, layout, threads).fitted()
+    found = OffsetFolds(counts, fit, sample, layout).fitted()
     if found is None:
         return fit
     bare = replace(fit, offsets=found)
@@ -63,7 +63,6 @@ class OffsetFolds:
     fit: JointFit
     sample: JointSample
     layout: CellLayout
-    threads: int
 
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
@@ -83,7 +82,7 @@ class OffsetFolds:
             rows = OffsetRows.of(places, self.scores_without(held), truth, weights)
             train, apart = (rows.some(np.flatnonzero(mask)) for mask in (~held, held))
             problem, bare, v, least = (
-                OffsetProblem(train, penalty, classes, self.threads),
+                OffsetProblem(train, penalty, classes),
                 apart.losses(),
                 start,
                 np.inf,
@@ -108,7 +107,7 @@ class OffsetFolds:
         if float(whole.sum()) <= max(recipe.offset_price, float(np.sqrt(len(whole)) * whole.std())):
             return None
         rows = OffsetRows.of(places, joint_scores_left_out(self.counts, self.fit, sample), truth, weights)
-        problem = OffsetProblem(rows, penalty, classes, self.threads)
+        problem = OffsetProblem(rows, penalty, classes)
         v = problem.solve(np.mean(parameters[best], axis=0), best, recipe.cell_tolerance)
         tables = [penalty.offsets(one) for one in (v, *parameters[best])]
         return CellOffsets(self.layout.pairs, rounded(tables), best, float(whole.sum() / weights.sum()))

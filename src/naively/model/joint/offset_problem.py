@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import offset_loss
+from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
 from ..lbfgs import minimize_lbfgs
@@ -136,8 +137,8 @@ class OffsetRows(NamedTuple):
 class OffsetProblem:
     """Minimize the log loss of rows over the offsets of their cells, with a penalty."""
 
-    def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int, threads: int) -> None:
-        self.rows, self.penalty, self.classes, self.threads = rows, penalty, classes, threads
+    def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int) -> None:
+        self.rows, self.penalty, self.classes = rows, penalty, classes
         self._curve = self._curvature()
 
     def _curvature(self) -> Floats:
@@ -160,7 +161,7 @@ class OffsetProblem:
         v = flat.reshape(self.penalty.parameters, self.classes)
         table = padded(np.vstack([self.penalty.offsets(v), np.zeros((1, self.classes))]))
         slope = np.zeros_like(table)
-        loss = offset_loss(*self.rows, table, slope, self.threads)
+        loss = offset_loss(*self.rows, table, slope, threads_here())
         pulled, back = self.penalty.value(v, ridge)
         return loss + pulled, (self.penalty.of_parameters(slope[:-1, : self.classes]) + back).ravel()
 

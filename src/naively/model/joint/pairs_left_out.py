@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._kernels import leave_one_out_pairs
+from ..._threads import threads_here
 from ..._types import Floats, Singles
 from ...families.family import padded
 from .pair_tables import PairTermArrays
@@ -35,7 +36,7 @@ class PairsLeftOut:
         left_out = np.ascontiguousarray(rows.weights, dtype=np.float64)
         pseudo = counts.recipe.pair_pseudo_count
         about = counts.joint.products, counts.grid.offsets, *self._which, left_out, pseudo
-        leave_one_out_pairs(sample.cells.codes, rows.y, *about, **request, threads=sample.threads)
+        leave_one_out_pairs(sample.cells.codes, rows.y, *about, **request, threads=threads_here())
 
     def sums_and_gains(self, gains: TermGains) -> tuple[Singles, Floats]:
         """Return the sum of all terms, [class, row], and the gain of each."""

@@ -53,7 +53,6 @@ class JointSample:
     pseudo_texts: Mapping[str, float]  # by column of texts, how many pseudo-texts hold each word
     copies: bool = True  # whether a weight of 2 stands for two rows, of which one is left out at a time
     soft: SoftRows | None = None  # the rows of several classes, if there are some
-    threads: int = 1
 
     def shown(self, mask: Mask) -> JointSample:
         """Return the same rows with some cells missing, given which are there, [row, column of the grid]."""
