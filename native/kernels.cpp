@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "counting/counting.hpp"
+#include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 #include "scoring/scoring.hpp"
 
@@ -35,6 +36,7 @@ const Kernels kernels{
     leave_one_out_numbers,
     word_weights,
     leave_one_out_words,
+    offset_loss,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -3,6 +3,7 @@
 
 #include "common/limits.hpp"
 #include "common/views.hpp"
+#include "fitting/inputs.hpp"
 #include "leave_one_out/inputs.hpp"
 #include "scoring/inputs.hpp"
 
@@ -84,6 +85,10 @@ struct Kernels {
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
+
+    // Fitting: the log loss of rows under their scores and the offsets of their cells; slope[cell][class], or null,
+    // gets the slope of the loss in each offset added.
+    double (*offset_loss)(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
 };
 
 namespace baseline {

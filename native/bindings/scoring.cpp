@@ -33,6 +33,17 @@ class PyScorer {
         scorer_.rescale(scale, bias ? bias->data() : nullptr);
     }
 
+    void set_floor(ConstVector values) {
+        require(values.shape(0) == scorer_.classes(), "There must be a floor for each class.");
+        double sum = 0;
+        for (size_t c = 0; c < values.shape(0); ++c) {
+            require(values.data()[c] >= 0, "A floor must not be negative.");
+            sum += values.data()[c];
+        }
+        require(sum < 1, "Floors must add up to less than 1.");
+        scorer_.set_floor(values.data());
+    }
+
     void codes(AnyMatrix x, Offsets offsets, ConstTable table, bool exclusion, bool allow_missing) {
         Matrix view = naively::codes(x);
         check_offsets(offsets, view.columns, table.shape(0), 1);
@@ -282,6 +293,8 @@ void bind_scoring(nb::module_& m) {
         .def("constant", &PyScorer::constant, "values"_a, "against"_a = false, "Add a number to each class.")
         .def("temper", &PyScorer::rescale, "scale"_a, "bias"_a.none() = nb::none(),
              "Answer with bias + scale * (the sum of all that was or will be added).")
+        .def("floor", &PyScorer::set_floor, "values"_a,
+             "Answer with (1 - the sum of these values) * probability + value: the least probability of each class.")
         .def(
             "codes", &PyScorer::codes, "x"_a.noconvert(), "offsets"_a.noconvert(), "table"_a.noconvert(),
             "against"_a = false, "allow_missing"_a = true,

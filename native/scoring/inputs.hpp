@@ -58,6 +58,8 @@ struct AnswerRequest {
     const int64_t* labels;   // what to answer for each class, or null: its code
     void* out;               // [row][class] as f64 or f32, or an int64_t for each row
     Type type;
+    const double* floor = nullptr;  // the least probability of each class, `width` of them, or null: none
+    double above_floor = 1.0;       // what the floors leave of 1
 };
 
 }  // namespace naively

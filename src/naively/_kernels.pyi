@@ -113,6 +113,11 @@ def leave_one_out_numbers(x: Annotated[NDArray, dict(shape=(None, None), device=
     out[row] += log p(row | class) by the densities of all other rows. Refuses infinite numbers.
     """
 
+def offset_loss(cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], truth: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slope: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int = 1) -> float:
+    """
+    The log loss of rows under scores + the offsets of their cells; its slope is added to `slope`.
+    """
+
 class Scorer:
     """
     Adds up the contributions of columns to the scores of classes, block by block, and answers.
@@ -125,6 +130,11 @@ class Scorer:
 
     def temper(self, scale: float, bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """Answer with bias + scale * (the sum of all that was or will be added)."""
+
+    def floor(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Answer with (1 - the sum of these values) * probability + value: the least probability of each class.
+        """
 
     def codes(self, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], against: bool = False, allow_missing: bool = True) -> None:
         """

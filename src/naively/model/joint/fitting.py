@@ -29,6 +29,7 @@ from .binning import grid_of, most_features
 from .joint_fit import JointFit
 from .model import JointModel
 from .moved_counts import KnownRows
+from .offset_fitting import with_offsets
 from .pair_terms import column_pairs
 from .screening import Screening
 from .soft_rows import RowClasses, SoftRows
@@ -214,7 +215,7 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return fit_weights(model.counts, sample)
+    return with_offsets(model.counts, fit_weights(model.counts, sample), sample, threads)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..._types import Codes, Floats, Matrices
 from ...counting.weights import left_out_weights
@@ -132,7 +133,7 @@ class JointModel(TableModel):
         return other_columns(self, self._all_counts, set(self.counts.grid.names), *self._how)
 
     def _tables(self, fit: JointFit) -> JointTables:
-        builder = TableBuilder(self.counts, self._places, fit.weights, fit.ridges)
+        builder = TableBuilder(self.counts, self._places, fit.weights, fit.ridges, fit.offsets)
         for kind in kinds_in_tables(self.recipe):
             kind.add_tables(builder)
         return builder.tables(fit.bias)
@@ -143,7 +144,13 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             terms |= kind.score_terms(self, fit.weights)
         prior = tables.bias if prior_shift is None else tables.bias + prior_shift
-        return AdditiveModel(self.classes, prior, terms, scale=scale)
+        return AdditiveModel(self.classes, prior, terms, scale=scale, floor=self._floor())
+
+    def _floor(self) -> Floats:
+        """Return the least probability of each class: a share of its prior that falls with the rows."""
+        share = self.recipe.floor_rows / (float(self._all_counts.rows.sum()) + 1.0)
+        prior = self.textbook.log_prior
+        return np.asarray(share * np.exp(prior - logsumexp(prior)))
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -73,7 +73,10 @@ class PairTerms(TermKind):
             if self.holds(term) and isinstance(term.level, int):
                 i, j = term.columns
                 own[i, j, term.level] = by
-        tables.set_pairs(pair_tables(tables.counts, own))
+        found = pair_tables(tables.counts, own)
+        for pair, offsets in () if tables.offsets is None else tables.offsets.of_pairs(tables.counts.grid):
+            found.add(pair, offsets)
+        tables.set_pairs(found)
 
 
 def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from ..._types import Codes, Floats, Longs, Matrix
 from ...families.family import padded
 from ...stats import Axis
 from ...stats.accumulators import offsets_of
+from .cell_offsets import CellOffsets
 from .pair_tables import PairTables, no_pairs
 from .term_counts import TermCounts
 
@@ -78,8 +79,9 @@ class TableBuilder:
         places: Sequence[Codes],
         weights: Mapping[Term, float],
         ridges: Mapping[str, float],
+        offsets: CellOffsets | None = None,
     ) -> None:
-        self.counts, self.weights, self.ridges = counts, weights, ridges
+        self.counts, self.weights, self.ridges, self.offsets = counts, weights, ridges, offsets
         self._places = places  # the code on the grid of each label of each column
         self._codes: list[Floats] = []
         self._linear: list[Floats] = []
@@ -111,6 +113,14 @@ class TableBuilder:
         self._start()
         self._codes[at] = self._codes[at] + table
 
+    def _add_offsets(self, offsets: CellOffsets) -> None:
+        """Add the offsets of columns, which are fitted for all of them at once, as linear terms are."""
+        grid, none = self.counts.grid, np.zeros((1, len(self.counts.joint.classes)))
+        for at, table in offsets.columns(grid):
+            places = None if at < len(grid.numbers) else self._places[at - len(grid.numbers)]
+            of_codes = table if places is None else np.vstack([table, none])[places]
+            self._codes[at], self._linear[at] = self._codes[at] + of_codes, self._linear[at] + of_codes
+
     def set_pairs(self, pairs: PairTables) -> None:
         """Take in the contributions of all pairs of columns."""
         self.pairs = pairs
@@ -131,6 +141,9 @@ class TableBuilder:
     def tables(self, bias: Floats) -> JointTables:
         """Return the tables with all that was added."""
         self._start()
+        if self.offsets is not None:
+            self._add_offsets(self.offsets)
+            bias = bias + self.offsets.bias()
         grid, classes = self.counts.grid, self.counts.joint.classes
         slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
         codes = CodeTables(classes, tuple(self._codes))

@@ -201,7 +201,10 @@ def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mappi
 
 
 def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
-    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
+    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row].
+
+    Offsets are those that were fitted without the rows of its fold.
+    """
     held = LeaveOneOut(counts, sample, dict(fit.ridges))
     total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence
     gathered = None if influence is None else WeightedValues(influence, len(total), len(sample.y))
@@ -209,6 +212,8 @@ def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample
         total += fit.weights.get(term, 0.0) * values
         if gathered is not None:
             gathered.add(term, values, shared)
+    if fit.offsets is not None:
+        total += fit.offsets.without_fold(counts.grid, sample.cells)
     if influence is None or gathered is None:
         return total
     return influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
