@@ -31,6 +31,7 @@ const Kernels kernels{
     score_sparse,
     score_normal,
     score_student,
+    score_quadratic,
     pair_ratios,
     add_pair_scores,
     write_answers,

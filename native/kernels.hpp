@@ -66,6 +66,10 @@ struct Kernels {
     void (*score_student)(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                           const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin,
                           size_t end, double* scores);
+    // += Σ x_i x_j squares[class][i][j] over numbers j <= i, and Σ x_i table[offsets[j] + code][i][class] over numbers
+    // and codes; lines of the scores have the given width. A code out of range adds nothing.
+    void (*score_quadratic)(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
+                            size_t width, size_t begin, size_t end, double* scores);
     // The ratio of each pair of bins to what independence within the class leads to expect, both with pseudo-counts:
     // out[cell of the term], given the products of features that count_products counts.
     void (*pair_ratios)(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,

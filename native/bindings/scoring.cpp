@@ -126,6 +126,24 @@ class PyScorer {
             view.columns);
     }
 
+    void quadratic(ConstTable numbers, AnyMatrix x, Offsets offsets, ConstTable squares, ConstTable table) {
+        Matrix view = naively::codes(x);
+        size_t width = numbers.shape(1), lines = table.shape(0);
+        check_offsets(offsets, view.columns, lines, 0);
+        require(width > 0 && numbers.shape(0) == view.rows, "There must be numbers for each row.");
+        require(squares.shape(0) + 1 == scorer_.classes() && squares.shape(1) == QuadraticForm::cells_per_class(width),
+                "There must be a triangle of squares for each class but the last.");
+        PaddedTable slopes = padded(table, lines, width * scorer_.width(), WRONG_TABLE);
+        QuadraticForm form{numbers.data(), width, squares.data(), scorer_.classes()};
+        keep_alive(view.rows, numbers, x, offsets, squares, table);
+        scorer_.add(
+            [=, k = &scorer_.kernels(), o = offsets.data(), padded_classes = scorer_.width()](size_t begin, size_t end,
+                                                                                              double* scores) {
+                k->score_quadratic(form, view, o, slopes, padded_classes, begin, end, scores);
+            },
+            squares.shape(1) / LANES + view.columns * width);
+    }
+
     void given(ConstTable scores, bool exclusion) {
         require(scores.shape(1) == scorer_.classes(), "Scores must be [row, class].");
         keep_alive(scores.shape(0), scores);
@@ -330,6 +348,9 @@ void bind_scoring(nb::module_& m) {
         .def("student", &PyScorer::student, "x"_a.noconvert(), "center"_a.noconvert(), "precision"_a.noconvert(),
              "power"_a.noconvert(), "base"_a.noconvert(), "allow_missing"_a,
              "Add base - power * log(1 + (x - center)**2 * precision), summed over the columns.")
+        .def("quadratic", &PyScorer::quadratic, "numbers"_a.noconvert(), "x"_a.noconvert(), "offsets"_a.noconvert(),
+             "squares"_a.noconvert(), "table"_a.noconvert(),
+             "Add numbers times numbers times squares[class], and numbers times table[offsets[j] + code, number].")
         .def("given", &PyScorer::given, "scores"_a.noconvert(), "against"_a = false, "Add these scores [row, class].")
         .def("log_joint", &PyScorer::log_joint, "out"_a.noconvert(), "threads"_a = 1,
              "The sums; -inf where the prior, or what was added against, excludes a class.")

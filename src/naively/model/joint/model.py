@@ -30,12 +30,12 @@ from .soft_rows import SoftRows
 from .tables import JointTables, TableBuilder
 from .term_counts import TermCounts
 from .term_kinds import kinds_in_tables, kinds_of
-from .terms import JointSample, Term
+from .terms import CELLS, JointSample, Term
 from .weight_fitting import joint_scores_left_out
 from .wide_terms import TextColumn, VectorColumn, WideColumn
 from .word_terms import WordAssociations, word_associations
 
-CODES, LEVEL, PAIRS, CELLS = (INSIDE + name for name in ("codes", "level", "pairs", "cells"))
+CODES, LEVEL, PAIRS = (INSIDE + name for name in ("codes", "level", "pairs"))
 # Rows that are left out at once: so many, or fewer if their terms take more numbers than that, but some. Memory.
 MOST_LEFT, MOST_LEFT_CELLS, FEWEST_LEFT = 1 << 13, 1 << 25, 64
 
@@ -76,6 +76,8 @@ class JointModel(TableModel):
             usual = recipe.word_pseudo_count
             self.pseudo_texts = {name: fit.ridges.get(f"words of {name}", usual) for name in known}
             self.tables = self._tables(fit)
+            if self.tables.quadratic is not None:
+                self.joint_terms = "linear and quadratic terms of all columns"
             self.scorer = self._scorer_of(fit, prior_shift, scale)
 
     def pseudo_texts_of(self, name: str) -> float:
@@ -249,25 +251,32 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             for name, scores in kind.contributions(self, columns, threads):
                 out[:, place[name]] += scores
-        for name, (i, j), table in zip(self.pairs, tables.pairs.pairs, tables.pairs.tables, strict=True):
-            a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
+                if kind.joint:
+                    joint[:, place[name]] += scores
+        for (i, j), table in zip(tables.pairs.pairs, tables.pairs.tables, strict=True):
+            a, b, at = columns[PAIRS][:, i], columns[PAIRS][:, j], place[self.pair_names[i, j]]
             known = np.flatnonzero((a >= 0) & (b >= 0))
-            out[known, place[name]] = joint[known, place[name]] = table[a[known], b[known]]
+            out[known, at] += table[a[known], b[known]]
+            joint[known, at] += table[a[known], b[known]]
         return Contributions(out, joint)
 
-    @property
+    @cached_property
     def pairs(self) -> Mapping[str, tuple[str, str]]:
         """The pairs of columns with a contribution beyond both, by the name under which they are shown."""
-        return self._named_pairs
+        names = self.counts.grid.names
+        return {shown: (names[i], names[j]) for (i, j), shown in self.pair_names.items()}
 
     @cached_property
-    def _named_pairs(self) -> dict[str, tuple[str, str]]:
-        names, found = self.counts.grid.names, dict[str, tuple[str, str]]()
-        for i, j in self.tables.pairs.pairs:
+    def pair_names(self) -> dict[tuple[int, int], str]:
+        """The names of these pairs by the places of their columns on the grid."""
+        names, found, quadratic = self.counts.grid.names, dict[tuple[int, int], str](), self.tables.quadratic
+        used = set(self.schema.names)
+        for i, j in dict.fromkeys([*self.tables.pairs.pairs, *(quadratic.pairs if quadratic is not None else ())]):
             shown = f"{names[i]} × {names[j]}"
-            while shown in self.schema.names or shown in found:  # a column, or another pair, may be named so
+            while shown in used:  # a column, or another pair, may be named so
                 shown += " (pair)"
-            found[shown] = names[i], names[j]
+            used.add(shown)
+            found[i, j] = shown
         return found
 
     @cached_property

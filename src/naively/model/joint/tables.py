@@ -19,6 +19,7 @@ from .pair_tables import PairTables, no_pairs
 from .term_counts import TermCounts
 
 if TYPE_CHECKING:
+    from .quadratic_tables import QuadraticTable
     from .terms import Term
 
 
@@ -66,6 +67,7 @@ class JointTables:
     slopes: Slopes
     pairs: PairTables
     linear: tuple[Floats, ...]  # of codes, the part of linear terms: for explanations, scores need but the sum
+    quadratic: QuadraticTable | None = None  # the products with numbers of the quadratic term
 
 
 class TableBuilder:
@@ -84,7 +86,8 @@ class TableBuilder:
         self._codes: list[Floats] = []
         self._linear: list[Floats] = []
         self._slopes = np.zeros((counts.grid.features, len(counts.joint.classes)))
-        self._pairs = no_pairs(counts.joint.classes, counts.grid.offsets)
+        self.pairs = no_pairs(counts.joint.classes, counts.grid.offsets)
+        self.quadratic: QuadraticTable | None = None
 
     def set_linear(self, slopes: Floats, constants: Floats) -> None:
         """Start with linear terms: slopes [feature, class], and constants of columns [column, class]."""
@@ -95,6 +98,15 @@ class TableBuilder:
         """Start without linear terms, unless they came first."""
         if not self._codes:
             self.set_linear(self._slopes, np.zeros((len(self.counts.grid.names), self._slopes.shape[1])))
+
+    def add_linear(self, slopes: Floats, constants: Floats) -> None:
+        """Add more linear terms, laid out in the same way."""
+        self._start()
+        self._slopes = self._slopes + slopes
+        more = self._linear_tables(slopes, constants)
+        self._linear, self._codes = (
+            [table + by for table, by in zip(tables, more, strict=True)] for tables in (self._linear, self._codes)
+        )
 
     def add(self, at: int, table: Floats) -> None:
         """Add contributions [code, class] of a column: a number by its fine bins, or labels."""
@@ -111,7 +123,7 @@ class TableBuilder:
 
     def set_pairs(self, pairs: PairTables) -> None:
         """Take in the contributions of all pairs of columns."""
-        self._pairs = pairs
+        self.pairs = pairs
 
     def _linear_tables(self, slopes: Floats, constants: Floats) -> list[Floats]:
         """Return the linear contribution of the code of each column, [code, class]; slopes of numbers come on top."""
@@ -134,4 +146,5 @@ class TableBuilder:
             bias = bias + self.offsets.bias()
         grid, classes = self.counts.grid, self.counts.joint.classes
         slopes = Slopes(classes, self._slopes[grid.features - len(grid.numbers) :])
-        return JointTables(bias, CodeTables(classes, tuple(self._codes)), slopes, self._pairs, tuple(self._linear))
+        codes = CodeTables(classes, tuple(self._codes))
+        return JointTables(bias, codes, slopes, self.pairs, tuple(self._linear), self.quadratic)

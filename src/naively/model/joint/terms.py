@@ -13,6 +13,7 @@ from ..._types import Codes, Floats, Mask, Matrices, Singles
 from ...counting.weights import left_out_weights
 from ...data.grid import Cells
 from ...families.family import ScoreTerm
+from ..column_parts import INSIDE
 from .associations import HeldOutRows
 from .soft_rows import SoftRows
 from .term_counts import TermCounts
@@ -36,6 +37,8 @@ class Term(NamedTuple):
         """The block of terms that share a weight at first."""
         return Term(self.kind, self.level)
 
+
+CELLS = INSIDE + "cells"  # the matrix of rows as they lie on the grid
 
 TermValues = Singles | Floats  # the values of a term for some rows, [class, row]
 Terms = dict[Term, Singles]
@@ -104,6 +107,8 @@ class TermKind(ABC):
     screened: ClassVar[bool] = False
     # What the terms are beside those of single columns and pairs, for the summary.
     beside: ClassVar[str] = ""
+    # Whether contributions that are not in the tables come from several columns at once.
+    joint: ClassVar[bool] = False
     # The order in which kinds are added up, to leave-one-out scores and to tables: bits of a sum depend on its order.
     sum_rank: ClassVar[int] = 9
     table_rank: ClassVar[int] = 9

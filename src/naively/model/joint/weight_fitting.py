@@ -154,15 +154,17 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, Wei
     """Return weights of single terms, as far from those of their blocks as they are expected to gain.
 
     Where no single term gains by a weight of its own, those of the blocks stay; the second fit is the nearest that had
-    weights of single terms.
+    weights of single terms. Where weights near those of the blocks do not gain, those far from them may: so the
+    weakest ridge is tried in any case.
     """
-    best, towards, recipe, nearest = tied, tied.weights, problem.recipe, None
-    for ridge in recipe.own_ridges:
-        found = problem.solve(best.weights, towards, ridge, recipe.caution)
+    best, towards, recipe, nearest, ridges = tied, tied.weights, problem.recipe, None, list(problem.recipe.own_ridges)
+    while ridges:
+        found = problem.solve(best.weights, towards, ridges.pop(0), recipe.caution)
         nearest = found if nearest is None or found.expected < best.expected else nearest
-        if found.expected >= best.expected:
-            break
-        best = found
+        if found.expected < best.expected:
+            best = found
+        else:
+            ridges = ridges[-1:] if best is tied else []
     return best, best if nearest is None else nearest
 
 
