@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..._types import Codes, Floats, Mask, Places
 from ...counting.pairs import JointCounter
 from ...stats.pairs import JointCounts
+from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
 from .joint_fit import JointFit
@@ -55,6 +57,49 @@ def pairs_with_weight(fit: JointFit) -> tuple[tuple[int, int], ...]:
     return tuple(sorted({(i, j) for i, j in pairs}))
 
 
+class RidgePath:
+    """What offsets gain on held-out rows under each ridge, fold after fold."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe, self.ridges = recipe, list(recipe.cell_ridges)
+        self.gains: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # of each held-out row
+        self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
+
+    def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
+        """Fit without a fold and measure on it, from the strongest ridge down, until the loss rises."""
+        bare, v, least = apart.losses(), problem.start(), np.inf
+        room, tried = self.recipe.offset_loss_rise * float(apart.weights @ bare), []
+        for ridge in self.ridges:
+            v = problem.solve(v, ridge, self.recipe.offset_rough_tolerance)
+            gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
+            self.gains[ridge].append(gain)
+            self.found[ridge].append(v)
+            tried.append(ridge)
+            least = min(least, -float(gain.sum()))
+            if -float(gain.sum()) > least + room:
+                break
+        self.ridges = tried
+
+    @property
+    def best(self) -> float:
+        """The ridge of the largest gain so far."""
+        return max(self.ridges, key=lambda ridge: sum(float(gain.sum()) for gain in self.gains[ridge]))
+
+    @property
+    def gain(self) -> Floats:
+        """The gain of each held-out row so far under the best ridge."""
+        return np.concatenate(self.gains[self.best])
+
+    def settle(self) -> None:
+        """Keep to the best ridge in the folds to come."""
+        self.ridges = [self.best]
+
+    def is_clear(self) -> bool:
+        """Tell whether the gain is more than a nat, and more than its standard error."""
+        gain = self.gain
+        return float(gain.sum()) > max(self.recipe.offset_price, float(np.sqrt(len(gain)) * gain.std()))
+
+
 @dataclass(frozen=True, eq=False)
 class OffsetFolds:
     """Rows in folds: what offsets that were fitted without a fold gain on it."""
@@ -66,51 +111,45 @@ class OffsetFolds:
 
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
-        recipe, sample, y = self.counts.recipe, self.sample, self.sample.y
-        penalty, classes = OffsetPenalty.of(self.layout, self.counts), len(self.counts.joint.classes)
-        places, fold = self.layout.places(sample.cells), self.layout.folds(sample.cells, recipe.cell_folds)
-        truth = np.eye(classes)[y] if sample.soft is None else sample.soft.of_all(y)
-        weights = effective_weights(sample.weights, sample.copies)
-        start = np.zeros((penalty.parameters, classes))
-        gains: dict[float, list[Floats]] = {ridge: [] for ridge in recipe.cell_ridges}
-        parameters: dict[float, list[Floats]] = {ridge: [] for ridge in recipe.cell_ridges}
-        ridges, done = list(recipe.cell_ridges), 0
+        recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
+        fold = self.layout.folds(self.sample.cells, recipe.cell_folds)
         for at in range(recipe.cell_folds):
             held = fold == at
-            if not held.any() or len(np.unique(y[~held])) < 2:
+            if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
-            rows = OffsetRows.of(places, self.scores_without(held), truth, weights)
-            train, apart = (rows.some(np.flatnonzero(mask)) for mask in (~held, held))
-            problem, bare, v, least = (
-                OffsetProblem(train, penalty, classes),
-                apart.losses(),
-                start,
-                np.inf,
-            )
-            for ridge in ridges:
-                v = problem.solve(v, ridge, recipe.offset_rough_tolerance)
-                gain = apart.weights * (bare - apart.losses(penalty.offsets(v)))
-                gains[ridge].append(gain)
-                parameters[ridge].append(v)
-                least = min(least, -float(gain.sum()))
-                if -float(gain.sum()) > least + recipe.offset_loss_rise * float(apart.weights @ bare):
-                    break
-            done = at + 1
-            ridges = [ridge for ridge in ridges if len(gains[ridge]) == done]
-            best = max(ridges, key=lambda ridge: sum(float(gain.sum()) for gain in gains[ridge]))
-            whole = np.concatenate(gains[best])
-            # One fold that gains nothing is enough to tell; one that is large enough tells the ridge.
-            if float(whole.sum()) <= 0:
+            rows = self.rows_with(self.scores_without(held))
+            path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
+            if float(path.gain.sum()) <= 0:  # one fold that gains nothing is enough to tell
                 return None
-            if len(whole) >= recipe.offset_held_out_rows:
-                ridges = [best]
-        if float(whole.sum()) <= max(recipe.offset_price, float(np.sqrt(len(whole)) * whole.std())):
+            if len(path.gain) >= recipe.offset_held_out_rows:
+                path.settle()
+        if not path.is_clear():
             return None
-        rows = OffsetRows.of(places, joint_scores_left_out(self.counts, self.fit, sample), truth, weights)
-        problem = OffsetProblem(rows, penalty, classes)
-        v = problem.solve(np.mean(parameters[best], axis=0), best, recipe.cell_tolerance)
-        tables = [penalty.offsets(one) for one in (v, *parameters[best])]
-        return CellOffsets(self.layout.pairs, rounded(tables), best, float(whole.sum() / weights.sum()))
+        problem = self.problem(self.rows_with(joint_scores_left_out(self.counts, self.fit, self.sample)))
+        start = np.mean(path.found[path.best], axis=0)
+        v = problem.solve(start, path.best, recipe.cell_tolerance)
+        tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
+        return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
+
+    @cached_property
+    def places(self) -> Codes:
+        """The offsets of each row."""
+        return self.layout.places(self.sample.cells)
+
+    @cached_property
+    def penalty(self) -> OffsetPenalty:
+        """How strongly offsets are pulled."""
+        return OffsetPenalty.of(self.layout, self.counts)
+
+    def rows_with(self, scores: Floats) -> OffsetRows:
+        """Return the rows with these scores, [class, row]."""
+        sample = self.sample
+        truth = np.eye(len(scores))[sample.y] if sample.soft is None else sample.soft.of_all(sample.y)
+        return OffsetRows.of(self.places, scores, truth, effective_weights(sample.weights, sample.copies))
+
+    def problem(self, rows: OffsetRows) -> OffsetProblem:
+        """Return the problem of fitting offsets to some rows."""
+        return OffsetProblem(rows, self.penalty, len(self.counts.joint.classes))
 
     def scores_without(self, held: Mask) -> Floats:
         """Return scores by the counts without some rows, each of the others left out, too, [class, row]."""

@@ -156,6 +156,10 @@ class OffsetProblem:
         lines = [(positions**2) @ of_cells[run] for run, positions in self.penalty.runs]
         return np.vstack([of_cells[:size], *(line[None] for line in lines)])
 
+    def start(self) -> Floats:
+        """Return parameters that are all 0, [parameter, class]."""
+        return np.zeros((self.penalty.parameters, self.classes))
+
     def value(self, flat: Floats, ridge: float) -> tuple[float, Floats]:
         """Return the penalized loss and its slope."""
         v = flat.reshape(self.penalty.parameters, self.classes)
