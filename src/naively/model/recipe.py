@@ -206,6 +206,8 @@ class Recipe:
 
     # Ridges on offsets, the strongest first: a step of ten, because the loss is flat around the best one.
     cell_ridges: tuple[float, ...] = (100.0, 10.0, 1.0, 0.1, 0.01)
+    # Of ridges whose held-out losses differ by less than so many standard errors, the strongest is used.
+    cell_errors: float = 1.0
     # Folds of rows: offsets are fitted without each, and used where they gain on it.
     cell_folds: int = 3
     # The gain, as a proportion of the loss, at which the last fit ends. Numerical.

@@ -26,6 +26,7 @@ from .term_kinds import term_kind
 from .terms import JointSample
 from .weight_fitting import effective_weights, joint_scores_left_out
 
+OFFSETS = "offsets"  # for `Recipe.left_out`
 # Offsets of all classes at most, and their products with the rows. Limits of memory and of time.
 MOST_OFFSETS, MOST_CELLS = 1 << 18, 1 << 27
 # Rows of a class below which it has none: what rounding of fractional weights leaves.
@@ -36,7 +37,14 @@ def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample) -> Join
     """Return a fit with offsets of cells, if they gain on held-out rows."""
     layout, classes = CellLayout(counts.grid, pairs_with_weight(fit)), len(counts.joint.classes)
     cells = len(sample.y) * len(layout.starts) * classes
-    if not fit.weights or not counts.grid.names or layout.size * classes > MOST_OFFSETS or cells > MOST_CELLS:
+    left_out = OFFSETS in counts.recipe.left_out
+    if (
+        left_out
+        or not fit.weights
+        or not counts.grid.names
+        or layout.size * classes > MOST_OFFSETS
+        or cells > MOST_CELLS
+    ):
         return fit
     found = OffsetFolds(counts, fit, sample, layout).fitted()
     if found is None:
@@ -82,8 +90,15 @@ class RidgePath:
 
     @property
     def best(self) -> float:
-        """The ridge of the largest gain so far."""
-        return max(self.ridges, key=lambda ridge: sum(float(gain.sum()) for gain in self.gains[ridge]))
+        """The strongest ridge whose gain so far is the largest, up to its standard error."""
+        gains = {ridge: np.concatenate(self.gains[ridge]) for ridge in self.ridges}
+        most = max(self.ridges, key=lambda ridge: float(gains[ridge].sum()))
+
+        def is_as_good(ridge: float) -> bool:
+            less = gains[most] - gains[ridge]
+            return float(less.sum()) <= self.recipe.cell_errors * float(np.sqrt(len(less)) * less.std())
+
+        return next(ridge for ridge in self.ridges if is_as_good(ridge))
 
     @property
     def gain(self) -> Floats:
