@@ -19,6 +19,7 @@ from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
 from .joint_fit import JointFit
+from .linear import log_loss
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -27,42 +28,51 @@ from .terms import JointSample
 from .weight_fitting import effective_weights, joint_scores_left_out
 
 OFFSETS = "offsets"  # for `Recipe.left_out`
-# Offsets of all classes at most, and their products with the rows. Limits of memory and of time.
-MOST_OFFSETS, MOST_CELLS = 1 << 18, 1 << 27
+# Offsets of all classes at most; what fewer pairs of columns have fits in. Products with the rows at most; features of
+# linear terms at most, whose axes are computed for each fold. Limits of memory and of time.
+MOST_OFFSETS, MOST_CELLS, MOST_FEATURES = 1 << 16, 1 << 26, 600
 # Rows of a class below which it has none: what rounding of fractional weights leaves.
 LEAST_ROWS = 1e-9
 
 
 def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample) -> JointFit:
     """Return a fit with offsets of cells, if they gain on held-out rows."""
-    layout, classes = CellLayout(counts.grid, pairs_with_weight(fit)), len(counts.joint.classes)
-    cells = len(sample.y) * len(layout.starts) * classes
-    left_out = OFFSETS in counts.recipe.left_out
-    if (
-        left_out
-        or not fit.weights
-        or not counts.grid.names
-        or layout.size * classes > MOST_OFFSETS
-        or cells > MOST_CELLS
-    ):
-        return fit
-    found = OffsetFolds(counts, fit, sample, layout).fitted()
+    layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, len(sample.y))
+    found = None if layout is None else OffsetFolds(counts, fit, sample, layout).fitted()
     if found is None:
         return fit
     bare = replace(fit, offsets=found)
     scores = joint_scores_left_out(counts, bare, sample)
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
-    below = scores - scores.max(axis=0)
-    loss = float(weights @ (np.log(np.exp(below).sum(axis=0)) - truth.mean_of(below)) / weights.sum())
     accuracy = float(weights @ truth.agreement(scores.argmax(axis=0)) / weights.sum())
-    return replace(bare, loss={**fit.loss, "offsets of values": loss}, accuracy=accuracy)
+    return replace(bare, loss={**fit.loss, "offsets of values": log_loss(scores, truth, weights)}, accuracy=accuracy)
+
+
+def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayout | None:
+    """Return which cells have offsets: all values, and those of the pairs of largest weight; None if too many."""
+    grid, classes = counts.grid, len(counts.joint.classes)
+    if not fit.weights or not grid.names or grid.features > MOST_FEATURES:
+        return None
+    pairs = pairs_with_weight(fit)
+    sizes = np.diff(CellLayout(grid, pairs).starts)
+    columns = len(grid.names)
+    room = MOST_OFFSETS // classes - int(sizes[:columns].sum())
+    deep = MOST_CELLS // (classes * max(rows, 1)) - columns
+    if room < 0 or deep < 0:
+        return None
+    fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
+    return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
 
 def pairs_with_weight(fit: JointFit) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of columns that have a weight of their own."""
+    """Return the pairs of columns that have a weight of their own, the largest first."""
     known = set() if fit.influence is None else set(fit.influence.place)
-    pairs = (term.columns for term in fit.weights if term in known and term_kind(term).selected)
-    return tuple(sorted({(i, j) for i, j in pairs}))
+    found = dict[tuple[int, int], float]()
+    for term, weight in fit.weights.items():
+        if term in known and term_kind(term).selected:
+            i, j = term.columns
+            found[i, j] = found.get((i, j), 0.0) + weight
+    return tuple(sorted(found, key=lambda pair: (-found[pair], pair)))
 
 
 class RidgePath:
@@ -110,9 +120,9 @@ class RidgePath:
         self.ridges = [self.best]
 
     def is_clear(self) -> bool:
-        """Tell whether the gain is more than a nat, and more than its standard error."""
-        gain = self.gain
-        return float(gain.sum()) > max(self.recipe.offset_price, float(np.sqrt(len(gain)) * gain.std()))
+        """Tell whether the gain is more than a nat, and clear beside its standard error."""
+        gain, recipe = self.gain, self.recipe
+        return float(gain.sum()) > max(recipe.offset_price, recipe.cell_gain_errors * np.sqrt(len(gain)) * gain.std())
 
 
 @dataclass(frozen=True, eq=False)
