@@ -84,31 +84,24 @@ class RidgePath:
         self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
 
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
-        """Fit without a fold and measure on it, from the strongest ridge down, until the loss rises."""
-        bare, v, least = apart.losses(), problem.start(), np.inf
-        room, tried = self.recipe.offset_loss_rise * float(apart.weights @ bare), []
+        """Fit without a fold and measure on it, from the strongest ridge down, until a gain is clearly past its best."""
+        recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), 0.0, []
+        room = recipe.offset_loss_rise * float(apart.weights @ bare)
         for ridge in self.ridges:
-            v = problem.solve(v, ridge, self.recipe.offset_rough_tolerance)
+            v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
             gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
-            least = min(least, -float(gain.sum()))
-            if -float(gain.sum()) > least + room:
+            most = max(most, float(gain.sum()))
+            if most > 0 and float(gain.sum()) < most - room:
                 break
         self.ridges = tried
 
     @property
     def best(self) -> float:
-        """The strongest ridge whose gain so far is the largest, up to its standard error."""
-        gains = {ridge: np.concatenate(self.gains[ridge]) for ridge in self.ridges}
-        most = max(self.ridges, key=lambda ridge: float(gains[ridge].sum()))
-
-        def is_as_good(ridge: float) -> bool:
-            less = gains[most] - gains[ridge]
-            return float(less.sum()) <= self.recipe.cell_errors * float(np.sqrt(len(less)) * less.std())
-
-        return next(ridge for ridge in self.ridges if is_as_good(ridge))
+        """The ridge of the largest gain so far."""
+        return max(self.ridges, key=lambda ridge: sum(float(gain.sum()) for gain in self.gains[ridge]))
 
     @property
     def gain(self) -> Floats:
@@ -122,7 +115,8 @@ class RidgePath:
     def is_clear(self) -> bool:
         """Tell whether the gain is more than a nat, and clear beside its standard error."""
         gain, recipe = self.gain, self.recipe
-        return float(gain.sum()) > max(recipe.offset_price, recipe.cell_gain_errors * np.sqrt(len(gain)) * gain.std())
+        error = float(np.sqrt(len(gain)) * gain.std())
+        return float(gain.sum()) > max(recipe.offset_price, recipe.cell_gain_errors * error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +146,7 @@ class OffsetFolds:
             return None
         problem = self.problem(self.rows_with(joint_scores_left_out(self.counts, self.fit, self.sample)))
         start = np.mean(path.found[path.best], axis=0)
-        v = problem.solve(start, path.best, recipe.cell_tolerance)
+        v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
         tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
 
