@@ -35,14 +35,14 @@ MOST_OFFSETS, MOST_CELLS, MOST_FEATURES = 1 << 16, 1 << 26, 600
 LEAST_ROWS = 1e-9
 
 
-def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample) -> JointFit:
-    """Return a fit with offsets of cells, if they gain on held-out rows."""
+def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: JointSample) -> JointFit:
+    """Return a fit with offsets of cells, if they gain on held-out rows; scores are of left-out rows, [class, row]."""
     layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, len(sample.y))
-    found = None if layout is None else OffsetFolds(counts, fit, sample, layout).fitted()
+    found = None if layout is None else OffsetFolds(counts, fit, scores, sample, layout).fitted()
     if found is None:
         return fit
     bare = replace(fit, offsets=found)
-    scores = joint_scores_left_out(counts, bare, sample)
+    scores = scores + found.without_fold(counts.grid, sample.cells)
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
     accuracy = float(weights @ truth.agreement(scores.argmax(axis=0)) / weights.sum())
     return replace(bare, loss={**fit.loss, "offsets of values": log_loss(scores, truth, weights)}, accuracy=accuracy)
@@ -84,9 +84,9 @@ class RidgePath:
         self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
 
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
-        """Fit without a fold and measure on it, from the strongest ridge down, until a gain is clearly past its best."""
+        """Fit without a fold and measure on it, from the strongest ridge down, until the gain falls."""
         recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), 0.0, []
-        room = recipe.offset_loss_rise * float(apart.weights @ bare)
+        room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
             gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
@@ -94,7 +94,7 @@ class RidgePath:
             self.found[ridge].append(v)
             tried.append(ridge)
             most = max(most, float(gain.sum()))
-            if most > 0 and float(gain.sum()) < most - room:
+            if float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
@@ -125,30 +125,49 @@ class OffsetFolds:
 
     counts: TermCounts
     fit: JointFit
+    scores: Floats  # of rows that are left out, [class, row]
     sample: JointSample
     layout: CellLayout
 
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
         recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        fold = self.layout.folds(self.sample.cells, recipe.cell_folds)
-        for at in range(recipe.cell_folds):
+        few = len(self.sample.y) < recipe.offset_held_out_rows
+        if few and not self.may_gain():
+            return None
+        number = recipe.cell_folds[0 if few else 1]
+        fold = self.layout.folds(self.sample.cells, number)
+        for at in range(number):
             held = fold == at
             if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
             rows = self.rows_with(self.scores_without(held))
             path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
-            if float(path.gain.sum()) <= 0:  # one fold that gains nothing is enough to tell
+            enough = len(path.gain) >= recipe.cell_rows
+            if (enough or at > 0) and float(path.gain.sum()) <= 0:
                 return None
-            if len(path.gain) >= recipe.offset_held_out_rows:
+            if enough:
                 path.settle()
         if not path.is_clear():
             return None
-        problem = self.problem(self.rows_with(joint_scores_left_out(self.counts, self.fit, self.sample)))
+        problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
         v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
         tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
+
+    def may_gain(self) -> bool:
+        """Tell whether offsets let the loss of these rows fall by more than chance would.
+
+        Offsets that are all 0 in truth let it fall by half of their effective number, on average.
+        """
+        recipe, problem = self.counts.recipe, self.problem(self.rows_with(self.scores))
+        v, limits = problem.start(), (recipe.cell_evaluations, recipe.offset_rough_tolerance)
+        for ridge in recipe.cell_tried_ridges:
+            v = problem.solve(v, ridge, *limits)
+            if problem.fall(v) > 0.5 * problem.effective_number(ridge):
+                return True
+        return False
 
     @cached_property
     def places(self) -> Codes:

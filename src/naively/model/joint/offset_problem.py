@@ -156,6 +156,16 @@ class OffsetProblem:
         lines = [(positions**2) @ of_cells[run] for run, positions in self.penalty.runs]
         return np.vstack([of_cells[:size], *(line[None] for line in lines)])
 
+    def fall(self, v: Floats) -> float:
+        """Return by how much these parameters let the loss of the rows fall, without the penalty."""
+        rows = self.rows
+        return float(rows.weights @ (rows.losses() - rows.losses(self.penalty.offsets(v))))
+
+    def effective_number(self, ridge: float) -> float:
+        """Return how many parameters there are, each by how little the penalty holds it."""
+        free = self._curve / (self._curve + self.penalty.curve(ridge)[:, None])
+        return float(free.sum()) * (1 - 1 / self.classes)
+
     def start(self) -> Floats:
         """Return parameters that are all 0, [parameter, class]."""
         return np.zeros((self.penalty.parameters, self.classes))
