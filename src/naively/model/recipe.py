@@ -205,7 +205,7 @@ class Recipe:
     # -- offsets of values and of pairs of values in the joint model -------------------------------------------------
 
     # Ridges on offsets, the strongest first: a step of ten, because the loss is flat around the best one.
-    cell_ridges: tuple[float, ...] = (100.0, 10.0, 1.0, 0.1, 0.01)
+    cell_ridges: tuple[float, ...] = (10.0, 1.0, 0.1, 0.01)
     # Offsets are used where they gain more than so many standard errors on held-out rows.
     cell_gain_errors: float = 1.0
     # No weaker ridge is tried where held-out loss has risen by these proportions: past its best, and where none gained.

@@ -89,12 +89,12 @@ class RidgePath:
         room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
-            gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
+            gain = apart.weights * (bare - apart.losses(problem.offsets(v)))
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
             most = max(most, float(gain.sum()))
-            if float(gain.sum()) < (most - room if most > 0 else -far):
+            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
@@ -153,7 +153,7 @@ class OffsetFolds:
         problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
         v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
-        tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
+        tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
 
     def may_gain(self) -> bool:
