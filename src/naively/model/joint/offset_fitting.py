@@ -132,17 +132,17 @@ class OffsetFolds:
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
         recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        few = len(self.sample.y) < recipe.offset_held_out_rows
-        if few and not self.may_gain():
+        rows = len(self.sample.y)
+        if rows < recipe.cell_screened_rows and not self.may_gain():
             return None
-        number = recipe.cell_folds[0 if few else 1]
+        number = recipe.cell_folds[0 if rows < recipe.offset_held_out_rows else 1]
         fold = self.layout.folds(self.sample.cells, number)
         for at in range(number):
             held = fold == at
             if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
-            rows = self.rows_with(self.scores_without(held))
-            path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
+            whole = self.rows_with(self.scores_without(held))
+            path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
             enough = len(path.gain) >= recipe.cell_rows
             if (enough or at > 0) and float(path.gain.sum()) <= 0:
                 return None
