@@ -56,10 +56,11 @@ def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayou
     pairs = pairs_with_weight(fit)
     sizes = np.diff(CellLayout(grid, pairs).starts)
     columns = len(grid.names)
-    room = MOST_OFFSETS // classes - int(sizes[:columns].sum())
+    values = int(sizes[:columns].sum())
     deep = MOST_CELLS // (classes * max(rows, 1)) - columns
-    if room < 0 or deep < 0:
+    if values * classes > MOST_OFFSETS or deep < 0:
         return None
+    room = min(MOST_OFFSETS, counts.recipe.cell_offsets * rows) // classes - values
     fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
     return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
@@ -94,7 +95,7 @@ class RidgePath:
             self.found[ridge].append(v)
             tried.append(ridge)
             most = max(most, float(gain.sum()))
-            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
+            if len(gain) >= recipe.cell_rows[0] and float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
@@ -143,10 +144,10 @@ class OffsetFolds:
                 return None
             whole = self.rows_with(self.scores_without(held))
             path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
-            enough = len(path.gain) >= recipe.cell_rows
-            if (enough or at > 0) and float(path.gain.sum()) <= 0:
+            gains = float(path.gain.sum()) > 0
+            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows[1]):
                 return None
-            if enough:
+            if gains and len(path.gain) >= recipe.cell_rows[0]:
                 path.settle()
         if not path.is_clear():
             return None
