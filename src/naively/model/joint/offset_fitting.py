@@ -95,7 +95,7 @@ class RidgePath:
             self.found[ridge].append(v)
             tried.append(ridge)
             most = max(most, float(gain.sum()))
-            if len(gain) >= recipe.cell_rows[0] and float(gain.sum()) < (most - room if most > 0 else -far):
+            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
@@ -136,7 +136,7 @@ class OffsetFolds:
         rows = len(self.sample.y)
         if rows < recipe.cell_screened_rows and not self.may_gain():
             return None
-        number = recipe.cell_folds[0 if rows < recipe.offset_held_out_rows else 1]
+        number = recipe.cell_folds[0 if rows < recipe.cell_many_rows else 1]
         fold = self.layout.folds(self.sample.cells, number)
         for at in range(number):
             held = fold == at
@@ -145,9 +145,9 @@ class OffsetFolds:
             whole = self.rows_with(self.scores_without(held))
             path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
             gains = float(path.gain.sum()) > 0
-            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows[1]):
+            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows):
                 return None
-            if gains and len(path.gain) >= recipe.cell_rows[0]:
+            if gains and len(path.gain) >= recipe.cell_rows:
                 path.settle()
         if not path.is_clear():
             return None
