@@ -242,10 +242,8 @@ class JointModel(TableModel):
         for kind in kinds_of(self.recipe):
             for name, scores in kind.contributions(self, columns, threads):
                 out[:, place[name]] += scores
-        for name, (i, j), table in zip(self.pairs, tables.pairs.pairs, tables.pairs.tables, strict=True):
-            a, b = columns[PAIRS][:, i], columns[PAIRS][:, j]
-            known = np.flatnonzero((a >= 0) & (b >= 0))
-            out[known, place[name]] = joint[known, place[name]] = table[a[known], b[known]]
+        pairs = [place[name] for name in self.pairs]
+        out[:, pairs] = joint[:, pairs] = tables.pairs.contributions(columns[PAIRS])
         return Contributions(out, joint)
 
     @property
