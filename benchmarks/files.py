@@ -50,6 +50,7 @@ import json, sys
 import naively as nv
 nb = nv.NaiveBayes(model=sys.argv[2])
 done = nv.fit_files(nb, sys.argv[1], "label", cv=5)
+[scores.to_dict() for scores in (done.scores, done.textbook_scores) if scores is not None]
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps([done.rows, done.scores.accuracy, nb.counts_.columns["city"].n.sum(axis=0).tolist(), peak]))
 """
