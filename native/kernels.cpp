@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "counting/counting.hpp"
+#include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 #include "scoring/scoring.hpp"
 
@@ -18,7 +19,10 @@ const Kernels kernels{
     count_moments,
     ranges,
     hash_numbers,
+    hash_codes,
     bin_numbers,
+    lay_out,
+    gather_numbers,
     count_products,
     mirror_products,
     score_codes,
@@ -27,13 +31,16 @@ const Kernels kernels{
     score_sparse,
     score_normal,
     score_student,
+    score_quadratic,
     pair_ratios,
     add_pair_scores,
     write_answers,
     leave_one_out_codes,
     leave_one_out_numbers,
+    leave_one_out_pairs,
     word_weights,
     leave_one_out_words,
+    offset_loss,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

@@ -32,6 +32,19 @@ SEVERAL = 8
 LONGEST = 1 << 31
 
 
+# Types of numbers that the kernels read where they lie; whole numbers and times of other types are converted first.
+READABLE = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
+ARROW_NUMBERS = {pa.float64(): np.float64, pa.float32(): np.float32, pa.int64(): np.int64, pa.int32(): np.int32}
+
+
+class NumberBuffers(NamedTuple):
+    """Numbers of some rows, and bits of those that are there, from some bit on; None: all of them."""
+
+    data: AnyArray
+    bits: npt.NDArray[np.uint8] | None
+    skipped: int
+
+
 class ColumnLabels(NamedTuple):
     """The different labels of some rows, and which of them each row holds; -1 where it holds none."""
 
@@ -184,6 +197,19 @@ class ColumnValues:
         if not pa.types.is_floating(array.type) or array.type != pa.float64():
             array = array.cast(pa.float64(), safe=False)
         return numpy_values(array.fill_null(np.nan) if array.null_count else array, np.float64)
+
+    def number_buffers(self, begin: int, end: int) -> NumberBuffers:
+        """Return some rows as numbers where they lie, if the kernels can read them there; else a copy of them."""
+        data = self.data
+        if isinstance(data, np.ndarray):
+            plain = data.dtype in READABLE and data.dtype.isnative and data.flags.aligned
+            return NumberBuffers(data[begin:end] if plain else self.numbers(begin, end), None, 0)
+        array = self.arrow(begin, end)
+        kind = ARROW_NUMBERS.get(array.type)
+        if kind is None or not len(array):
+            return NumberBuffers(self.numbers(begin, end), None, 0)
+        bits = None if not array.null_count else np.frombuffer(array.buffers()[0], np.uint8)
+        return NumberBuffers(numpy_values(array, kind), bits, array.offset)
 
     def arrow(self, begin: int = 0, end: int | None = None) -> pa.Array:
         """Return the values, or those of some rows, as one Arrow array."""

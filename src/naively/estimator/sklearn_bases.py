@@ -97,8 +97,9 @@ def _take_bases(cls: type) -> None:
 
 def _announce(cls: type) -> None:
     """Do for a class and those derived from it what Python does when a class is made of its bases."""
-    super(cls, cls).__init_subclass__()  # which gives it the methods of metadata routing
-    for derived in cls.__subclasses__():
+    bases: Any = super  # for the type checker, `type` is no class
+    bases(cls, cls).__init_subclass__()  # which gives it the methods of metadata routing
+    for derived in type.__subclasses__(cls):
         _announce(derived)
 
 
