@@ -156,6 +156,10 @@ class OffsetProblem:
         lines = [(positions**2) @ of_cells[run] for run, positions in self.penalty.runs]
         return np.vstack([of_cells[:size], *(line[None] for line in lines)])
 
+    def start(self) -> Floats:
+        """Return parameters that are all 0, [parameter, class]."""
+        return np.zeros((self.penalty.parameters, self.classes))
+
     def value(self, flat: Floats, ridge: float) -> tuple[float, Floats]:
         """Return the penalized loss and its slope."""
         v = flat.reshape(self.penalty.parameters, self.classes)
@@ -165,10 +169,10 @@ class OffsetProblem:
         pulled, back = self.penalty.value(v, ridge)
         return loss + pulled, (self.penalty.of_parameters(slope[:-1, : self.classes]) + back).ravel()
 
-    def solve(self, start: Floats, ridge: float, tolerance: float) -> Floats:
-        """Return the best parameters under a ridge, [parameter, class]."""
+    def solve(self, start: Floats, ridge: float, evaluations: int, tolerance: float) -> Floats:
+        """Return the best parameters under a ridge, [parameter, class], by so many evaluations at most."""
         recipe = self.penalty.recipe
         steps = (1.0 / (self._curve + self.penalty.curve(ridge)[:, None])).ravel()
-        limits = recipe.offset_evaluations, tolerance, recipe.lbfgs_memory
+        limits = evaluations, tolerance, recipe.lbfgs_memory
         found, _ = minimize_lbfgs(lambda v: self.value(v, ridge), start.ravel(), steps, *limits)
         return found.reshape(start.shape)
