@@ -57,6 +57,23 @@ def test_a_loaded_model_answers_a_row_without_slow_imports(files):
     assert not set(SLOW) & set(modules)
 
 
+def test_the_command_predict_answers_without_slow_imports(files, tmp_path):
+    rows, out = tmp_path / "rows.csv", tmp_path / "answers.csv"
+    rows.write_text("n,é\n0.5,ü\n", encoding="utf-8")
+    program = (
+        "import json, sys; from naively.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    modules = fresh(program, "predict", files[0][0], rows, "-o", out, "-q")
+
+    assert not (set(SLOW) - {"duckdb", "click", "rich"}) & set(modules)
+    answer, probability = out.read_text(encoding="utf-8").splitlines()[1].split(",")[-2:]
+    assert float(probability) == max(files[0][2][0])
+    assert answer == str(int(np.argmax(files[0][2][0])))
+
+
 def test_a_fit_does_not_import_scikit_learn():
     program = (
         "import json, sys; import naively as nv\n"

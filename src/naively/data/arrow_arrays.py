@@ -55,3 +55,25 @@ def arrow_strings(texts: Sequence[str | None]) -> pa.Array:
     data = [text.encode() for text in texts if text is not None]
     ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
     return pa.LargeStringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
+
+
+def arrow_choices(labels: AnyArray) -> pa.Array:
+    """Return labels of any type as an Arrow array."""
+    if labels.dtype == np.int64:
+        return arrow_numbers(labels)
+    values = labels.tolist()
+    texts = all(type(value) is str for value in values)
+    return arrow_strings(values).cast(pa.string()) if texts else pa.array(values)
+
+
+def arrow_text(text: str) -> pa.Scalar:
+    """Return one string as Arrow's functions take it."""
+    return arrow_strings([text])[0]
+
+
+def arrow_numbers(values: AnyArray, missing: AnyArray | None = None) -> pa.Array:
+    """Return numbers of NumPy as an Arrow array of their type, null where they are missing."""
+    if missing is not None and missing.any():
+        return pa.array(values, mask=missing)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

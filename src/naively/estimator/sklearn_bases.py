@@ -99,7 +99,8 @@ def _announce(cls: type) -> None:
     """Do for a class and those derived from it what Python does when a class is made of its bases."""
     bases: Any = super  # for the type checker, `type` is no class
     bases(cls, cls).__init_subclass__()  # which gives it the methods of metadata routing
-    for derived in type.__subclasses__(cls):
+    below: list[type] = type.__subclasses__(cls)
+    for derived in below:
         _announce(derived)
 
 
