@@ -267,10 +267,10 @@ def two_blas_threads():
     """Have all libraries use two threads, and again what they used before."""
     before = blas_threads()
     for library in _blas.libraries():
-        library.set_num_threads(2)
+        _blas.set_threads(library, 2)
     yield
     for library, number in zip(_blas.libraries(), before, strict=True):
-        library.set_num_threads(number)
+        _blas.set_threads(library, number)
 
 
 @pytest.mark.usefixtures("two_blas_threads")

@@ -190,7 +190,7 @@ class TermBlock(NamedTuple):
     def along(self, error: Floats) -> Floats:
         """Return the sum over rows and classes of each term times an error, [class, row]."""
         own = error[1:, self.rows].astype(self.x.dtype)
-        return np.asarray((self.x @ own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
+        return np.asarray(np.matmul(self.x, own[:, :, None])[:, :, 0].sum(axis=0), dtype=np.float64)
 
     def curve(self, p: Floats, weights: Floats) -> Floats:
         """Return the curvature of the loss of these rows, by terms and biases."""

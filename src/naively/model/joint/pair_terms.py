@@ -50,15 +50,15 @@ class PairTerms(TermKind):
     def batches_at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[list[Term], Singles]]:
         """Give the terms of pairs of columns, some at a time, each row left out, [term, class, row]."""
         counts, rows, pseudo = held.counts, held.rows, held.counts.recipe.pair_pseudo_count
-        codes = held.sample.cells.codes
+        codes, to = held.sample.cells.codes, [counts.pair_bins(at, level) for at in range(len(counts.grid.names))]
         bins = np.empty(codes.shape[::-1], dtype=np.int32)
         for at, of_column in enumerate(bins):
-            np.take(np.append(counts.pair_bins(at, level), np.int32(-1)), codes[:, at], out=of_column, mode="wrap")
+            np.take(np.append(to[at], np.int32(-1)), codes[:, at], out=of_column, mode="wrap")
         size = max(MOST_CELLS // max(len(rows.y) * len(counts.prior), 1), 1)
         pairs = column_pairs(counts.grid, level, counts.recipe.pair_bins)
         for begin in range(0, len(pairs), size):
             some = pairs[begin : begin + size]
-            tables = [counts.pair(i, j, level) for i, j in some]
+            tables = [counts.pair_in(i, j, to[i], to[j]) for i, j in some]
             yield [Term(PAIR, level, pair) for pair in some], pairs_left_out(some, tables, bins, rows, pseudo)
 
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
