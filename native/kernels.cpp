@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "counting/counting.hpp"
+#include "fitting/fitting.hpp"
 #include "leave_one_out/leave_one_out.hpp"
 #include "scoring/scoring.hpp"
 
@@ -30,16 +31,16 @@ const Kernels kernels{
     score_sparse,
     score_normal,
     score_student,
+    score_quadratic,
     pair_ratios,
     add_pair_scores,
     write_answers,
     leave_one_out_codes,
     leave_one_out_numbers,
     leave_one_out_pairs,
-    term_gains,
-    add_terms,
     word_weights,
     leave_one_out_words,
+    offset_loss,
 };
 
 }  // namespace naively::NAIVELY_LEVEL

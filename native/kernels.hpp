@@ -3,6 +3,7 @@
 
 #include "common/limits.hpp"
 #include "common/views.hpp"
+#include "fitting/inputs.hpp"
 #include "leave_one_out/inputs.hpp"
 #include "scoring/inputs.hpp"
 
@@ -65,6 +66,10 @@ struct Kernels {
     void (*score_student)(const Matrix&, bool allow_missing, const PaddedTable& center, const PaddedTable& precision,
                           const PaddedTable& power, const PaddedTable& base, const double* total, size_t begin,
                           size_t end, double* scores);
+    // += Σ x_i x_j squares[class][i][j] over numbers j <= i, and Σ x_i table[offsets[j] + code][i][class] over numbers
+    // and codes; lines of the scores have the given width. A code out of range adds nothing.
+    void (*score_quadratic)(const QuadraticForm&, const Matrix& codes, const int64_t* offsets, const PaddedTable&,
+                            size_t width, size_t begin, size_t end, double* scores);
     // The ratio of each pair of bins to what independence within the class leads to expect, both with pseudo-counts:
     // out[cell of the term], given the products of features that count_products counts.
     void (*pair_ratios)(const PairTerms&, const double* products, size_t features, double pseudo_count, double* out,
@@ -83,21 +88,20 @@ struct Kernels {
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
 
-    // The log ratio of the pair of codes of each row to what independence within the class leads to expect, both with
-    // pseudo-counts: out[pair][class][row]. A pair with a missing code has 0.
-    void (*leave_one_out_pairs)(const LeftOutPairs&, const LabeledRows&, float* out, const Run&);
-    // By how much the log loss would fall if a term had a weight, to the second order: out[term], of values
-    // [term][class][row].
-    void (*term_gains)(const float* values, size_t terms, size_t classes, size_t rows, const GainRows&, double* out,
-                       const Run&);
-    // out[cell] += values[term][cell] / divisor, the terms in their order.
-    void (*add_terms)(const float* values, size_t terms, size_t cells, float divisor, float* out, const Run&);
+    // Terms of pairs of columns, as pair_ratios gives their logarithms, but for rows that are left out: only those of a
+    // row's own class change. A row without one of the values has 0.
+    void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
+                                size_t features, const PairTermRequest&, const Run&);
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);
     // The leave-one-out sums of both over the words of each row, out[group and kind][class][row], divided by the square
     // root of how many of its words are known.
     void (*leave_one_out_words)(const WordRows&, const LabeledRows&, const WordCounts&, float* out, const Run&);
+
+    // Fitting: the log loss of rows under their scores and the offsets of their cells; slope[cell][class], or null,
+    // gets the slope of the loss in each offset added.
+    double (*offset_loss)(const CellRows&, const PaddedTable& offsets, double* slope, const Run&);
 };
 
 namespace baseline {

@@ -103,75 +103,9 @@ void leave_one_out_words(Offsets starts, WordNumbers words, Classes classes, Wei
     without_gil(threads, [&](const Run& run) { kernels().leave_one_out_words(x, rows, counts, out.data(), run); });
 }
 
-using ColumnCodes = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using SingleValues = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using SingleTable = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using SinglesOut = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void leave_one_out_pairs(ColumnCodes codes, Labels first, Labels second, Labels first_size, Labels second_size,
-                         Labels starts, ConstVector counts, double pseudo_count, Classes classes, Weights weights,
-                         LogOddsOut out, int threads) {
-    size_t columns = codes.shape(0), n = codes.shape(1), size = first.shape(0), of_classes = out.shape(1);
-    require(second.shape(0) == size && first_size.shape(0) == size && second_size.shape(0) == size &&
-                starts.shape(0) == size && out.shape(0) == size && out.shape(2) == n,
-            "There must be two columns, two sizes and a place for each pair.");
-    require(pseudo_count > 0, "There must be a pseudo-count above 0.");
-    std::vector<int32_t> largest(columns, -1);
-    for (size_t j = 0; j < columns; ++j)
-        for (size_t row = 0; row < n; ++row) largest[j] = std::max(largest[j], codes(j, row));
-    for (size_t p = 0; p < size; ++p) {
-        require(first(p) >= 0 && size_t(first(p)) < columns && second(p) >= 0 && size_t(second(p)) < columns,
-                "A pair names a column that is not there.");
-        require(largest[size_t(first(p))] < first_size(p) && largest[size_t(second(p))] < second_size(p),
-                "A code lies outside its column.");
-        require(first_size(p) > 0 && second_size(p) > 0 && first_size(p) < PAIR_CODES_END &&
-                    second_size(p) < PAIR_CODES_END && starts(p) >= 0 &&
-                    size_t(starts(p)) + of_classes * size_t(first_size(p)) * size_t(second_size(p)) <= counts.shape(0),
-                "A pair's counts lie outside the table.");
-    }
-    LabeledRows rows = labeled_rows(classes, weights, n, of_classes);
-    LeftOutPairs pairs{codes.data(),      n,
-                       columns,           size,
-                       first.data(),      second.data(),
-                       first_size.data(), second_size.data(),
-                       starts.data(),     counts.data(),
-                       pseudo_count};
-    without_gil(threads, [&](const Run& run) { kernels().leave_one_out_pairs(pairs, rows, out.data(), run); });
-}
-
-void term_gains(SingleValues values, SingleTable p, SingleTable error, ConstVector rows, Vector out, int threads) {
-    size_t classes = values.shape(1), n = values.shape(2);
-    require(p.shape(0) == classes && p.shape(1) == n && error.shape(0) == classes && error.shape(1) == n &&
-                rows.shape(0) == n && out.shape(0) == values.shape(0),
-            "There must be a probability and an error for each class and row, and a place for each term.");
-    without_gil(threads, [&](const Run& run) {
-        kernels().term_gains(values.data(), values.shape(0), classes, n, {p.data(), error.data(), rows.data()},
-                             out.data(), run);
-    });
-}
-
-void add_terms(SingleValues values, double divisor, SinglesOut out, int threads) {
-    require(out.shape(0) == values.shape(1) && out.shape(1) == values.shape(2),
-            "There must be a sum for each class and row.");
-    without_gil(threads, [&](const Run& run) {
-        kernels().add_terms(values.data(), values.shape(0), out.shape(0) * out.shape(1), float(divisor), out.data(),
-                            run);
-    });
-}
-
 }  // namespace
 
 void bind_leave_one_out(nb::module_& m) {
-    m.def("leave_one_out_pairs", &leave_one_out_pairs, "codes"_a.noconvert(), "first"_a.noconvert(),
-          "second"_a.noconvert(), "first_size"_a.noconvert(), "second_size"_a.noconvert(), "starts"_a.noconvert(),
-          "counts"_a.noconvert(), "pseudo_count"_a, "classes"_a.noconvert(), "weights"_a.noconvert().none(),
-          "out"_a.noconvert(), "threads"_a,
-          "out[pair, class, row] = the log ratio of pairs of codes[column, row], each row left out of the counts.");
-    m.def("term_gains", &term_gains, "values"_a.noconvert(), "p"_a.noconvert(), "error"_a.noconvert(),
-          "rows"_a.noconvert(), "out"_a.noconvert(), "threads"_a,
-          "out[term] = by how much the log loss would fall if a term [term, class, row] had a weight.");
-    m.def("add_terms", &add_terms, "values"_a.noconvert(), "divisor"_a, "out"_a.noconvert(), "threads"_a,
-          "out[class, row] += values[term, class, row] / divisor, the terms in their order.");
     m.def(
         "leave_one_out_codes", &leave_one_out_codes, "x"_a.noconvert(), "classes"_a.noconvert(),
         "weights"_a.noconvert().none(), "offsets"_a.noconvert(), "log_probabilities"_a.noconvert(), "n"_a.noconvert(),

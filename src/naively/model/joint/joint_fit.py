@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._types import Floats, JsonObject
+from .cell_offsets import CellOffsets
 from .influence import WeightInfluence
 from .loss_near import LossNear
 from .summary import described_terms, described_weights
@@ -28,6 +29,7 @@ class JointFit:
     copies: bool = True  # whether row weights count copies of a row, of which one is left out at a time
     near: LossNear | None = None  # the loss of the rows near the weights, to combine fits when the rows are gone
     parts: int = 1  # how many fits these weights were combined of, without the rows
+    offsets: CellOffsets | None = None  # of values and pairs of values, where they gain on held-out rows
 
     def describe(self, owners: Sequence[str]) -> list[str]:
         """Return which kinds of terms have a weight, and the loss with them; owners are columns by place."""
@@ -50,6 +52,7 @@ class JointFit:
             "rows": self.rows, "right": self.accuracy,
             "doubt": None if self.influence is None else self.influence.to_json(), "copies": self.copies,
             "near": None if self.near is None else self.near.to_json(), "parts": self.parts,
+            "offsets": None if self.offsets is None else self.offsets.to_json(),
         }  # fmt: skip
 
     @classmethod
@@ -64,4 +67,5 @@ class JointFit:
         influence = None if data.get("doubt") is None else WeightInfluence.from_json(data["doubt"], classes)
         about = (data["loss"], int(data["rows"]), float(data["right"]), influence, bool(data.get("copies", True)))
         near = None if data.get("near") is None else LossNear.from_json(data["near"], classes)
-        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)))
+        offsets = None if data.get("offsets") is None else CellOffsets.from_json(data["offsets"], classes)
+        return cls(weights, data["ridges"], bias, *about, near, int(data.get("parts", 1)), offsets)

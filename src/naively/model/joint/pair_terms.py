@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import _kernels
-from ..._threads import threads_here
-from ..._types import Codes, Floats, Singles
+from ..._types import Floats, Singles
 from ...data.grid import Grid
-from ...stats.accumulators import offsets_of
-from .associations import HeldOutRows, pair_scores_left_out
+from .associations import pair_scores_left_out
 from .pair_tables import pair_tables
+from .pairs_left_out import PairsLeftOut
 from .tables import TableBuilder
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .terms import LeaveOneOut, Term, TermKind
 
+if TYPE_CHECKING:
+    from .influence import WeightedValues
+
 PAIR = "pair"
-# Numbers of 4 bytes that the terms of some pairs take together. A limit of memory.
-MOST_CELLS = 1 << 23
 
 
 class PairTerms(TermKind):
@@ -44,22 +45,55 @@ class PairTerms(TermKind):
 
     def at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[Term, Singles]]:
         """Give the term of each pair of columns, each row left out."""
-        for terms, values in self.batches_at_level(held, level):
-            yield from zip(terms, values, strict=True)
+        counts, codes, bins = (
+            held.counts,
+            held.sample.cells.codes,
+            dict[int, np.ndarray[tuple[int], np.dtype[np.int32]]](),
+        )
+        rows, pseudo = held.rows, counts.recipe.pair_pseudo_count
+        for i, j in column_pairs(counts.grid, level, counts.recipe.pair_bins):
+            for at in (i, j):
+                if at not in bins:
+                    bins[at] = np.append(counts.pair_bins(at, level), np.int32(-1))[codes[:, at]]
+            values = pair_scores_left_out(counts.pair(i, j, level), bins[i], bins[j], rows, pseudo)
+            yield Term(PAIR, level, (i, j)), values
 
-    def batches_at_level(self, held: LeaveOneOut, level: int) -> Iterator[tuple[list[Term], Singles]]:
-        """Give the terms of pairs of columns, some at a time, each row left out, [term, class, row]."""
-        counts, rows, pseudo = held.counts, held.rows, held.counts.recipe.pair_pseudo_count
-        codes, to = held.sample.cells.codes, [counts.pair_bins(at, level) for at in range(len(counts.grid.names))]
-        bins = np.empty(codes.shape[::-1], dtype=np.int32)
-        for at, of_column in enumerate(bins):
-            np.take(np.append(to[at], np.int32(-1)), codes[:, at], out=of_column, mode="wrap")
-        size = max(MOST_CELLS // max(len(rows.y) * len(counts.prior), 1), 1)
-        pairs = column_pairs(counts.grid, level, counts.recipe.pair_bins)
-        for begin in range(0, len(pairs), size):
-            some = pairs[begin : begin + size]
-            tables = [counts.pair_in(i, j, to[i], to[j]) for i, j in some]
-            yield [Term(PAIR, level, pair) for pair in some], pairs_left_out(some, tables, bins, rows, pseudo)
+    def gaining(
+        self, held: LeaveOneOut, level: int, gains: TermGains, least: float
+    ) -> tuple[Singles, list[tuple[float, Term, Singles]]]:
+        """Return the sum of the terms of a resolution, and those that gain more than the least, with their gain."""
+        if held.sample.soft is not None:
+            return super().gaining(held, level, gains, least)
+        terms = self.all_at_level(held.counts, level)
+        total, gain = PairsLeftOut(held, terms).sums_and_gains(gains)
+        most = np.argsort(-gain, kind="stable")[: held.counts.recipe.own_pairs]
+        kept = [int(at) for at in most if gain[at] > least]
+        if not kept:
+            return total, []
+        values = PairsLeftOut(held, [terms[at] for at in kept]).values()
+        return total, [(float(gain[at]), terms[at], part) for at, part in zip(kept, values, strict=True)]
+
+    def add_left_out(
+        self, held: LeaveOneOut, weights: Mapping[Term, float], total: Floats, gathered: WeightedValues | None
+    ) -> None:
+        """Add the weighted leave-one-out terms of rows to scores [class, row], and each to what its weight counts."""
+        if held.sample.soft is not None:
+            super().add_left_out(held, weights, total, gathered)
+            return
+        shared = 1 / self.divisor(held.counts)
+        for level in self.levels(held.counts):
+            terms = self.all_at_level(held.counts, level)
+            by = np.array([weights.get(term, 0.0) for term in terms])
+            if by.any():
+                used = [term for term, weight in zip(terms, by, strict=True) if weight]
+                total += PairsLeftOut(held, used).weighted(by[by != 0])
+            if gathered is None or not terms:
+                continue
+            if terms[0].block in gathered.influence.place:
+                gathered.add_sum(terms[0].block, PairsLeftOut(held, terms).weighted(np.full(len(terms), shared)))
+            if own := [term for term in terms if term in gathered.influence.place]:
+                for term, values in zip(own, PairsLeftOut(held, own).values(), strict=True):
+                    gathered.add_own(term, values)
 
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return the terms of all pairs of columns."""
@@ -82,30 +116,10 @@ class PairTerms(TermKind):
             if self.holds(term) and isinstance(term.level, int):
                 i, j = term.columns
                 own[i, j, term.level] = by
-        tables.set_pairs(pair_tables(tables.counts, own))
-
-
-def pairs_left_out(
-    pairs: Sequence[tuple[int, int]], tables: Sequence[Floats], bins: Codes, rows: HeldOutRows, pseudo: float
-) -> Singles:
-    """Return the log ratios of pairs of columns with each row left out, [pair, class, row].
-
-    Given are the counts [class, bin, bin] of each pair, and the bins [column, row] of all columns.
-    """
-    out = np.empty((len(pairs), len(tables[0]), len(rows.y)), dtype=np.float32)
-    if rows.soft is not None:  # a row is left out of several classes
-        for at, ((i, j), n) in enumerate(zip(pairs, tables, strict=True)):
-            out[at] = pair_scores_left_out(n, bins[i], bins[j], rows, pseudo)
-        return out
-    first, second = np.array(pairs, dtype=np.int64).T.copy()
-    sizes = np.array([table.shape for table in tables], dtype=np.int64)
-    starts = offsets_of(sizes.prod(axis=1))[:-1]
-    sides = sizes[:, 1].copy(), sizes[:, 2].copy()
-    counts = np.concatenate([np.ravel(table) for table in tables])
-    _kernels.leave_one_out_pairs(
-        bins, first, second, *sides, starts, counts, pseudo, rows.y, rows.weights, out, threads_here()
-    )
-    return out
+        found = pair_tables(tables.counts, own)
+        for pair, offsets in () if tables.offsets is None else tables.offsets.of_pairs(tables.counts.grid):
+            found.add(pair, offsets)
+        tables.set_pairs(found)
 
 
 def column_pairs(grid: Grid, level: int, levels: Sequence[int]) -> list[tuple[int, int]]:

@@ -75,12 +75,9 @@ class TermCounts:
 
     def pair(self, i: int, j: int, width: int) -> Floats:
         """Return the counts of pairs of values of two columns, [class, value, value]."""
-        return self.pair_in(i, j, self.pair_bins(i, width), self.pair_bins(j, width))
-
-    def pair_in(self, i: int, j: int, first: Codes, second: Codes) -> Floats:
-        """Return the same, given the bin of each code of both columns."""
         n = self.joint.products[:, self.grid.flags(i), self.grid.flags(j)]
-        return merged(merged(n, first, 1), second, 2)
+        n = merged(n, self.pair_bins(i, width), 1)
+        return merged(n, self.pair_bins(j, width), 2)
 
     def linear(self, which: str) -> LinearScores:
         """Return linear scores of features: all ("bins"), or all but the bins of numbers ("numbers")."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ... import _kernels
-from ..._threads import threads_here
 from ..._types import Floats, Singles
 from ..recipe import Recipe
 from .influence import WeightedValues, WeightInfluence
@@ -17,6 +15,7 @@ from .loss_near import LossNear
 from .newton import WeightFit, WeightProblem
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
 
@@ -132,37 +131,16 @@ def selected_terms(held: LeaveOneOut, gains: TermGains) -> tuple[Terms, Terms]:
     counts, recipe = held.counts, held.counts.recipe
     for kind in kinds_of(recipe):
         levels = kind.levels(counts)
-        divisor = kind.divisor(counts) if levels else 1
+        divisor = np.float32(kind.divisor(counts) if levels else 1)
         for level in levels:
-            found, number = [], len(kind.all_at_level(counts, level))
-            least = max(recipe.least_gain, float(np.log(max(number, 1))))
-            for terms, values in kind.batches_at_level(held, level):
-                total = together.setdefault(terms[0].block, np.zeros(values.shape[1:], dtype=np.float32))
-                _kernels.add_terms(values, divisor, total, threads_here())
-                rated = zip(gains.of_all(values).tolist(), terms, values, strict=True)
-                found += [(gain, term, part.copy()) for gain, term, part in rated if gain > least]
+            terms = kind.all_at_level(counts, level)
+            if not terms:
+                continue
+            total, found = kind.gaining(held, level, gains, max(recipe.least_gain, float(np.log(len(terms)))))
+            together[terms[0].block] = total / divisor
             found.sort(key=lambda one: (-one[0], one[1].columns))
             own |= {term: values for _, term, values in found[: recipe.own_pairs]}
     return own, together
-
-
-class TermGains:
-    """Probabilities of rows so far, [class, row], to tell how much one more term would gain."""
-
-    def __init__(self, p: Singles, truth: RowClasses, rows: Floats) -> None:
-        self.p, self.rows = np.ascontiguousarray(p), np.ascontiguousarray(rows, dtype=np.float64)
-        self.error = -self.p * rows.astype(np.float32)
-        truth.add_to(self.error, rows.astype(np.float32))
-
-    def of(self, values: Singles) -> float:
-        """Return by how much the log loss would fall if a term had a weight, to the second order."""
-        return float(self.of_all(np.ascontiguousarray(values, dtype=np.float32)[None])[0])
-
-    def of_all(self, values: Singles) -> Floats:
-        """Return the same of several terms, [term, class, row]."""
-        found = np.empty(len(values))
-        _kernels.term_gains(values, self.p, self.error, self.rows, found, threads_here())
-        return found
 
 
 def gains_beside(problem: WeightProblem, start: Floats) -> TermGains:
@@ -176,15 +154,17 @@ def own_weights(problem: WeightProblem, tied: WeightFit) -> tuple[WeightFit, Wei
     """Return weights of single terms, as far from those of their blocks as they are expected to gain.
 
     Where no single term gains by a weight of its own, those of the blocks stay; the second fit is the nearest that had
-    weights of single terms.
+    weights of single terms. Where weights near those of the blocks do not gain, those far from them may: so the
+    weakest ridge is tried in any case.
     """
-    best, towards, recipe, nearest = tied, tied.weights, problem.recipe, None
-    for ridge in recipe.own_ridges:
-        found = problem.solve(best.weights, towards, ridge, recipe.caution)
+    best, towards, recipe, nearest, ridges = tied, tied.weights, problem.recipe, None, list(problem.recipe.own_ridges)
+    while ridges:
+        found = problem.solve(best.weights, towards, ridges.pop(0), recipe.caution)
         nearest = found if nearest is None or found.expected < best.expected else nearest
-        if found.expected >= best.expected:
-            break
-        best = found
+        if found.expected < best.expected:
+            best = found
+        else:
+            ridges = ridges[-1:] if best is tied else []
     return best, best if nearest is None else nearest
 
 
@@ -204,22 +184,17 @@ def weights_of_terms(counts: TermCounts, singles: Iterable[Term], weights: Mappi
 
 
 def joint_scores_left_out(counts: TermCounts, fit: JointFit, sample: JointSample) -> Floats:
-    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row]."""
+    """Return the scores of rows, each left out of the counts and, to first order, of the weights, [class, row].
+
+    Offsets are those that were fitted without the rows of its fold.
+    """
     held = LeaveOneOut(counts, sample, dict(fit.ridges))
     total, influence = np.tile(fit.bias[:, None], len(sample.y)), fit.influence
     gathered = None if influence is None else WeightedValues(influence, len(total), len(sample.y))
-    for term, values, shared in weighted_terms(held, fit):
-        total += fit.weights.get(term, 0.0) * values
-        if gathered is not None:
-            gathered.add(term, values, shared)
+    for kind in kinds_in_sums(counts.recipe):
+        kind.add_left_out(held, fit.weights, total, gathered)
+    if fit.offsets is not None:
+        total += fit.offsets.without_fold(counts.grid, sample.cells)
     if influence is None or gathered is None:
         return total
     return influence.without_own(total, gathered.x, held.rows, counts.recipe.influence_classes)
-
-
-def weighted_terms(held: LeaveOneOut, fit: JointFit) -> Iterator[tuple[Term, TermValues, float]]:
-    """Give every term of rows, each left out, and which part of it counts with the weight of its block."""
-    for kind in kinds_in_sums(held.counts.recipe):
-        shared = 1 / kind.divisor(held.counts)
-        for term, values in kind.leave_one_out(held, fit.weights):
-            yield term, values, shared
