@@ -15,7 +15,7 @@ from .associations import precision_of, row_blocks
 from .soft_rows import RowClasses, SoftRows
 
 # Multiplications from which on it pays to share them among threads.
-SHARED_PRODUCTS = 1 << 22
+SHARED_PRODUCTS = 1 << 20
 
 
 Found = TypeVar("Found")
