@@ -27,6 +27,8 @@ from .pandas_types import arrow_labels, in_seconds, known_objects, refuse_object
 
 # Texts are worth a code if each is seen in so many rows.
 SEVERAL = 8
+# Of no more rows the objects of a column are read once and held. A limit of memory.
+FEW_ROWS = 1 << 16
 # An array of Arrow's shorter texts holds no more bytes than this.
 LONGEST = 1 << 31
 
@@ -70,6 +72,7 @@ class ColumnValues:
         self.name, self.data, self.levels, self.views = name, data, levels, views
         self.type: Type | None = kind or type_of(name, data)  # None: every cell is missing
         self.none: Counter[str] = Counter()  # texts that were read as missing, and how often
+        self._read: pa.Array | None = None  # objects as Arrow: a fit reads them several times
 
     @property
     def categorical(self) -> bool:
@@ -104,7 +107,7 @@ class ColumnValues:
     def on(self, data: ColumnLike) -> ColumnValues:
         """Return other values of the same column; the type stays, even where all of them are missing."""
         other = ColumnValues.__new__(ColumnValues)
-        other.__dict__.update(vars(self) | {"data": data})
+        other.__dict__.update(vars(self) | {"data": data, "_read": None})
         return other
 
     def coded(self) -> ColumnValues:
@@ -214,7 +217,11 @@ class ColumnValues:
         """Return the values, or those of some rows, as one Arrow array."""
         end = len(self) if end is None else end
         if isinstance(self.data, np.ndarray):
-            return arrow_values_of(self.name, self.data[begin:end])
+            if self.data.dtype.kind != "O" or len(self) > FEW_ROWS:
+                return arrow_values_of(self.name, self.data[begin:end])
+            if self._read is None:
+                self._read = arrow_values_of(self.name, self.data)
+            return self._read.slice(begin, end - begin)
         array = self.data.slice(begin, end - begin)
         if not isinstance(array, (pa.Array, pa.ChunkedArray)):  # Polars: its texts lie as views, which need no copy
             array = array.to_arrow(compat_level=self.views) if self.type == "text" else array.to_arrow()

@@ -217,7 +217,7 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return with_offsets(model.counts, fit_weights(model.counts, sample), sample)
+    return with_offsets(model.counts, *fit_weights(model.counts, sample), sample)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

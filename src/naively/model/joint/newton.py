@@ -60,8 +60,8 @@ class WeightProblem:
         )
         self._curve: Floats | None = None
 
-    def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
-        """Return the probability of each class and row, and the logarithm of its own class's."""
+    def scores(self, v: Floats) -> Floats:
+        """Return the score of each class and row, less that of the highest."""
         weights, bias = v[: self.size].astype(self.precision), v[self.size :]
         z = np.zeros((self.classes, len(self.y)))
 
@@ -71,6 +71,11 @@ class WeightProblem:
         self._each(fill, 1)
         z += (bias - bias[0])[:, None]
         z -= z.max(axis=0)
+        return z
+
+    def probabilities(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of each class and row, and the logarithm of its own class's."""
+        z = self.scores(v)
         own = self.truth.mean_of(z)
         p = np.exp(z, out=z)
         whole = p.sum(axis=0)

@@ -19,6 +19,7 @@ from ..recipe import Recipe
 from .associations import counts_without
 from .cell_offsets import CellLayout, CellOffsets, rounded
 from .joint_fit import JointFit
+from .linear import log_loss
 from .offset_problem import OffsetPenalty, OffsetProblem, OffsetRows
 from .soft_rows import RowClasses
 from .term_counts import TermCounts
@@ -27,42 +28,51 @@ from .terms import JointSample
 from .weight_fitting import effective_weights, joint_scores_left_out
 
 OFFSETS = "offsets"  # for `Recipe.left_out`
-# Offsets of all classes at most, and their products with the rows. Limits of memory and of time.
-MOST_OFFSETS, MOST_CELLS = 1 << 18, 1 << 27
+# Offsets of all classes at most; what fewer pairs of columns have fits in. Products with the rows at most; features of
+# linear terms at most, whose axes are computed for each fold. Limits of memory and of time.
+MOST_OFFSETS, MOST_CELLS, MOST_FEATURES = 1 << 16, 1 << 26, 600
 # Rows of a class below which it has none: what rounding of fractional weights leaves.
 LEAST_ROWS = 1e-9
 
 
-def with_offsets(counts: TermCounts, fit: JointFit, sample: JointSample) -> JointFit:
-    """Return a fit with offsets of cells, if they gain on held-out rows."""
-    layout, classes = CellLayout(counts.grid, pairs_with_weight(fit)), len(counts.joint.classes)
-    cells = len(sample.y) * len(layout.starts) * classes
-    left_out = OFFSETS in counts.recipe.left_out
-    if (
-        left_out
-        or not fit.weights
-        or not counts.grid.names
-        or layout.size * classes > MOST_OFFSETS
-        or cells > MOST_CELLS
-    ):
-        return fit
-    found = OffsetFolds(counts, fit, sample, layout).fitted()
+def with_offsets(counts: TermCounts, fit: JointFit, scores: Floats, sample: JointSample) -> JointFit:
+    """Return a fit with offsets of cells, if they gain on held-out rows; scores are of left-out rows, [class, row]."""
+    layout = None if OFFSETS in counts.recipe.left_out else affordable_layout(counts, fit, len(sample.y))
+    found = None if layout is None else OffsetFolds(counts, fit, scores, sample, layout).fitted()
     if found is None:
         return fit
     bare = replace(fit, offsets=found)
-    scores = joint_scores_left_out(counts, bare, sample)
+    scores = scores + found.without_fold(counts.grid, sample.cells)
     truth, weights = RowClasses(sample.y, sample.soft), effective_weights(sample.weights, sample.copies)
-    below = scores - scores.max(axis=0)
-    loss = float(weights @ (np.log(np.exp(below).sum(axis=0)) - truth.mean_of(below)) / weights.sum())
     accuracy = float(weights @ truth.agreement(scores.argmax(axis=0)) / weights.sum())
-    return replace(bare, loss={**fit.loss, "offsets of values": loss}, accuracy=accuracy)
+    return replace(bare, loss={**fit.loss, "offsets of values": log_loss(scores, truth, weights)}, accuracy=accuracy)
+
+
+def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayout | None:
+    """Return which cells have offsets: all values, and those of the pairs of largest weight; None if too many."""
+    grid, classes = counts.grid, len(counts.joint.classes)
+    if not fit.weights or not grid.names or grid.features > MOST_FEATURES:
+        return None
+    pairs = pairs_with_weight(fit)
+    sizes = np.diff(CellLayout(grid, pairs).starts)
+    columns = len(grid.names)
+    room = MOST_OFFSETS // classes - int(sizes[:columns].sum())
+    deep = MOST_CELLS // (classes * max(rows, 1)) - columns
+    if room < 0 or deep < 0:
+        return None
+    fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
+    return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
 
 def pairs_with_weight(fit: JointFit) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of columns that have a weight of their own."""
+    """Return the pairs of columns that have a weight of their own, the largest first."""
     known = set() if fit.influence is None else set(fit.influence.place)
-    pairs = (term.columns for term in fit.weights if term in known and term_kind(term).selected)
-    return tuple(sorted({(i, j) for i, j in pairs}))
+    found = dict[tuple[int, int], float]()
+    for term, weight in fit.weights.items():
+        if term in known and term_kind(term).selected:
+            i, j = term.columns
+            found[i, j] = found.get((i, j), 0.0) + weight
+    return tuple(sorted(found, key=lambda pair: (-found[pair], pair)))
 
 
 class RidgePath:
@@ -74,31 +84,24 @@ class RidgePath:
         self.found: dict[float, list[Floats]] = {ridge: [] for ridge in self.ridges}  # parameters, fold by fold
 
     def follow(self, problem: OffsetProblem, apart: OffsetRows) -> None:
-        """Fit without a fold and measure on it, from the strongest ridge down, until the loss rises."""
-        bare, v, least = apart.losses(), problem.start(), np.inf
-        room, tried = self.recipe.offset_loss_rise * float(apart.weights @ bare), []
+        """Fit without a fold and measure on it, from the strongest ridge down, until the gain falls."""
+        recipe, bare, v, most, tried = self.recipe, apart.losses(), problem.start(), 0.0, []
+        room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
         for ridge in self.ridges:
-            v = problem.solve(v, ridge, self.recipe.offset_rough_tolerance)
-            gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
+            v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
+            gain = apart.weights * (bare - apart.losses(problem.offsets(v)))
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
-            least = min(least, -float(gain.sum()))
-            if -float(gain.sum()) > least + room:
+            most = max(most, float(gain.sum()))
+            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
     @property
     def best(self) -> float:
-        """The strongest ridge whose gain so far is the largest, up to its standard error."""
-        gains = {ridge: np.concatenate(self.gains[ridge]) for ridge in self.ridges}
-        most = max(self.ridges, key=lambda ridge: float(gains[ridge].sum()))
-
-        def is_as_good(ridge: float) -> bool:
-            less = gains[most] - gains[ridge]
-            return float(less.sum()) <= self.recipe.cell_errors * float(np.sqrt(len(less)) * less.std())
-
-        return next(ridge for ridge in self.ridges if is_as_good(ridge))
+        """The ridge of the largest gain so far."""
+        return max(self.ridges, key=lambda ridge: sum(float(gain.sum()) for gain in self.gains[ridge]))
 
     @property
     def gain(self) -> Floats:
@@ -110,9 +113,10 @@ class RidgePath:
         self.ridges = [self.best]
 
     def is_clear(self) -> bool:
-        """Tell whether the gain is more than a nat, and more than its standard error."""
-        gain = self.gain
-        return float(gain.sum()) > max(self.recipe.offset_price, float(np.sqrt(len(gain)) * gain.std()))
+        """Tell whether the gain is more than a nat, and clear beside its standard error."""
+        gain, recipe = self.gain, self.recipe
+        error = float(np.sqrt(len(gain)) * gain.std())
+        return float(gain.sum()) > max(recipe.offset_price, recipe.cell_gain_errors * error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,30 +125,49 @@ class OffsetFolds:
 
     counts: TermCounts
     fit: JointFit
+    scores: Floats  # of rows that are left out, [class, row]
     sample: JointSample
     layout: CellLayout
 
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
         recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        fold = self.layout.folds(self.sample.cells, recipe.cell_folds)
-        for at in range(recipe.cell_folds):
+        few = len(self.sample.y) < recipe.offset_held_out_rows
+        if few and not self.may_gain():
+            return None
+        number = recipe.cell_folds[0 if few else 1]
+        fold = self.layout.folds(self.sample.cells, number)
+        for at in range(number):
             held = fold == at
             if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
             rows = self.rows_with(self.scores_without(held))
             path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
-            if float(path.gain.sum()) <= 0:  # one fold that gains nothing is enough to tell
+            enough = len(path.gain) >= recipe.cell_rows
+            if (enough or at > 0) and float(path.gain.sum()) <= 0:
                 return None
-            if len(path.gain) >= recipe.offset_held_out_rows:
+            if enough:
                 path.settle()
         if not path.is_clear():
             return None
-        problem = self.problem(self.rows_with(joint_scores_left_out(self.counts, self.fit, self.sample)))
+        problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
-        v = problem.solve(start, path.best, recipe.cell_tolerance)
-        tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
+        v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
+        tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
+
+    def may_gain(self) -> bool:
+        """Tell whether offsets let the loss of these rows fall by more than chance would.
+
+        Offsets that are all 0 in truth let it fall by half of their effective number, on average.
+        """
+        recipe, problem = self.counts.recipe, self.problem(self.rows_with(self.scores))
+        v, limits = problem.start(), (recipe.cell_evaluations, recipe.offset_rough_tolerance)
+        for ridge in recipe.cell_tried_ridges:
+            v = problem.solve(v, ridge, *limits)
+            if problem.fall(v) > 0.5 * problem.effective_number(ridge):
+                return True
+        return False
 
     @cached_property
     def places(self) -> Codes:

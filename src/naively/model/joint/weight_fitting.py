@@ -20,8 +20,11 @@ from .term_kinds import kinds_in_sums, kinds_of, term_kind
 from .terms import JointSample, LeaveOneOut, Term, Terms, TermValues
 
 
-def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
-    """Return the weights of least leave-one-out log loss on the rows of a sample."""
+def fit_weights(counts: TermCounts, sample: JointSample) -> tuple[JointFit, Floats]:
+    """Return the weights of least leave-one-out log loss on the rows of a sample, and their scores, [class, row].
+
+    Scores are up to a number that all classes of a row share.
+    """
     recipe, w = counts.recipe, effective_weights(sample.weights, sample.copies)
     y, soft, truth = sample.y, sample.soft, RowClasses(sample.y, sample.soft)
     held = LeaveOneOut(counts, sample, dict(sample.pseudo_texts))
@@ -29,7 +32,8 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     loss = {"each column alone": log_loss(counts.prior[:, None] + columns_alone(values, held), truth, w)}
     if not values:
         accuracy = float(w @ truth.agreement(np.full(len(y), counts.prior.argmax())) / w.sum())
-        return JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
+        fit = JointFit({}, {}, counts.prior, loss, len(y), accuracy, copies=sample.copies)
+        return fit, np.tile(counts.prior[:, None], len(y))
     scaled = {term: term_kind(term).scaled(term, found) for term, found in values.items()}
     singles: Terms = {term: found for term, (found, _) in scaled.items()}
     sizes = {term: size for term, (_, size) in scaled.items()}
@@ -57,7 +61,8 @@ def fit_weights(counts: TermCounts, sample: JointSample) -> JointFit:
     weights = {term: float(by) / sizes.get(term, 1.0) for term, by in zip(terms, best.weights, strict=True)}
     out, accuracy = weights_of_terms(counts, singles, weights), problem.accuracy(best)
     near = loss_near(problem, nearest, list(terms), sizes, min(share, 1.0))
-    return JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
+    fit = JointFit(out, held.ridges, best.bias, loss, len(y), accuracy, influence, sample.copies, near)
+    return fit, problem.scores(np.concatenate([best.weights, best.bias]))
 
 
 def loss_near(
