@@ -29,8 +29,16 @@ struct Kernels {
     // out[row] += Σ bits of the row's numbers * factor of the column, modulo 2^64.
     void (*hash_numbers)(const Matrix&, const uint64_t* factors, uint64_t* out, const Run&);
 
+    // out[row] = mixed bits of out[row] + base + Σ table[offsets[j] + code of the row] + of_class[class], modulo 2^64.
+    void (*hash_codes)(const Matrix& codes, const int64_t* offsets, const uint64_t* table, const int32_t* classes,
+                       const uint64_t* of_class, uint64_t base, uint64_t* out, const Run&);
+
     // The bin of each number: how many of its column's cuts, which rise, lie below it; -1 for NaN.
     void (*bin_numbers)(const Matrix&, const double* cuts, const int64_t* offsets, int32_t* out, const Run&);
+    // Lays out numbers and labels: bins, codes on the grid, numbers on the common scale.
+    void (*lay_out)(const Matrix& numbers, const Matrix& labels, const GridLayout&, const GridCells& out, const Run&);
+    // out[column][row] = the numbers of columns that lie apart; NaN where there is none.
+    void (*gather_numbers)(const NumberColumn* columns, size_t n, size_t rows, double* out, const Run&);
     // products[class][f][g] += weight * f * g for features f <= g: 1, a flag for each code, the numbers. A code out
     // of range sets no flag. Must not be interrupted: it cannot be undone.
     void (*count_products)(const Matrix& codes, const int64_t* offsets, const double* numbers, size_t width,
@@ -79,6 +87,11 @@ struct Kernels {
 
     size_t (*leave_one_out_codes)(const Matrix&, const LabeledRows&, const CategoryCounts&, double* out, const Run&);
     size_t (*leave_one_out_numbers)(const Matrix&, const LabeledRows&, const NumberMoments&, double* out, const Run&);
+
+    // Terms of pairs of columns, as pair_ratios gives their logarithms, but for rows that are left out: only those of a
+    // row's own class change. A row without one of the values has 0.
+    void (*leave_one_out_pairs)(const Matrix& codes, const int32_t* classes, const PairTerms&, const double* products,
+                                size_t features, const PairTermRequest&, const Run&);
 
     // The two log-odds of each word, times their weights in its group: out[word][class].
     void (*word_weights)(const WordCounts&, const double* mix, double* out, const Run&);

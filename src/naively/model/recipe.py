@@ -206,9 +206,20 @@ class Recipe:
 
     # Ridges on offsets, the strongest first: a step of ten, because the loss is flat around the best one.
     cell_ridges: tuple[float, ...] = (100.0, 10.0, 1.0, 0.1, 0.01)
-    # Folds of rows: offsets are fitted without each, and used where they gain on it.
-    cell_folds: int = 3
-    # The gain, as a proportion of the loss, at which the last fit ends. Numerical.
+    # Offsets are used where they gain more than so many standard errors on held-out rows.
+    cell_gain_errors: float = 1.0
+    # No weaker ridge is tried where held-out loss has risen by these proportions: past its best, and where none gained.
+    cell_loss_rises: tuple[float, float] = (0.02, 0.1)
+    # Of few rows, folds are fitted where under one of these ridges offsets let the loss of all rows fall by more than
+    # chance would. A limit of time.
+    cell_tried_ridges: tuple[float, ...] = (10.0, 1.0)
+    # Folds of few rows, and of many: offsets are fitted without each, and used where they gain on it. So many held-out
+    # rows that gain nothing are enough to tell. Limits of time.
+    cell_folds: tuple[int, int] = (5, 3)
+    cell_rows: int = 500
+    # Evaluations of the loss at most while ridges are compared; the gain, as a proportion of the loss, at which the
+    # last fit ends. Numerical.
+    cell_evaluations: int = 40
     cell_tolerance: float = 1e-9
     # Pulls as multiples of the ridge: of labels 1, of the line that ordered codes follow, of what deviates from it, of
     # neighbors towards each other, and of pairs of values. Compared on seven simulated tables whose classes follow from

@@ -34,9 +34,10 @@ from .pair_terms import column_pairs
 from .screening import Screening
 from .soft_rows import RowClasses, SoftRows
 from .term_counts import TermCounts
+from .term_gains import TermGains
 from .term_kinds import term_kind
 from .terms import JointSample
-from .weight_fitting import TermGains, effective_weights, fit_weights
+from .weight_fitting import effective_weights, fit_weights
 
 # What the terms of the sample may take together, in numbers of 4 bytes; but some rows in any case. Limits of memory.
 MOST_CELLS, FEWEST_SAMPLED = 1 << 25, 250
@@ -215,7 +216,7 @@ def fit_joint(
     sample = model.sample(columns, y, weights, soft)
     if screening is not None:
         sample = without_noise(sample, model.counts).shown(screening.mask(model.counts.grid))
-    return with_offsets(model.counts, fit_weights(model.counts, sample), sample, threads)
+    return with_offsets(model.counts, *fit_weights(model.counts, sample), sample)
 
 
 def without_noise(sample: JointSample, counts: TermCounts) -> JointSample:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from ..._types import Codes, Floats, Matrices
 from ...counting.weights import left_out_weights
 from ...data.frame import Frame
-from ...data.grid import Cells
+from ...data.grid import Cells, LabelPlaces, label_places
 from ...data.schema import Schema
 from ...families import Settings
 from ...families.categorical import LogTable
@@ -172,13 +172,13 @@ class JointModel(TableModel):
     def cells(self, columns: Matrices, rows: int, threads: int) -> tuple[Cells, Codes]:
         """Return rows as they lie on the grid, and the places of their labels."""
         labels = self._labels_of(columns, rows)
-        on_grid = np.empty((rows, len(self._used[0])), dtype=np.int32, order="F")
-        for at, place in enumerate(self._places[: len(self._used[0])]):
-            # A missing label is -1 and one never seen comes last: both find a place that contributes nothing.
-            np.take(
-                np.append(place, np.array([-1, -1], dtype=np.int32)), labels[:, at], out=on_grid[:, at], mode="wrap"
-            )
-        return self.counts.grid.encode(self._numbers_of(columns, rows), on_grid, threads), labels
+        on_grid = labels[:, : len(self._used[0])]
+        return self.counts.grid.encode(self._numbers_of(columns, rows), on_grid, threads, self._laid_places), labels
+
+    @cached_property
+    def _laid_places(self) -> LabelPlaces:
+        """The same, one after the other; a missing label and one never seen have no place."""
+        return label_places(self._places[: len(self._used[0])])
 
     def _labels_of(self, columns: Matrices, rows: int) -> Codes:
         """Return the codes of the labels on the grid, and after them whether numbers are missing."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import offset_loss
+from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
 from ..lbfgs import minimize_lbfgs
@@ -136,8 +137,8 @@ class OffsetRows(NamedTuple):
 class OffsetProblem:
     """Minimize the log loss of rows over the offsets of their cells, with a penalty."""
 
-    def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int, threads: int) -> None:
-        self.rows, self.penalty, self.classes, self.threads = rows, penalty, classes, threads
+    def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int) -> None:
+        self.rows, self.penalty, self.classes = rows, penalty, classes
         self._curve = self._curvature()
 
     def _curvature(self) -> Floats:
@@ -155,19 +156,33 @@ class OffsetProblem:
         lines = [(positions**2) @ of_cells[run] for run, positions in self.penalty.runs]
         return np.vstack([of_cells[:size], *(line[None] for line in lines)])
 
+    def fall(self, v: Floats) -> float:
+        """Return by how much these parameters let the loss of the rows fall, without the penalty."""
+        rows = self.rows
+        return float(rows.weights @ (rows.losses() - rows.losses(self.penalty.offsets(v))))
+
+    def effective_number(self, ridge: float) -> float:
+        """Return how many parameters there are, each by how little the penalty holds it."""
+        free = self._curve / (self._curve + self.penalty.curve(ridge)[:, None])
+        return float(free.sum()) * (1 - 1 / self.classes)
+
+    def start(self) -> Floats:
+        """Return parameters that are all 0, [parameter, class]."""
+        return np.zeros((self.penalty.parameters, self.classes))
+
     def value(self, flat: Floats, ridge: float) -> tuple[float, Floats]:
         """Return the penalized loss and its slope."""
         v = flat.reshape(self.penalty.parameters, self.classes)
         table = padded(np.vstack([self.penalty.offsets(v), np.zeros((1, self.classes))]))
         slope = np.zeros_like(table)
-        loss = offset_loss(*self.rows, table, slope, self.threads)
+        loss = offset_loss(*self.rows, table, slope, threads_here())
         pulled, back = self.penalty.value(v, ridge)
         return loss + pulled, (self.penalty.of_parameters(slope[:-1, : self.classes]) + back).ravel()
 
-    def solve(self, start: Floats, ridge: float, tolerance: float) -> Floats:
-        """Return the best parameters under a ridge, [parameter, class]."""
+    def solve(self, start: Floats, ridge: float, evaluations: int, tolerance: float) -> Floats:
+        """Return the best parameters under a ridge, [parameter, class], by so many evaluations at most."""
         recipe = self.penalty.recipe
         steps = (1.0 / (self._curve + self.penalty.curve(ridge)[:, None])).ravel()
-        limits = recipe.offset_evaluations, tolerance, recipe.lbfgs_memory
+        limits = evaluations, tolerance, recipe.lbfgs_memory
         found, _ = minimize_lbfgs(lambda v: self.value(v, ridge), start.ravel(), steps, *limits)
         return found.reshape(start.shape)

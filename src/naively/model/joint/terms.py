@@ -17,8 +17,10 @@ from ..column_parts import INSIDE
 from .associations import HeldOutRows
 from .soft_rows import SoftRows
 from .term_counts import TermCounts
+from .term_gains import TermGains
 
 if TYPE_CHECKING:
+    from .influence import WeightedValues
     from .model import JointModel
     from .tables import TableBuilder
 
@@ -155,6 +157,18 @@ class TermKind(ABC):
         """Give the terms of a resolution, each row left out."""
         yield from ()
 
+    def gaining(
+        self, held: LeaveOneOut, level: int, gains: TermGains, least: float
+    ) -> tuple[Singles, list[tuple[float, Term, Singles]]]:
+        """Return the sum of the terms of a resolution, and those that gain more than the least, with their gain."""
+        total: Singles = np.zeros((len(held.counts.joint.classes), len(held.sample.y)), dtype=np.float32)
+        found = []
+        for term, values in self.at_level(held, level):
+            total += values
+            if (gain := gains.of(values)) > least:
+                found.append((gain, term, values))
+        return total, found
+
     def all_at_level(self, counts: TermCounts, level: int) -> list[Term]:
         """Return all terms of a resolution."""
         return []
@@ -168,6 +182,16 @@ class TermKind(ABC):
     def leave_one_out(self, held: LeaveOneOut, weights: Mapping[Term, float]) -> Iterator[tuple[Term, TermValues]]:
         """Give the leave-one-out terms of rows, as fitted before; those without a weight may be left out."""
         yield from self.fit(held)
+
+    def add_left_out(
+        self, held: LeaveOneOut, weights: Mapping[Term, float], total: Floats, gathered: WeightedValues | None
+    ) -> None:
+        """Add the weighted leave-one-out terms of rows to scores [class, row], and each to what its weight counts."""
+        shared = 1 / self.divisor(held.counts)
+        for term, values in self.leave_one_out(held, weights):
+            total += weights.get(term, 0.0) * values
+            if gathered is not None:
+                gathered.add(term, values, shared)
 
     def add_tables(self, tables: TableBuilder) -> None:
         """Add the weighted terms to the tables that rows are scored by."""
