@@ -57,10 +57,10 @@ class NaiveBayes(DeferredEstimator):
         categories and booleans are categorical; types with an order are ordinal; numbers, dates and times are
         Gaussian; sparse matrices are words.
     model : {"auto", "textbook", "refined"}, default="auto"
-        "auto" is the joint model: bins of numbers, pairs of columns and a linear term of all columns, with weights
-        fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent within a
-        class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where they
-        lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
+        "auto" is the joint model: bins of numbers, pairs of columns, linear and quadratic terms of all columns, with
+        weights fitted by leave-one-out log loss; `fit` goes over the rows twice. "textbook": columns are independent
+        within a class, each by its family. "refined" adds per-value offsets with a ridge penalty, e.g. of words, where
+        they lower the log loss of held-out rows. Fewer than 50 rows or more than 300 classes get the textbook model.
     estimate : {"bayes", "map", "mle"}, default="bayes"
         The posterior predictive (Laplace's rule), the mode of the posterior, or the plain frequencies.
     smoothing : float or "auto", default=1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,6 +62,19 @@ class PairTables:
         at = self.pairs.index(pair)
         part = self._part(*pair, int(self.lines[at]))
         part += scores
+
+    def with_more(self, pairs: Sequence[tuple[int, int]]) -> PairTables:
+        """Return the tables with those of other pairs, which contribute nothing yet; the same where there are none."""
+        if not pairs:
+            return self
+        first, second = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
+        sizes = np.diff(self.offsets) + 1
+        lines = len(self.table) + offsets_of(sizes[first] * sizes[second])
+        return PairTables(
+            self.classes, self.offsets, np.append(self.first, first), np.append(self.second, second),
+            np.append(self.lines, lines[:-1]),
+            np.vstack([self.table, np.zeros((int(lines[-1]) - len(self.table), self.table.shape[1]))]),
+        )  # fmt: skip
 
     def add_to(self, scorer: Scorer, x: Matrix, missing: bool = True) -> None:
         """Have the contributions of the pairs added to the scores."""
