@@ -257,13 +257,12 @@ class QuadraticScores:
 
     def _log_dets(self, matrix: Floats) -> Floats:
         """Return the logarithm of the determinant of the part of each column."""
-        single = np.log(np.diagonal(matrix))
-        return np.array(
-            [
-                single[columns.start] if size == 1 else np.linalg.slogdet(matrix[columns, columns])[1] if size else 0.0
-                for columns, size in zip(self.columns, self.sizes, strict=True)
-            ]
-        )
+        out = np.zeros(len(self.columns))
+        for size in set(self.sizes) - {0}:
+            some = [at for at, own in enumerate(self.sizes) if own == size]
+            at = np.array([self.columns[one].start for one in some])[:, None] + np.arange(size)
+            out[some] = np.linalg.slogdet(matrix[at[:, :, None], at[:, None, :]])[1]
+        return out
 
 
 def inverted(covariance: Floats) -> Precision:
