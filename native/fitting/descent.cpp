@@ -1,4 +1,5 @@
 // Offsets of cells of least log loss, by L-BFGS. Compiled once per instruction level; every sum is in a fixed order.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <vector>
