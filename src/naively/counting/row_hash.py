@@ -8,6 +8,7 @@ labels have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 
@@ -53,8 +54,7 @@ class RowHasher:
         """
         found, base = np.zeros(len(y), dtype=np.uint64) if out is None else out, WEIGHT_OF_ONE
         if block.numbers is not None:
-            by = np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
-            _kernels.hash_numbers(kernel_matrix(block.numbers), by, found, threads)
+            _kernels.hash_numbers(kernel_matrix(block.numbers), self._factors, found, threads)
         for name, vectors in block.vectors.items():
             if isinstance(vectors, TextRows):
                 found += mix_hashes(vectors.hashes() + hash_of_text(name))
@@ -76,6 +76,11 @@ class RowHasher:
         offsets, table = self._tables() if codes.shape[1] else NO_TABLES
         _kernels.hash_codes(codes, offsets, table, classes, of_class, base, found, threads)
         return found
+
+    @cached_property
+    def _factors(self) -> Hashes:
+        """The factor of each column of numbers."""
+        return np.concatenate([multipliers(column.name, 1) for column in self.counter.of_numbers])
 
     def _tables(self) -> tuple[Longs, Hashes]:
         """Return the hashes of the labels of all columns, one after the other, and where each column begins."""
