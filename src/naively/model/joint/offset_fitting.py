@@ -56,10 +56,11 @@ def affordable_layout(counts: TermCounts, fit: JointFit, rows: int) -> CellLayou
     pairs = pairs_with_weight(fit)
     sizes = np.diff(CellLayout(grid, pairs).starts)
     columns = len(grid.names)
-    room = MOST_OFFSETS // classes - int(sizes[:columns].sum())
+    values = int(sizes[:columns].sum())
     deep = MOST_CELLS // (classes * max(rows, 1)) - columns
-    if room < 0 or deep < 0:
+    if values * classes > MOST_OFFSETS or deep < 0:
         return None
+    room = min(MOST_OFFSETS, counts.recipe.cell_offsets * rows) // classes - values
     fitting = int((np.cumsum(sizes[columns:-1]) <= room).sum())
     return CellLayout(grid, tuple(sorted(pairs[: min(fitting, deep)])))
 
@@ -89,12 +90,12 @@ class RidgePath:
         room, far = (share * float(apart.weights @ bare) for share in recipe.cell_loss_rises)
         for ridge in self.ridges:
             v = problem.solve(v, ridge, recipe.cell_evaluations, recipe.offset_rough_tolerance)
-            gain = apart.weights * (bare - apart.losses(problem.penalty.offsets(v)))
+            gain = apart.weights * (bare - apart.losses(problem.offsets(v)))
             self.gains[ridge].append(gain)
             self.found[ridge].append(v)
             tried.append(ridge)
             most = max(most, float(gain.sum()))
-            if float(gain.sum()) < (most - room if most > 0 else -far):
+            if len(gain) >= recipe.cell_rows and float(gain.sum()) < (most - room if most > 0 else -far):
                 break
         self.ridges = tried
 
@@ -132,28 +133,28 @@ class OffsetFolds:
     def fitted(self) -> CellOffsets | None:
         """Return the offsets under the ridge of least held-out loss; None where they do not clearly gain."""
         recipe, path = self.counts.recipe, RidgePath(self.counts.recipe)
-        few = len(self.sample.y) < recipe.offset_held_out_rows
-        if few and not self.may_gain():
+        rows = len(self.sample.y)
+        if rows < recipe.cell_screened_rows and not self.may_gain():
             return None
-        number = recipe.cell_folds[0 if few else 1]
+        number = recipe.cell_folds[0 if rows < recipe.cell_many_rows else 1]
         fold = self.layout.folds(self.sample.cells, number)
         for at in range(number):
             held = fold == at
             if not held.any() or len(np.unique(self.sample.y[~held])) < 2:
                 return None
-            rows = self.rows_with(self.scores_without(held))
-            path.follow(self.problem(rows.some(np.flatnonzero(~held))), rows.some(np.flatnonzero(held)))
-            enough = len(path.gain) >= recipe.cell_rows
-            if (enough or at > 0) and float(path.gain.sum()) <= 0:
+            whole = self.rows_with(self.scores_without(held))
+            path.follow(self.problem(whole.some(np.flatnonzero(~held))), whole.some(np.flatnonzero(held)))
+            gains = float(path.gain.sum()) > 0
+            if not gains and (at > 0 or len(path.gain) >= recipe.cell_rows):
                 return None
-            if enough:
+            if gains and len(path.gain) >= recipe.cell_rows:
                 path.settle()
         if not path.is_clear():
             return None
         problem = self.problem(self.rows_with(self.scores))
         start = np.mean(path.found[path.best], axis=0)
         v = problem.solve(start, path.best, recipe.offset_evaluations, recipe.cell_tolerance)
-        tables = [problem.penalty.offsets(one) for one in (v, *path.found[path.best])]
+        tables = [problem.offsets(one) for one in (v, *path.found[path.best])]
         return CellOffsets(self.layout.pairs, rounded(tables), path.best, float(path.gain.mean()))
 
     def may_gain(self) -> bool:

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels import offset_loss
+from ..._kernels import fit_offsets
 from ..._threads import threads_here
 from ..._types import Codes, Floats, Longs
 from ...families.family import padded
-from ..lbfgs import minimize_lbfgs
 from ..recipe import Recipe
 from .cell_offsets import CellLayout
 from .term_counts import TermCounts
@@ -51,9 +50,25 @@ class OffsetPenalty:
         return cls(layout.size, pulls, fixed, tuple(runs), recipe)
 
     @cached_property
-    def neighbors(self) -> Longs:
-        """The first of every two neighboring bins."""
-        return np.concatenate([np.arange(run.start, run.stop - 1) for run, _ in self.runs] or [np.zeros(0, dtype=int)])
+    def tied(self) -> Floats:
+        """1 for every offset that has a neighbor after it, else 0."""
+        out = np.zeros(self.size)
+        for run, _ in self.runs:
+            out[run.start : run.stop - 1] = 1.0
+        return out
+
+    @cached_property
+    def ends(self) -> Longs:
+        """Where each run begins and ends, [run, 2]."""
+        return np.array([(run.start, run.stop) for run, _ in self.runs], dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def positions(self) -> Floats:
+        """Where each offset lies in its run; 0 for those in none."""
+        out = np.zeros(self.size)
+        for run, positions in self.runs:
+            out[run] = positions
+        return out
 
     @cached_property
     def parameters(self) -> int:
@@ -69,26 +84,21 @@ class OffsetPenalty:
 
     def of_parameters(self, slope: Floats) -> Floats:
         """Return the slope of a function of the offsets in each parameter."""
-        lines = [positions @ slope[run] for run, positions in self.runs]
-        return np.vstack([slope, *(line[None] for line in lines)])
-
-    def value(self, v: Floats, ridge: float) -> tuple[float, Floats]:
-        """Return the penalty and its slope."""
-        pulls, near = self._pulls(ridge)[:, None], ridge * self.recipe.offset_neighbor_pull
-        slope = pulls * v
-        apart = v[self.neighbors + 1] - v[self.neighbors]
-        np.add.at(slope, self.neighbors + 1, near * apart)
-        np.add.at(slope, self.neighbors, -near * apart)
-        return 0.5 * float((v * slope).sum()), slope
+        out = np.empty((self.parameters, slope.shape[1]))
+        out[: self.size] = slope
+        for at, (run, positions) in enumerate(self.runs, self.size):
+            out[at] = positions @ slope[run]
+        return out
 
     def curve(self, ridge: float) -> Floats:
         """Return the curvature along each parameter."""
-        out = self._pulls(ridge)
-        np.add.at(out, self.neighbors, ridge * self.recipe.offset_neighbor_pull)
-        np.add.at(out, self.neighbors + 1, ridge * self.recipe.offset_neighbor_pull)
+        out, tied = self.pulls_under(ridge), self.tied * (ridge * self.recipe.offset_neighbor_pull)
+        out[1 : self.size] += tied[:-1]
+        out[: self.size] += tied
         return out
 
-    def _pulls(self, ridge: float) -> Floats:
+    def pulls_under(self, ridge: float) -> Floats:
+        """Return the pull of each parameter towards 0."""
         lines = np.full(len(self.runs), ridge * self.recipe.offset_line_pull)
         return np.concatenate([ridge * self.pulls + self.fixed, lines])
 
@@ -135,7 +145,10 @@ class OffsetRows(NamedTuple):
 
 
 class OffsetProblem:
-    """Minimize the log loss of rows over the offsets of their cells, with a penalty."""
+    """Minimize the log loss of rows over the offsets of their cells, with a penalty.
+
+    Parameters are padded to whole vectors of classes, as the kernels read them; those of no class stay 0.
+    """
 
     def __init__(self, rows: OffsetRows, penalty: OffsetPenalty, classes: int) -> None:
         self.rows, self.penalty, self.classes = rows, penalty, classes
@@ -147,19 +160,21 @@ class OffsetProblem:
         z = rows.scores - rows.scores.max(axis=1, keepdims=True)
         p = np.exp(z)
         p /= p.sum(axis=1, keepdims=True)
-        heavy = (p * (1 - p))[:, : self.classes] * rows.weights[:, None]
-        of_cells = np.zeros((size + 1, self.classes))
+        heavy = p * (1 - p) * rows.weights[:, None]
+        of_cells = np.zeros((size + 1, p.shape[1]))
         flat = rows.places.ravel()
         for k in range(self.classes):
             weights = np.repeat(heavy[:, k], rows.places.shape[1])
             of_cells[:, k] = np.bincount(flat, weights, size + 1)
-        lines = [(positions**2) @ of_cells[run] for run, positions in self.penalty.runs]
-        return np.vstack([of_cells[:size], *(line[None] for line in lines)])
+        out = self.penalty.of_parameters(of_cells[:size])
+        for at, (run, positions) in enumerate(self.penalty.runs, size):
+            out[at] = positions**2 @ of_cells[run]
+        return out
 
     def fall(self, v: Floats) -> float:
         """Return by how much these parameters let the loss of the rows fall, without the penalty."""
         rows = self.rows
-        return float(rows.weights @ (rows.losses() - rows.losses(self.penalty.offsets(v))))
+        return float(rows.weights @ (rows.losses() - rows.losses(self.offsets(v))))
 
     def effective_number(self, ridge: float) -> float:
         """Return how many parameters there are, each by how little the penalty holds it."""
@@ -168,21 +183,18 @@ class OffsetProblem:
 
     def start(self) -> Floats:
         """Return parameters that are all 0, [parameter, class]."""
-        return np.zeros((self.penalty.parameters, self.classes))
+        return np.zeros((self.penalty.parameters, self.rows.scores.shape[1]))
 
-    def value(self, flat: Floats, ridge: float) -> tuple[float, Floats]:
-        """Return the penalized loss and its slope."""
-        v = flat.reshape(self.penalty.parameters, self.classes)
-        table = padded(np.vstack([self.penalty.offsets(v), np.zeros((1, self.classes))]))
-        slope = np.zeros_like(table)
-        loss = offset_loss(*self.rows, table, slope, threads_here())
-        pulled, back = self.penalty.value(v, ridge)
-        return loss + pulled, (self.penalty.of_parameters(slope[:-1, : self.classes]) + back).ravel()
+    def offsets(self, v: Floats) -> Floats:
+        """Return the offsets of parameters, [offset, class], of classes alone."""
+        return self.penalty.offsets(v)[:, : self.classes]
 
     def solve(self, start: Floats, ridge: float, evaluations: int, tolerance: float) -> Floats:
         """Return the best parameters under a ridge, [parameter, class], by so many evaluations at most."""
-        recipe = self.penalty.recipe
-        steps = (1.0 / (self._curve + self.penalty.curve(ridge)[:, None])).ravel()
+        penalty, recipe = self.penalty, self.penalty.recipe
+        steps = 1.0 / (self._curve + penalty.curve(ridge)[:, None])
+        near, v = ridge * recipe.offset_neighbor_pull * penalty.tied, start.copy()
+        pulls = penalty.pulls_under(ridge)
         limits = evaluations, tolerance, recipe.lbfgs_memory
-        found, _ = minimize_lbfgs(lambda v: self.value(v, ridge), start.ravel(), steps, *limits)
-        return found.reshape(start.shape)
+        fit_offsets(*self.rows, pulls, near, penalty.ends, penalty.positions, steps, *limits, v, threads_here())
+        return v

@@ -49,6 +49,14 @@ class PairTables:
         part = self.table[begin : begin + high * wide].reshape(high, wide, -1)
         return part[:-1, :-1, : len(self.classes)]
 
+    def contributions(self, codes: Codes) -> Floats:
+        """Return the contribution of each pair to the score of each row, [row, pair, class]."""
+        sizes = np.diff(self.offsets)
+        known = np.where(codes < 0, sizes, codes)  # the line of missing values comes last
+        lines = known[:, self.first] * (sizes[self.second] + 1) + known[:, self.second] + self.lines
+        found: Floats = self.table[lines, : len(self.classes)]
+        return found
+
     def add(self, pair: tuple[int, int], scores: Floats) -> None:
         """Add contributions [code, code, class] to those of a pair of columns, while the tables are made."""
         at = self.pairs.index(pair)
